@@ -14,8 +14,7 @@ from mockserver.assumptions.table import ROWS as ROWS
 from mockserver.assumptions.table import Assumption as Assumption
 from mockserver.assumptions.table import Profile as Profile
 from mockserver.assumptions.table import ValueKind as ValueKind
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 
 T = TypeVar("T")
 
@@ -55,8 +54,8 @@ def read(key: str, given: object) -> Any:
     """The typed value of an override. Raises ``Invalid`` (90) with what is allowed and the nearest known key."""
     row = ROWS.get(key)
     if row is None:
-        raise Invalid(Code.VALIDATION_ERROR, {key: f"no such assumption{nearest(key, ROWS)}"})
+        raise invalid({key: f"no such assumption{nearest(key, ROWS)}"})
     try:
         return row.kind.read(given)
     except ValueError as problem:
-        raise Invalid(Code.VALIDATION_ERROR, {key: str(problem)}) from None
+        raise invalid({key: str(problem)}) from None

@@ -12,9 +12,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, TypeAlias
 
-from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.record import mutable
 
 Micros: TypeAlias = int
@@ -104,12 +103,9 @@ class Clock:
         past or beyond year 9999."""
         now = self.read(real)
         if instant < now:
-            raise Invalid(
-                Code.VALIDATION_ERROR,
-                {field: f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"},
-            )
+            raise invalid({field: f"the clock stands at {iso(now)} and never goes back; got {iso(instant)}"})
         if instant > LATEST:
-            raise Invalid(Code.VALIDATION_ERROR, {field: f"the clock ends at {iso(LATEST)}"})
+            raise invalid({field: f"the clock ends at {iso(LATEST)}"})
 
     def move_to(self, instant: Micros, real: Micros) -> None:
         """Anchor the clock at ``instant``. Raises ``Invalid`` (90) as ``check``."""
@@ -130,7 +126,7 @@ class Clock:
         """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises ``Invalid`` (90) for a
         rate outside 1 to 1,000,000."""
         if not 1 <= rate <= FASTEST:
-            raise Invalid(Code.VALIDATION_ERROR, {"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})
+            raise invalid({"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})
         self.virtual, self.real = self.read(real), real
         self.mode, self.rate = mode, rate
 

@@ -66,6 +66,11 @@ class Invalid(Refused):
     """One or more fields are wrong."""
 
 
+def invalid(details: Mapping[str, str]) -> Invalid:
+    """The refusal (90) of fields for which the service has no code of their own."""
+    return Invalid(Code.VALIDATION_ERROR, details)
+
+
 class NotFound(Refused):
     """An id names nothing in this sandbox."""
 
@@ -142,6 +147,10 @@ class Faults:
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""
         self._found.append((code, field, text))
+
+    def wrong(self, field: str, text: str) -> None:
+        """Remember a fault for which the service has no code of its own (90)."""
+        self.add(Code.VALIDATION_ERROR, field, text)
 
     def absorb(self, refused: Invalid) -> None:
         """Remember the faults of a check that raises when it is asked alone."""

@@ -14,7 +14,6 @@ from typing import Annotated
 
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import Micros
-from mockserver.domain.codes import Code
 from mockserver.domain.constraints import MOST, Amount, ChargeId, CurrencyCode, Within
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record, replace
@@ -107,12 +106,12 @@ def check_types(given: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymen
     if given is None:
         return None
     if not given:
-        faults.add(Code.VALIDATION_ERROR, "AllowedPaymentTypes", "wanted one or more payment types, or null for all")
+        faults.wrong("AllowedPaymentTypes", "wanted one or more payment types, or null for all")
     by_word = {member.value: member for member in LinkPaymentType}
     for place, word in enumerate(given):
         if word.lower() not in by_word:
             words = f"got '{word[:20]}', wanted one of {', '.join(by_word)}{nearest(word[:20], by_word)}"
-            faults.add(Code.VALIDATION_ERROR, f"AllowedPaymentTypes.{place}", words)
+            faults.wrong(f"AllowedPaymentTypes.{place}", words)
     return tuple(dict.fromkeys(by_word[word.lower()] for word in given if word.lower() in by_word))
 
 
@@ -125,18 +124,18 @@ def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
     kind, _, encoding = head.lower().partition(";")
     wanted = "wanted a data URI such as data:image/png;base64,..."
     if not comma or not kind.startswith("data:image/") or kind == "data:image/" or encoding != "base64":
-        faults.add(Code.VALIDATION_ERROR, "Image", wanted)
+        faults.wrong("Image", wanted)
         return
     length = len(data) * 3 // 4 - data[-2:].count("=")
     if length > most_bytes:
-        faults.add(Code.VALIDATION_ERROR, "Image", f"got {length} bytes, wanted at most {most_bytes}")
+        faults.wrong("Image", f"got {length} bytes, wanted at most {most_bytes}")
         return
     try:
         size = len(b64decode(data, validate=True))
     except (BadBase64, ValueError):
         size = 0
     if not size:
-        faults.add(Code.VALIDATION_ERROR, "Image", f"got data that is not base64, {wanted}")
+        faults.wrong("Image", f"got data that is not base64, {wanted}")
 
 
 def check_redirect(url: str | None, faults: Faults) -> None:
@@ -144,4 +143,4 @@ def check_redirect(url: str | None, faults: Faults) -> None:
     if url is None:
         return
     if not is_web_address(url):
-        faults.add(Code.VALIDATION_ERROR, "RedirectUrl", "wanted an absolute http or https address")
+        faults.wrong("RedirectUrl", "wanted an absolute http or https address")

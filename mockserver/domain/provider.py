@@ -15,7 +15,6 @@ from typing import Annotated
 from mockserver.domain.cards import Brand, CardNumber
 from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.clock import MILLISECOND, Micros
-from mockserver.domain.codes import Code
 from mockserver.domain.constraints import CurrencyCode, OneOf, ProviderId, Within
 from mockserver.domain.errors import Faults
 from mockserver.domain.fake_lookups import iin_data
@@ -171,7 +170,7 @@ def check_costs(costs: Sequence[Cost] | None, faults: Faults) -> None:
     for place, cost in enumerate(costs or ()):
         for field_name, number in (("TransactionCost", cost.fixed), ("TransactionPercentage", cost.percent)):
             if not 0 <= number <= MOST_COST:
-                faults.add(Code.VALIDATION_ERROR, f"CostData.{place}.{field_name}", f"wanted 0 to {MOST_COST}")
+                faults.wrong(f"CostData.{place}.{field_name}", f"wanted 0 to {MOST_COST}")
 
 
 def simulated_latency(authentication: Mapping[str, str], faults: Faults) -> tuple[Micros, Micros] | None:
@@ -192,7 +191,7 @@ def _milliseconds(folded: Mapping[str, str], name: str, faults: Faults) -> int |
     number = whole_of(text, 0, LONGEST_LATENCY)
     if number is None:
         field_name = f"AuthenticationParameters.{name}"
-        faults.add(Code.VALIDATION_ERROR, field_name, f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
+        faults.wrong(field_name, f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
     return number
 
 

@@ -40,7 +40,7 @@ def check(sandbox: Sandbox, amount: Decimal, given: str | None, faults: Faults) 
     if known is not None:
         return of_currency(sandbox, amount, known, faults)
     if amount <= 0:
-        faults.add(Code.VALIDATION_ERROR, "Amount", "wanted more than 0")
+        faults.wrong("Amount", "wanted more than 0")
         return None
     try:
         check_length(amount)
@@ -55,7 +55,7 @@ def of_currency(sandbox: Sandbox, amount: Decimal, known: Currency, faults: Faul
     least = known.unit if least is None else least
     if amount < least or (most and amount > most):
         bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
-        faults.add(Code.VALIDATION_ERROR, "Amount", f"wanted {bounds}")
+        faults.wrong("Amount", f"wanted {bounds}")
         return None
     try:
         return Money(exact(amount, known), known)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
@@ -112,7 +111,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     ``sandbox`` is any sandbox: it knows which fields the objects of a kind have.
     """
     if not isinstance(wanted, dict) or not wanted:
-        raise Invalid(Code.VALIDATION_ERROR, {"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
+        raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
     kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
     found: list[WaitCondition] = []
     faults: dict[str, str] = {}
@@ -134,7 +133,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
             except ValueError as problem:
                 faults[place] = str(problem)
     if faults:
-        raise Invalid(Code.VALIDATION_ERROR, faults)
+        raise invalid(faults)
     return found
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Protocol
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
-from mockserver.domain.errors import Invalid, KeyInUse
+from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
@@ -84,7 +84,7 @@ class Idempotency:
         first one is still being answered (31).
         """
         if not 0 < len(key) <= LONGEST:
-            raise Invalid(Code.VALIDATION_ERROR, {"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
+            raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
         name, step = _name(key), sandbox.step
         first = self.firsts.get(name)
         if first is None:

@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
-from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, nearest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
@@ -103,8 +102,7 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
         state = by_fold.get(word.lower())
         criteria.equal.append((index, (state,)))
         if state is None:
-            text = f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
-            faults.add(Code.VALIDATION_ERROR, "Status", text)
+            faults.wrong("Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}")
 
     return add
 
@@ -175,9 +173,9 @@ def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Que
     limit, skip = given.get("limit"), given.get("skip") or 0
     limit = min(sandbox.assume(PAGE_DEFAULT), most) if limit is None else limit
     if not 1 <= limit <= most:
-        faults.add(Code.VALIDATION_ERROR, "Limit", f"got {limit}, wanted 1 to {most}")
+        faults.wrong("Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
-        faults.add(Code.VALIDATION_ERROR, "Skip", f"got {skip}, wanted 0 or more")
+        faults.wrong("Skip", f"got {skip}, wanted 0 or more")
     descending = sandbox.assume(PAGE_ORDER) == "newest_first"
     sort, by, order = None, given.get("sort_by"), given.get("sort_order")
     if by or order:
@@ -210,10 +208,9 @@ def _sort(
         if wanted is not None:
             descending = wanted
         elif not lenient:
-            faults.add(Code.VALIDATION_ERROR, "SortOrder", f"got '{order[:20]}', wanted asc or desc")
+            faults.wrong("SortOrder", f"got '{order[:20]}', wanted asc or desc")
     if not by or by.lower() == "none":
         return None, descending
     if by.lower() not in sorts and not lenient:
-        words = f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}"
-        faults.add(Code.VALIDATION_ERROR, "SortBy", words)
+        faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}")
     return sorts.get(by.lower()), descending

@@ -38,7 +38,7 @@ def create(sandbox: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
 def usable(sandbox: Sandbox, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
     """The token that a charge names, or None. Faults: 90 (not given), 51 (unknown, or not active)."""
     if not network_token_id:
-        faults.add(Code.VALIDATION_ERROR, "NetworkTokenId", "required")
+        faults.wrong("NetworkTokenId", "required")
         return None
     token = sandbox.network_tokens.get(network_token_id)
     if token is None:

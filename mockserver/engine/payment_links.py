@@ -9,7 +9,7 @@ from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, L
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
-from mockserver.domain.errors import Faults, Invalid, WrongState
+from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
@@ -30,15 +30,14 @@ def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
         faults.absorb(refused)
     amount = command.amount
     if amount is not None and amount <= 0:
-        words = f"got {number_text(amount)}, wanted more than 0"
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", words)
+        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
     elif amount is not None and money is not None:
         try:
             amount = exact(amount, money)
         except Invalid as refused:
             faults.absorb(refused)
     if command.limit is not None and command.limit < 1:
-        faults.add(Code.VALIDATION_ERROR, "LimitPayments", f"got {command.limit}, wanted 1 or more")
+        faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
     check_image(command.image, sandbox.assume(LINK_IMAGE_MAXIMUM), faults)
     check_redirect(command.redirect_url, faults)
@@ -82,7 +81,7 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
         raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": words})
     amount = link.amount if link.amount is not None else payment.amount
     if amount is None:
-        raise Invalid(Code.VALIDATION_ERROR, {"Amount": "required: this link leaves the amount to the payer"})
+        raise invalid({"Amount": "required: this link leaves the amount to the payer"})
     charge = charges.create(
         sandbox,
         NewCharge(

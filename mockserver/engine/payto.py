@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from mockserver.assumptions.table import PAYTO_ACTIVE_AFTER
 from mockserver.domain.clock import Micros
-from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
@@ -29,8 +28,7 @@ _STATUS = "payto.status"
 def check(sandbox: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider | None:
     """The provider of an agreement to come, or None. Faults: 39, 32 (provider), 90 (``maximumAmount``)."""
     if not LEAST_MAXIMUM <= command.maximum_amount <= MOST_MAXIMUM:
-        text = f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}"
-        faults.add(Code.VALIDATION_ERROR, "MaximumAmount", text)
+        faults.wrong("MaximumAmount", f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}")
     return providers.named(sandbox, command.provider_id, Capability.PAYTO, faults)
 
 

@@ -82,8 +82,7 @@ def prepare(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults
     if isinstance(command, SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
-        words = f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be"
-        faults.add(Code.VALIDATION_ERROR, "CustomerId", words)
+        faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
     check_fallback(sandbox, command.terms.fallback_payment_method_id, owner, faults)
     return made
 

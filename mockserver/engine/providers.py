@@ -69,9 +69,9 @@ def create(sandbox: Sandbox, given: ProviderDetails) -> Provider:
     if provider_type not in CAPABILITIES:
         got = f"got '{provider_type[:40]}'" if provider_type else "required"
         hint = nearest(provider_type, CAPABILITIES)
-        faults.add(Code.VALIDATION_ERROR, "Type", f"{got}, wanted a provider type such as dummy{hint}")
+        faults.wrong("Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not given.name:
-        faults.add(Code.VALIDATION_ERROR, "Name", "required")
+        faults.wrong("Name", "required")
     given = _checked(sandbox, replace(given, currency=given.currency or sandbox.assume(PROVIDER_CURRENCY)), faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
@@ -93,8 +93,7 @@ def update(sandbox: Sandbox, provider_id: str, given: ProviderDetails) -> Provid
     provider = get(sandbox, provider_id)
     faults = Faults()
     if given.fallback_provider_id == provider_id:
-        words = "a provider cannot take over from itself"
-        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", words)
+        faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", "a provider cannot take over from itself")
     given = _checked(sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
@@ -108,11 +107,7 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
     check_costs(given.costs, faults)
     environment = given.environment.upper() if given.environment else None
     if environment is not None and environment not in ENVIRONMENTS:
-        faults.add(
-            Code.VALIDATION_ERROR,
-            "Environment",
-            f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}",
-        )
+        faults.wrong("Environment", f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}")
     code = None
     if given.currency:
         try:

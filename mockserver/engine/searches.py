@@ -12,7 +12,6 @@ from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
-from mockserver.domain.codes import Code
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults
 from mockserver.domain.payment_link import PaymentLink
@@ -35,7 +34,7 @@ def _card_number(sandbox: Sandbox, given: str, criteria: Criteria, faults: Fault
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
-        faults.add(Code.VALIDATION_ERROR, "CardNumber", f"wanted {allowed} leading digits, or the whole number")
+        faults.wrong("CardNumber", f"wanted {allowed} leading digits, or the whole number")
         return
     criteria.equal.append(("fingerprint", tuple(sandbox.cards.fingerprints(digits))))
 

@@ -41,8 +41,7 @@ def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
     code, amount = _money(sandbox, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
     if start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START) == "refuse":
-        words = f"got {iso(start)}, wanted {iso(sandbox.now)} or later"
-        faults.add(Code.VALIDATION_ERROR, "StartDate", words)
+        faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
     on_its_dates = start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
@@ -192,8 +191,7 @@ def _money(
     provider = sandbox.providers.get(method.provider.provider_id) if method else None
     own: str = provider.currency if provider else sandbox.assume(PROVIDER_CURRENCY)
     if amount <= 0:
-        words = f"got {number_text(amount)}, wanted more than 0"
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", words)
+        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
         amount = Decimal(1)
     try:
         money = currency(given or (own if default == "provider" else default))
@@ -205,18 +203,18 @@ def _money(
 
 def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults) -> None:
     if not 1 <= frequency <= MOST_STEPS:
-        faults.add(Code.VALIDATION_ERROR, "Frequency", f"got {frequency}, wanted 1 to {MOST_STEPS}")
+        faults.wrong("Frequency", f"got {frequency}, wanted 1 to {MOST_STEPS}")
     if end is not None:
         if end.count is not None and end.count < 0:
-            faults.add(Code.VALIDATION_ERROR, "EndAfter.Count", f"got {end.count}, wanted 1 or more")
+            faults.wrong("EndAfter.Count", f"got {end.count}, wanted 1 or more")
         if end.amount is not None and end.amount < 0:
             words = f"got {number_text(end.amount)}, wanted more than 0"
-            faults.add(Code.VALIDATION_ERROR, "EndAfter.Amount", words)
+            faults.wrong("EndAfter.Amount", words)
         if end.date is not None and end.date < start and not faults.blames("StartDate"):
             words = f"got {iso(end.date)}, wanted {iso(start)} or later"
-            faults.add(Code.VALIDATION_ERROR, "EndAfter.Date", words)
+            faults.wrong("EndAfter.Date", words)
     if retry is not None:
         if not 0 <= retry.maximum <= MOST_STEPS:
-            faults.add(Code.VALIDATION_ERROR, "Retry.Maximum", f"got {retry.maximum}, wanted 0 to {MOST_STEPS}")
+            faults.wrong("Retry.Maximum", f"got {retry.maximum}, wanted 0 to {MOST_STEPS}")
         if not 1 <= retry.frequency <= MOST_STEPS:
-            faults.add(Code.VALIDATION_ERROR, "Retry.Frequency", f"got {retry.frequency}, wanted 1 to {MOST_STEPS}")
+            faults.wrong("Retry.Frequency", f"got {retry.frequency}, wanted 1 to {MOST_STEPS}")

@@ -113,8 +113,7 @@ def get(sandbox: Sandbox, token_id: str) -> Token:
 
 def _card_provider(sandbox: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
     if command.provider_id == "":
-        text = "required: as the header ProviderId, in the query or in the body"
-        faults.add(Code.VALIDATION_ERROR, "ProviderId", text)
+        faults.wrong("ProviderId", "required: as the header ProviderId, in the query or in the body")
         return None
     if command.provider_id is not None:
         return providers.named(sandbox, command.provider_id, Capability.CARD, faults)

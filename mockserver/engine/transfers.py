@@ -16,7 +16,7 @@ from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.domain.errors import Faults, Invalid, WrongState
+from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text
@@ -202,7 +202,7 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> Slices[
     begin = first - first % DAY
     until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
     if last is not None and last < begin:
-        raise Invalid(Code.VALIDATION_ERROR, {"EndDate": f"wanted {iso(begin)[:10]} or later"})
+        raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
     yield from sandbox.charges.learning("money_day")
     days = sorted(
         day for day in sandbox.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until

@@ -12,7 +12,7 @@ from mockserver.assumptions import Assumed, Profile
 from mockserver.assumptions.table import KEYS_BOTH
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Refused, Unauthorised
+from mockserver.domain.errors import Refused, Unauthorised, invalid
 from mockserver.domain.slices import Slices
 from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal_room import JournalRoom
@@ -260,10 +260,10 @@ def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     for scenario in scenarios:
         why = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
         if scenario.certificate is not None:
-            raise Invalid(Code.VALIDATION_ERROR, {"Tls": f"got certificate: {scenario.certificate}, and {why}"})
+            raise invalid({"Tls": f"got certificate: {scenario.certificate}, and {why}"})
         for rule in scenario.rules:
             if rule.stage is Stage.CONNECT:
-                raise Invalid(Code.VALIDATION_ERROR, {"Rules": f"rule '{rule.id}' is at: connect, and {why}"})
+                raise invalid({"Rules": f"rule '{rule.id}' is at: connect, and {why}"})
 
 
 def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
@@ -275,7 +275,7 @@ def _check_clock(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> None:
             f"this sandbox has been used, and its clock stands at {iso(sandbox.now)}; the clock of a scenario counts "
             "when a sandbox opens: reset it first (POST /__admin/reset), or leave the clock out and use /__admin/clock"
         )
-        raise Invalid(Code.VALIDATION_ERROR, {"Clock": reason})
+        raise invalid({"Clock": reason})
 
 
 def _plan_of(clock: str) -> ClockPlan:

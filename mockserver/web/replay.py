@@ -9,8 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from mockserver.domain.clock import ClockMode
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.slices import Slices
 from mockserver.engine import due
 from mockserver.engine.journal import JournalEntry
@@ -29,11 +28,11 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Slices[Sandbox]:
     journal = sandbox.journal
     if not 1 <= number <= journal.last:
         known = f"1 to {journal.last}" if journal.last else "none yet"
-        raise Invalid(Code.VALIDATION_ERROR, {"At": f"got {number}, entries of the journal: {known}"})
+        raise invalid({"At": f"got {number}, entries of the journal: {known}"})
     if journal.dropped:
-        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.loss()}, so it cannot be replayed from the beginning"})
+        raise invalid({"At": f"{journal.loss()}, so it cannot be replayed from the beginning"})
     if journal.gap_reason is not None:
-        raise Invalid(Code.VALIDATION_ERROR, {"At": f"{journal.gap_reason}, which the journal cannot repeat"})
+        raise invalid({"At": f"{journal.gap_reason}, which the journal cannot repeat"})
     past = Sandbox(sandbox.key, sandbox.config, journal.opened)
     if sandbox.own is not None:
         past.settle(sandbox.own)
@@ -76,4 +75,4 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     text, kept = reply.text(), len(entry.answer)
     if (reply.status, text[:kept], len(text)) != (entry.status, entry.answer, kept + entry.beyond):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
-        raise Invalid(Code.VALIDATION_ERROR, {"At": words})
+        raise invalid({"At": words})

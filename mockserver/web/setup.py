@@ -6,7 +6,7 @@ from __future__ import annotations
 from urllib.parse import unquote, urlsplit
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.problem import problem
 from mockserver.engine import due
 from mockserver.engine.sandbox import Sandbox
@@ -31,14 +31,14 @@ def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
             try:
                 asked = ready(call, answers)
             except LookupError as missing:
-                raise Invalid(Code.VALIDATION_ERROR, {name: str(missing)}) from None
+                raise invalid({name: str(missing)}) from None
             status, answer = _run(sandbox, routes, asked)
             faults = unexpected(asked.expect or _SUCCESS, status, _ANSWERED, answer)
             if faults and asked.expect is None and isinstance(answer, dict):
                 reason = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
-                raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked} answered {status}: {reason}"})
+                raise invalid({name: f"{asked} answered {status}: {reason}"})
             if faults:
-                raise Invalid(Code.VALIDATION_ERROR, {name: f"{asked}: {'; '.join(faults)}"})
+                raise invalid({name: f"{asked}: {'; '.join(faults)}"})
             if call.id is not None:
                 answers[call.id] = answer
         if answers:

@@ -11,8 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.clock import Micros, parse_duration, parse_instant
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.marks import Reads
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
@@ -45,7 +44,7 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
     if model.extra != "allow" and unknown:
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
-        raise Invalid(Code.VALIDATION_ERROR, {pascal([name]): words for name, words in faults.items()})
+        raise invalid({pascal([name]): words for name, words in faults.items()})
     # What is in them is read in one step.
     return validate(model, Folded(dict(given), [], [], 0 if holds_few(given, MOST_FIELDS) else -1))
 

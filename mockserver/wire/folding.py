@@ -12,8 +12,7 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic_core import ErrorDetails, ValidationError
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import MOST_FAULTS, Invalid, nearest
+from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.record import mutable, record
 from mockserver.domain.remembered import by_type
 from mockserver.wire.base import COMMA, Body, fields_of
@@ -177,8 +176,7 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
     fields too, and names ``MOST_NAMED`` of them."""
     if folded.left < 0:
-        words = f"wanted at most {MOST_FIELDS} fields and items of lists"
-        raise Invalid(Code.VALIDATION_ERROR, {"Body": words})
+        raise invalid({"Body": f"wanted at most {MOST_FIELDS} fields and items of lists"})
     details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_NAMED]}
     if strict:
         for name in folded.unknown[:MOST_NAMED]:
@@ -189,9 +187,9 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     except ValidationError as problem:
         for fault in problem.errors(include_url=False, include_input=False)[:MOST_NAMED]:
             details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))
-        raise Invalid(Code.VALIDATION_ERROR, details) from None
+        raise invalid(details) from None
     if details:
-        raise Invalid(Code.VALIDATION_ERROR, details)
+        raise invalid(details)
     return body
 
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import Invalid, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
@@ -81,7 +80,7 @@ class ControlCall:
         except Invalid as refused:
             raise Invalid(refused.code, {**faults, **(refused.details or {})}) from None
         if faults:
-            raise Invalid(Code.VALIDATION_ERROR, faults)
+            raise invalid(faults)
         return body
 
     @cached_property
@@ -89,7 +88,7 @@ class ControlCall:
         """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
         value = self.ahead.value if self.ahead is not None else loads(self.raw, unique=True) if self.raw.strip() else {}
         if not isinstance(value, dict):
-            raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
+            raise invalid({"Body": "wanted a JSON object"})
         return value
 
     def since(self, sandbox: Sandbox) -> int:
@@ -107,7 +106,7 @@ class ControlCall:
             words = (
                 f"got '{shown}', wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
             )
-            raise Invalid(Code.VALIDATION_ERROR, {"Since": words})
+            raise invalid({"Since": words})
         return marks[given]
 
 

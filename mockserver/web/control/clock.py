@@ -14,9 +14,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros, duration_text
-from mockserver.domain.codes import Code
 from mockserver.domain.delivery import DeliveryState
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.engine.due import is_behind, run_slice
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
@@ -59,7 +58,7 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     """
     sandbox, body = call.sandbox(), call.body
     if (body.by is None) == (body.to is None):
-        raise Invalid(Code.VALIDATION_ERROR, {"By": "give one of by (such as 1h) and to (an ISO date-time)"})
+        raise invalid({"By": "give one of by (such as 1h) and to (an ISO date-time)"})
     if body.to is not None:
         return await _move(call, sandbox, "clock.advance", "To", lambda: body.to)
     return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + body.by)

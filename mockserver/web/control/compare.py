@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.state_diff import KindDiff, differences
@@ -27,8 +26,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     there = call.world.sandboxes.with_id(wanted)
     if there is None:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
-        reason = f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"
-        raise Invalid(Code.VALIDATION_ERROR, {"With": reason})
+        raise invalid({"With": f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"})
     # Of the instant at which the comparison begins.
     facts = {name: {"here": one, "there": other} for name, one, other in _facts(here, there) if one != other}
     kinds = await with_pauses(differences(here, there))

@@ -6,8 +6,7 @@ Source: findings document, Faces.
 
 from __future__ import annotations
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, severity_of
 from mockserver.findings.ledger import Finding, Ledger
@@ -44,7 +43,7 @@ def mark(call: ControlCall) -> tuple[int, object]:
     """Name this place in the journal. A name that was used before moves here."""
     sandbox, name = call.sandbox(), call.body.name
     if name.isdecimal():
-        raise Invalid(Code.VALIDATION_ERROR, {"Name": f"got '{name}', wanted a name that is not a number"})
+        raise invalid({"Name": f"got '{name}', wanted a name that is not a number"})
     sandbox.journal.mark(name)
     return 201, {"name": name, "after": sandbox.journal.last}
 
@@ -87,7 +86,7 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
     except ValueError as fault:
         faults["Finding"] = str(fault)
     if faults:
-        raise Invalid(Code.VALIDATION_ERROR, faults)
+        raise invalid(faults)
     found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=query.raised)
     profile = profile_of(sandbox.assumed)
     return {
@@ -102,5 +101,5 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
 def _watched(call: ControlCall) -> tuple[Sandbox, Watch]:
     sandbox = call.sandbox()
     if sandbox.watch is None:
-        raise Invalid(Code.VALIDATION_ERROR, {"Findings": "this server reports no findings (--findings off)"})
+        raise invalid({"Findings": "this server reports no findings (--findings off)"})
     return sandbox, sandbox.watch

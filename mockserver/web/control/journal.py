@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import NotFound, invalid
 from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.reading import whole_of
@@ -129,7 +129,7 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     sandbox, entry = _entry(call)
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
-        raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {entry.number} is not a request that can be sent again"})
+        raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
     status, raw = await _sent(endpoint, entry)
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
@@ -143,7 +143,7 @@ def request(call: ControlCall) -> tuple[int, object]:
     _, entry = _entry(call)
     shown = request_of(entry.method, entry.path, b"", entry.step.headers, b"")
     if shown is None:
-        raise Invalid(Code.VALIDATION_ERROR, {"Id": f"entry {entry.number} came due without a request"})
+        raise invalid({"Id": f"entry {entry.number} came due without a request"})
     return 200, {**shown, "query": mask_query(entry.query, sendable_field), "body": sendable_body(entry.raw)}
 
 

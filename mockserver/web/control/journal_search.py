@@ -14,8 +14,7 @@ from itertools import compress
 from typing import Any, TypeAlias
 
 from mockserver.domain.clock import parse_duration
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import EFFORT, MUCH, mask_start, mask_text
 from mockserver.domain.reading import number_of, whole_of
 from mockserver.domain.record import record, replace
@@ -211,7 +210,7 @@ def filters_of(sandbox: Sandbox, query: Any) -> list[Filter]:
             except ValueError as fault:
                 faults[name.capitalize()] = str(fault)
     if faults:
-        raise Invalid(Code.VALIDATION_ERROR, faults)
+        raise invalid(faults)
     return found
 
 
@@ -220,7 +219,7 @@ def searched(sandbox: Sandbox, text: str) -> list[Filter]:
     try:
         return [_filter(sandbox, word) for word in words_of(text, OPERATORS)]
     except ValueError as fault:
-        raise Invalid(Code.VALIDATION_ERROR, {"Q": str(fault)}) from None
+        raise invalid({"Q": str(fault)}) from None
 
 
 def fitting(sandbox: Sandbox, entries: Iterable[JournalEntry], filters: Sequence[Filter]) -> Slices[list[JournalEntry]]:

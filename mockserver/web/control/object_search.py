@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
@@ -53,7 +52,7 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Test
     try:
         return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, _IS))]
     except ValueError as fault:
-        raise Invalid(Code.VALIDATION_ERROR, {"Q": str(fault)}) from None
+        raise invalid({"Q": str(fault)}) from None
 
 
 def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Test:

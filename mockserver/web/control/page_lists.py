@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import Any
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.errors import NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.states import TABLES
@@ -188,6 +188,5 @@ def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
 
 def _known(kind: str) -> tuple[str, Any]:
     if kind not in KINDS:
-        reason = f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
-        raise Invalid(Code.VALIDATION_ERROR, {"Kind": reason})
+        raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
     return KINDS[kind]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, Unauthorised
+from mockserver.domain.errors import NotFound, Unauthorised, invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
 from mockserver.engine.config import Beginning
@@ -80,7 +80,7 @@ async def name(call: ControlCall) -> tuple[int, object]:
     if mask_text(given) != given or key in given:
         faults["Name"] = "a name is shown to all: it must not contain the key or a card number"
     if faults:
-        raise Invalid(Code.VALIDATION_ERROR, faults)
+        raise invalid(faults)
     await call.fetch(key)
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TypeVar
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, NotFound, nearest
+from mockserver.domain.errors import NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.slices import Slices
 from mockserver.engine.dry_run import DryRule, dry_run
@@ -57,7 +57,7 @@ async def clear(call: ControlCall) -> tuple[int, object]:
 
     def kept(own: Sequence[Scenario]) -> list[Scenario]:
         if name is not None and name not in {scenario.name for scenario in own}:
-            raise Invalid(Code.VALIDATION_ERROR, {"Name": f"no scenario '{name[:60]}' is in force"})
+            raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
         return [] if name is None else [scenario for scenario in own if scenario.name != name]
 
     answer = await _put(call, kept)
@@ -127,7 +127,7 @@ async def _read(call: ControlCall) -> Scenario:
         return await _in_time(call, lambda: _given(call, call.query.name or "posted"))
     except ScenarioRefused as refused:
         faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
-        raise Invalid(Code.VALIDATION_ERROR, faults) from None
+        raise invalid(faults) from None
 
 
 async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
@@ -206,7 +206,7 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
         scenario = await _in_time(call, lambda: _given(call))
     except ScenarioRefused as refused:
         faults = {f"line {one.line}, column {one.column}": one.message for one in refused.problems}
-        raise Invalid(Code.VALIDATION_ERROR, faults) from None
+        raise invalid(faults) from None
     others = [one for one in in_force if one.name != scenario.name]
     return 200, await _tried(sandbox, [*others, scenario], scenario)
 
@@ -274,5 +274,5 @@ def _given(call: ControlCall, name: str = "posted") -> Scenario:
     try:
         given = call.raw.decode("utf-8")
     except UnicodeDecodeError:
-        raise Invalid(Code.VALIDATION_ERROR, {"Body": "not UTF-8"}) from None
+        raise invalid({"Body": "not UTF-8"}) from None
     return call.world.directory.reader.read_text(given, name)

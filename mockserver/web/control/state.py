@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from functools import partial
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.engine import importing, snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
@@ -56,7 +55,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     is_blank = not any(part.strip() for part in call.parts)
     document = {} if is_blank else await with_pauses(loads_in_slices(_taken(call.parts), unique=True))
     if not isinstance(document, dict):
-        raise Invalid(Code.VALIDATION_ERROR, {"Body": "wanted a JSON object"})
+        raise invalid({"Body": "wanted a JSON object"})
     reading = await with_pauses(importing.read(document))
     make = partial(reading.config, call.sandbox().config, world.directory.server_config.config)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
@@ -76,7 +75,7 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     sandbox = call.world.directory.of_secret_key(call.headers)
     to, at, sandboxes = call.body.to, call.body.at, call.world.sandboxes
     if to == sandbox.key:
-        raise Invalid(Code.VALIDATION_ERROR, {"To": "wanted another key than that of this sandbox"})
+        raise invalid({"To": "wanted another key than that of this sandbox"})
     sandboxes.admit(to)
     source = sandbox
     if at is not None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from heapq import nsmallest
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
@@ -34,8 +33,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
     least = body.findings
     if not (body.requests or body.rules or least):
-        words = "give requests, rules: true or findings: else nothing is verified"
-        raise Invalid(Code.VALIDATION_ERROR, {"Requests": words})
+        raise invalid({"Requests": "give requests, rules: true or findings: else nothing is verified"})
     after = call.since(sandbox)
     # All of one instant: entries are noted, and pushed out, while others have their turn.
     journal = sandbox.journal

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from mockserver.domain.clock import DAY, SECOND, ClockMode, Micros, duration_text
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.slices import Slices
 from mockserver.engine import conditions
@@ -36,11 +35,9 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     sandbox, body = call.sandbox(), call.body
     advance: bool = body.advance
     if body.within is not None and not advance:
-        reason = "it limits how far advance: true moves the clock, and that is not given"
-        raise Invalid(Code.VALIDATION_ERROR, {"Within": reason})
+        raise invalid({"Within": "it limits how far advance: true moves the clock, and that is not given"})
     if (body.timeout or 0) > LONGEST and not advance:
-        reason = f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"
-        raise Invalid(Code.VALIDATION_ERROR, {"Timeout": reason})
+        raise invalid({"Timeout": f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"})
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)

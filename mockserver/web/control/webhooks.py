@@ -8,7 +8,7 @@ from collections.abc import Callable
 from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, WebhookMessage
-from mockserver.domain.errors import Invalid, NotFound
+from mockserver.domain.errors import NotFound, invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine import deliveries
 from mockserver.engine.webhook_content import word_of
@@ -73,8 +73,7 @@ def emit(call: ControlCall) -> tuple[int, object]:
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
     made, is_cut = deliveries.emit(sandbox, message, body.data or {}, target)
     if not made:
-        reason = f"no url given, and no webhook subscription for {word} in this sandbox"
-        raise Invalid(Code.VALIDATION_ERROR, {"Url": reason})
+        raise invalid({"Url": f"no url given, and no webhook subscription for {word} in this sandbox"})
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
     answer: dict[str, object] = {"webhooks": [delivery_reply(one) for one in made]}
