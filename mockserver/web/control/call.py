@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.errors import Invalid, invalid, nearest
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import Invalid, NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
@@ -28,6 +29,11 @@ from mockserver.wire.jsonio import loads
 from mockserver.wire.long_text import Parts
 
 JSON = "application/json"
+
+
+def missing(field: str, words: str) -> NotFound:
+    """The refusal (1) of a call that names what is not there."""
+    return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
 
 
 class ControlCall:

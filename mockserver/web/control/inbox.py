@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text
 from mockserver.domain.reading import whole_of
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.long_work import one_by_one
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
@@ -81,8 +79,7 @@ def one(call: ControlCall) -> tuple[int, object]:
     number = whole_of(call.path["message_id"])
     found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
     if found is None:
-        reason = f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox"
-        raise NotFound(Code.UNKNOWN_ERROR, {"Id": reason}, message="Not Found")
+        raise missing("Id", f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox")
     return 200, shown(found)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from mockserver.domain.clock import duration_text
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound, invalid
+from mockserver.domain.errors import invalid
 from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.reading import whole_of
@@ -16,7 +15,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
 from mockserver.web.asgi import Message, Scope
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal_facts import status_of
 from mockserver.web.control.journal_search import filters_of, fitting
 from mockserver.web.long_work import in_slices, with_pauses
@@ -52,7 +51,7 @@ def get(call: ControlCall) -> tuple[int, object]:
     entry = journal.get(whole_of(number) or 0)
     if entry is None:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
-        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"got '{number[:20]}', kept entries: {kept}"}, message="Not Found")
+        raise missing("Id", f"got '{number[:20]}', kept entries: {kept}")
     return 200, shown(entry, profile_of(sandbox.assumed))
 
 
@@ -151,7 +150,7 @@ def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
     sandbox, number = call.sandbox(), whole_of(call.path["entry_id"]) or 0
     entry = sandbox.journal.get(number)
     if entry is None:
-        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no entry {number} is kept"}, message="Not Found")
+        raise missing("Id", f"no entry {number} is kept")
     return sandbox, entry
 
 

@@ -10,8 +10,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound, invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.states import TABLES
@@ -22,7 +21,7 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
@@ -92,7 +91,7 @@ def one(call: ControlCall) -> tuple[int, object]:
     id_name, table = _known(kind)
     row = table(sandbox).get(object_id)
     if row is None:
-        raise NotFound(Code.UNKNOWN_ERROR, {"Id": f"no {kind} '{mask_start(object_id, 64)}'"}, message="Not Found")
+        raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
     reader = _READERS.get(kind)
     shown = _read(sandbox, reader, {id_name: object_id}) if reader is not None else None
     profile = profile_of(sandbox.assumed)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound, Unauthorised, invalid
+from mockserver.domain.errors import Unauthorised, invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
 from mockserver.engine.config import Beginning
@@ -14,7 +13,7 @@ from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE, Sandboxes
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.activity import SERVER
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.wire.dates import moment
 
 _SLICE = 20
@@ -135,7 +134,7 @@ def undo(call: ControlCall) -> tuple[int, object]:
         reason = (
             f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
         )
-        raise NotFound(Code.UNKNOWN_ERROR, {"Undo": reason}, message="Not Found")
+        raise missing("Undo", reason)
     runner = call.world.runner
     back.deliveries.resume(runner.sending(back))
     runner.changed(back)

@@ -10,8 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import TypeVar
 
-from mockserver.domain.codes import Code
-from mockserver.domain.errors import NotFound, invalid, nearest
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.slices import Slices
 from mockserver.engine.dry_run import DryRule, dry_run
@@ -20,7 +19,7 @@ from mockserver.scenario.director import RuleReport
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.long_work import MANY_RULES, in_slices, with_pauses
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
@@ -244,8 +243,7 @@ def text(call: ControlCall) -> tuple[int, object]:
     sandbox, name = call.sandbox(), call.path["name"]
     known = {one.name: one for one in sandbox.config.scenarios}
     if name not in known:
-        reason = f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}"
-        raise NotFound(Code.UNKNOWN_ERROR, {"Name": reason}, message="Not Found")
+        raise missing("Name", f"no scenario '{mask_start(name, 60)}' is in force{nearest(name, known)}")
     scenario = known[name]
     whole = scenario.text or json.dumps(json.loads(dumps(scenario.source)), indent=2)
     shown = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)
