@@ -7,7 +7,7 @@ took a tenth of the time to the first answer. It is loaded when another file com
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -141,6 +141,17 @@ def _files(name: str) -> Iterator[Path]:
         yield path
         return
     yield shipped_file(name)
+
+
+class Files:
+    """The scenarios that ``load`` gives, and those of texts and of the product."""
+
+    preparing = staticmethod(preparing)
+    read_text = staticmethod(read_text)
+    shipped = staticmethod(shipped)
+
+    def __init__(self, load: Callable[[], list[Scenario]]) -> None:
+        self.load = load
 
 
 class Watcher:

@@ -183,8 +183,9 @@ def operation_of(method: str, path: str) -> str | None:
 def _open_app(scenarios: Sequence[Scenario]) -> Any:
     """The whole sandbox in process, its machine clock standing still."""
     from mockserver.adapters.machine_clock import machine_now
+    from mockserver.adapters.scenario_files import Files
     from mockserver.settings import Settings
-    from mockserver.web.app import Application, Files
+    from mockserver.web.app import Application
 
     now = machine_now()
     return Application(Settings(), lambda: now, Files(lambda: list(scenarios)))

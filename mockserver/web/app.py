@@ -12,8 +12,7 @@ from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
-from mockserver.domain.slices import Slices
-from mockserver.scenario.scenario import Certificate, Scenario
+from mockserver.scenario.scenario import Certificate
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
@@ -170,34 +169,12 @@ def _keep(app: Application, path: str) -> None:
     world.keep(Store(file, world.sandboxes, app.store_room(file.rows(SERVER)), world.real_clock, world.runner.changed))
 
 
-class Files:
-    """The scenarios that ``load`` gives, and those of texts and of the product."""
-
-    def __init__(self, load: Callable[[], list[Scenario]]) -> None:
-        self.load = load
-
-    def preparing(self) -> Slices[None]:
-        from mockserver.adapters.scenario_files import preparing
-
-        return preparing()
-
-    def read_text(self, text: str, name: str) -> Scenario:
-        from mockserver.adapters.scenario_files import read_text
-
-        return read_text(text, name)
-
-    def shipped(self) -> list[tuple[str, str, str]]:
-        from mockserver.adapters.scenario_files import shipped
-
-        return shipped()
-
-
 def create_app(
     settings: Settings, *, real_clock: Callable[[], Micros] = machine_now, traces: TracerProvider | None = None
 ) -> Application:
     """The whole sandbox as a plain ASGI application: no thread, no port. ``traces`` gets a span of each request and of
     each try of a webhook. Raises ``ScenarioRefused`` for bad files."""
-    from mockserver.adapters.scenario_files import load
+    from mockserver.adapters.scenario_files import Files, load
 
     files = Files(lambda: load(settings.scenario, test_values=settings.test_values))
     app = Application(settings, real_clock, files)
