@@ -82,7 +82,7 @@ class RemoteSandbox:
             timeout=TIMEOUT_SECONDS,
             trust_env=False,
             # Reading the certificates of all authorities takes a hundred times as long as all else.
-            verify=self.url.startswith("https:"),
+            verify=not self.url.startswith("http:"),
         )
 
     @cached_property

@@ -49,11 +49,11 @@ LAYERS = {
     "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson prometheus_client opentelemetry"),
     "adapters": layer(
         "domain scenario engine settings assumptions adapters",
-        "yaml httpx uvicorn uvloop httptools cryptography trustme faker opentelemetry",
+        "yaml httpx uvicorn uvloop httptools cryptography trustme opentelemetry",
     ),
     "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
     "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
-    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline", "click httpx rich"),
+    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline", "click faker httpx rich"),
     "remote": layer("engine adapters", "httpx"),
     "timeline": layer("remote"),
     "pytest_plugin": layer(

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import stop
 from mockserver.findings.catalogue import SEVERITIES, severity_of
 from mockserver.settings import Settings
 
@@ -61,11 +62,9 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
     try:
         page: dict[str, Any] = sandbox.call(method, path, params=params)
     except ControlRefused as refused:
-        click.echo(str(refused), err=True)
-        sys.exit(Exit.USAGE)
+        stop(Exit.USAGE, str(refused))
     except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        click.echo(f"no server at {url}: {problem}; `mockserver` starts one", err=True)
-        sys.exit(Exit.NOT_READY)
+        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
     finally:
         sandbox.close()
     rows = page["findings"]

@@ -8,6 +8,7 @@ from contextlib import closing
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import stop
 from mockserver.settings import Settings
 
 MOST = 100_000
@@ -28,21 +29,21 @@ def sample(count: int, url: str, key: str, seed: int) -> None:
 
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """
-    from mockserver.adapters.sample_data import NoServer, SampleRefused, sampler
+    import httpx
+
+    from mockserver.commands.sample_data import sampler
+    from mockserver.remote import ControlRefused, RemoteSandbox
 
     try:
-        making = sampler(url, key, seed)
-        with (
-            closing(making.client),
-            click.progressbar(making.customers(count), length=count, label="customers", file=sys.stderr) as bar,
-        ):
-            for _ in bar:
-                pass
-    except NoServer as problem:
-        click.echo(f"no server at {url}: {problem}; `mockserver` starts one", err=True)
-        sys.exit(Exit.NOT_READY)
-    except SampleRefused as refused:
-        click.echo(str(refused), err=True)
-        sys.exit(Exit.INTERNAL)
+        with closing(RemoteSandbox(url, key)) as sandbox:
+            making = sampler(sandbox, seed)
+            customers = making.customers(count)
+            with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:
+                for _ in bar:
+                    pass
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
+    except ControlRefused as refused:
+        stop(Exit.INTERNAL, str(refused))
     for what, number in sorted(making.made.items()):
         click.echo(f"{number:>6} {what}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
 
@@ -199,8 +200,7 @@ def _loaded(names: Sequence[str]) -> list[Scenario]:
     try:
         return load(names, test_values=False)
     except ScenarioRefused as refused:
-        click.echo(str(refused), err=True)
-        sys.exit(Exit.USAGE)
+        stop(Exit.USAGE, str(refused))
 
 
 FIRST = "first-scenario"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import show
 
 if TYPE_CHECKING:
@@ -87,8 +87,7 @@ def check(path: Path, form: str) -> None:
     elif rows:
         show([{"id": row["id"] or "", "key": row["key"] or "", "can be read": row["fault"] or "yes"} for row in rows])
     if damage:
-        click.echo("\n".join(damage), err=True)
-        sys.exit(Exit.VERIFICATION_FAILED)
+        stop(Exit.VERIFICATION_FAILED, "\n".join(damage))
     if form == "text":
         click.echo(f"{path} is whole")
 
@@ -158,8 +157,7 @@ def compact(path: Path) -> None:
                 pass
             file.compact()
         except NotWritten as fault:
-            click.echo(f"{path} stays as it was: {fault}", err=True)
-            sys.exit(Exit.INTERNAL)
+            stop(Exit.INTERNAL, f"{path} stays as it was: {fault}")
         finally:
             file.close()
     click.echo(f"{path}: {before:,} bytes before, {path.stat().st_size:,} now")
@@ -173,15 +171,12 @@ def _told() -> Iterator[None]:
     try:
         yield
     except StoreRefused as refused:
-        click.echo(str(refused), err=True)
-        sys.exit(Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code)
+        stop(Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code, str(refused))
 
 
 def _end_damaged(path: Path, damage: Sequence[str]) -> None:
     if damage:
-        for line in damage:
-            click.echo(f"{path} is damaged: {line}", err=True)
-        sys.exit(Exit.VERIFICATION_FAILED)
+        stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
 
 def _named(kept: KeptSandbox) -> dict[str, str | None]:

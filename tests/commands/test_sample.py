@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mockserver
-from mockserver.adapters.sample_data import STORIES, SampleOrder, Sampler, SampleRefused, sampler
 from mockserver.cli import main
+from mockserver.commands.sample_data import STORIES, SampleOrder, sampler
+from mockserver.remote import ControlRefused, RemoteSandbox
 from tests import warm
 
 pytestmark = pytest.mark.slow
@@ -70,10 +71,10 @@ def test_one_seed_makes_the_same_everywhere_and_another_something_else(url: str)
 
 @pytest.mark.parametrize("number", range(len(STORIES)))
 def test_every_story_ends_as_it_is_told(url: str, number: int) -> None:
-    making = sampler(url, "sk_e", number)
+    making = sampler(RemoteSandbox(url, "sk_e"), number)
     (customer,) = making.customers(1)
     assert STORIES[number][1](making, SampleOrder(customer, "story", 1000))["status"] == STATUSES[number]
-    making.client.close()
+    making.sandbox.close()
 
 
 def test_cards_expire_after_the_sandboxs_own_date(url: str) -> None:
@@ -99,12 +100,12 @@ def test_a_refused_key_is_told(url: str) -> None:
 
 
 def test_a_declined_card_that_is_not_declined_is_told(url: str) -> None:
-    making: Sampler = sampler(url, "sk_g", 1)
-    making.client.put("/__admin/assumptions", json={"charge.declined_reply": "charge"})
+    making = sampler(RemoteSandbox(url, "sk_g"), 1)
+    making.sandbox.assume({"charge.declined_reply": "charge"})
     (customer,) = making.customers(1)
-    with pytest.raises(SampleRefused, match="a declined card: POST /charge/card answered 20"):
+    with pytest.raises(ControlRefused, match="a declined card: POST /charge/card answered 20"):
         making.declined(SampleOrder(customer, "d", 500))
-    making.client.close()
+    making.sandbox.close()
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "many", "100001"])

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+from faker import Faker
 
 from mockserver.domain.cards import TEST_CARDS
-from mockserver.domain.clock import datetime_of, parse_instant
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.record import mutable, record
+from mockserver.remote import ControlRefused, RemoteSandbox
 
-if TYPE_CHECKING:
-    import httpx
-    from faker import Faker
-
-TIMEOUT_SECONDS = 30.0
 MOST_CHARGES = 4
 """Charges of one customer at most."""
 
@@ -29,14 +26,6 @@ _BAD_CARDS = ("do_not_honour", "insufficient_funds", "lost_card", "wrong_ccv", "
 _COMMENTS = ("Wrong size", "Arrived broken", "Changed my mind", "Sent twice")
 
 Json: TypeAlias = dict[str, Any]
-
-
-class SampleRefused(Exception):
-    """The server answered with something else than its rules promise; the text says what."""
-
-
-class NoServer(Exception):
-    """Nothing answers at the address."""
 
 
 @record
@@ -50,21 +39,17 @@ class SampleOrder:
 
 @mutable
 class Sampler:
-    """Posts sample data with ``client``, which knows the server's address and the key. ``made`` counts what it made.
-
+    """Posts sample data to a sandbox, and raises what ``RemoteSandbox.call`` raises. ``made`` counts what it made.
     ``year`` is that of the sandbox's clock.
     """
 
-    client: httpx.Client
+    sandbox: RemoteSandbox
     fake: Faker
     year: int
     made: Counter[str] = field(default_factory=Counter)
 
     def customers(self, count: int) -> Iterator[Json]:
-        """Make customers with their charges, one after the other; each is yielded when it is complete.
-
-        Raises :class:`SampleRefused` and :class:`NoServer`.
-        """
+        """Make customers with their charges, one after the other; each is yielded when it is complete."""
         for number in range(1, count + 1):
             customer = self._customer(number)
             self.made["customers"] += 1
@@ -77,31 +62,31 @@ class Sampler:
     def charge(self, order: SampleOrder, **more: object) -> Json:
         """Charge the customer's card."""
         body = {"customerId": order.customer["customerId"], "amount": _money(order.cents), **more}
-        return self._answer("POST", "/charge/customer", json={**body, "reference": order.reference})
+        return self._call("POST", "/charge/customer", json={**body, "reference": order.reference})
 
     def declined(self, order: SampleOrder) -> Json:
         """Charge another card of the customer's, which is declined; the charge as stored."""
         card = self._card(self.fake.random_element(_BAD_CARDS), order.customer)
         body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(order.cents), "paymentInformation": card}
-        answer = _ask(self.client, "POST", "/charge/card", json={**body, "reference": order.reference})
-        stored = (_json(answer).get("details") or {}).get("ChargeId")
-        if answer.status_code != 400 or stored is None:
-            raise SampleRefused(f"a declined card: {_words('POST', '/charge/card', answer)}")
-        return self._answer("GET", f"/charge/{stored}")
+        answer = self.sandbox.client.post("/charge/card", json={**body, "reference": order.reference})
+        said = answer.json()
+        if answer.status_code != 400 or "ChargeId" not in (said["details"] or {}):
+            raise ControlRefused("a declined card: POST /charge/card", answer.status_code, said)
+        return self._call("GET", f"/charge/{said['details']['ChargeId']}")
 
     def capture(self, charge: Json, cents: int | None = None) -> Json:
         """Capture a charge, or some cents of it."""
         body = {} if cents is None else {"amount": _money(cents)}
-        return self._answer("POST", f"/charge/{charge['chargeId']}", json=body)
+        return self._call("POST", f"/charge/{charge['chargeId']}", json=body)
 
     def void(self, charge: Json) -> Json:
         """Void an authorised charge."""
-        return self._answer("DELETE", f"/charge/{charge['chargeId']}/void")
+        return self._call("DELETE", f"/charge/{charge['chargeId']}/void")
 
     def refund(self, charge: Json, cents: int | None = None) -> Json:
         """Refund a charge, or some cents of it."""
         query = {"comment": self.fake.random_element(_COMMENTS)} | ({} if cents is None else {"amount": _money(cents)})
-        return self._answer("DELETE", f"/refund/{charge['chargeId']}", params=query)
+        return self._call("DELETE", f"/refund/{charge['chargeId']}", params=query)
 
     def part(self, order: SampleOrder) -> int:
         """Some cents of an order, less than all."""
@@ -133,7 +118,7 @@ class Sampler:
             },
             "paymentInformation": self._card(self.fake.random_element(_GOOD_CARDS), names),
         }
-        return self._answer("POST", "/customer/card", json=body)
+        return self._call("POST", "/customer/card", json=body)
 
     def _card(self, name: str, holder: Json) -> Json:
         month, year = self.fake.random_int(1, 12), self.year + self.fake.random_int(1, 4)
@@ -144,11 +129,9 @@ class Sampler:
             "cardholder": f"{holder['firstName']} {holder['lastName']}",
         }
 
-    def _answer(self, method: str, path: str, **more: Any) -> Json:
-        answer = _ask(self.client, method, path, **more)
-        if not answer.is_success:
-            raise SampleRefused(_words(method, path, answer))
-        return _json(answer)
+    def _call(self, method: str, path: str, **more: Any) -> Json:
+        answer: Json = self.sandbox.call(method, path, **more)
+        return answer
 
 
 STORIES: tuple[tuple[int, Callable[[Sampler, SampleOrder], Json]], ...] = (
@@ -165,56 +148,15 @@ STORIES: tuple[tuple[int, Callable[[Sampler, SampleOrder], Json]], ...] = (
 part, declined."""
 
 
-def sampler(url: str, key: str, seed: int) -> Sampler:
-    """A sampler for the sandbox of ``key`` on the server at ``url``.
-
-    Raises :class:`SampleRefused` when that is not a sandbox, :class:`NoServer` when nothing answers there.
-    """
-    import httpx
-    from faker import Faker
-
-    try:
-        client = httpx.Client(
-            base_url=url.rstrip("/"),
-            headers={"x-secretkey": key},
-            timeout=TIMEOUT_SECONDS,
-            trust_env=False,
-            # Reading the certificates of all authorities takes longer than a small sample does.
-            verify=not url.startswith("http:"),
-        )
-    except httpx.InvalidURL as problem:
-        raise NoServer(str(problem)) from None
-    answer = _ask(client, "GET", "/__admin/clock")
-    if not answer.is_success or "now" not in _json(answer):
-        raise SampleRefused(_words("GET", "/__admin/clock", answer))
+def sampler(sandbox: RemoteSandbox, seed: int) -> Sampler:
+    """A sampler for a sandbox. Raises what ``RemoteSandbox.call`` raises, also when what answers is not a sandbox."""
+    clock = sandbox.call("GET", "/__admin/clock")
+    if not isinstance(clock, dict) or "now" not in clock:
+        raise ControlRefused("GET /__admin/clock", 200, clock)
     fake = Faker("en_AU")
     fake.seed_instance(seed)
-    return Sampler(client, fake, datetime_of(parse_instant(_json(answer)["now"][:26])).year)
-
-
-def _ask(client: httpx.Client, method: str, path: str, **more: Any) -> httpx.Response:
-    """The answer to a request. Raises :class:`NoServer`."""
-    from httpx import HTTPError
-
-    try:
-        return client.request(method, path, **more)
-    except HTTPError as problem:
-        raise NoServer(str(problem)) from None
+    return Sampler(sandbox, fake, int(clock["now"][:4]))
 
 
 def _money(cents: int) -> str:
     return f"{cents // 100}.{cents % 100:02d}"
-
-
-def _json(answer: httpx.Response) -> Json:
-    try:
-        body = answer.json()
-    except ValueError:
-        body = None
-    return body if isinstance(body, dict) else {}
-
-
-def _words(method: str, path: str, answer: httpx.Response) -> str:
-    body = _json(answer)
-    details = "; ".join(f"{name}: {text}" for name, text in (body.get("details") or {}).items())
-    return f"{method} {path} answered {answer.status_code} {body.get('message', '')} {details}".rstrip()
