@@ -22,7 +22,7 @@ from mockserver.web.control.journal_facts import (
     PARTED,
     answered,
     facts_of,
-    is_telling,
+    is_searchable,
     sought_of,
     status_of,
     text_of,
@@ -187,7 +187,7 @@ def assert_telling(entry: JournalEntry, profile: WireProfile, random: Random) ->
     for _ in range(200):
         begin = random.randrange(len(shown))
         word = shown[begin : begin + random.randint(1, 20)]
-        if word == word.lower() and is_telling(word):
+        if word == word.lower() and is_searchable(word):
             told += 1
             assert word in unmasked
     return told
