@@ -18,7 +18,7 @@ from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
 from mockserver.domain.slices import MANY, Slices, parts_of
-from mockserver.engine import consistency
+from mockserver.engine import consistency, vault
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
 from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form
@@ -119,6 +119,7 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     with _naming_every_place():
         sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
         yield from consistency.check(sandbox)
+        yield from vault.learning(sandbox)
         return sandbox
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mockserver.engine import indexed_table
 from mockserver.engine.places import ManyPlaces, Places
-from tests.driving import CARD, DUMMY, Api, Reply
+from tests.driving import CARD, DUMMY, VISA, Api, Reply, card_charge
+from tests.store.twins import Kept
 
 METHOD = {"providerId": DUMMY, "paymentInformation": CARD}
 TRANSFER = {"account": "a", "amount": 1, "currency": "AUD"}
@@ -16,6 +18,20 @@ TRANSFER = {"account": "a", "amount": 1, "currency": "AUD"}
 
 def group(name: str) -> dict[str, Any]:
     return {"providerId": DUMMY, "groupReference": name, "transfers": [{**TRANSFER, "reference": f"{name}-1"}]}
+
+
+def learning(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows each step learns from now on."""
+    learnt = list[int]()
+    for kind in (Places, ManyPlaces):
+        plain = kind.learn
+
+        def learn(self: Places[Any], rows: Any, until: int, plain: Any = plain) -> None:
+            learnt.append(until - self.known)
+            plain(self, rows, until)
+
+        monkeypatch.setattr(kind, "learn", learn)
+    return learnt
 
 
 @pytest.fixture
@@ -51,15 +67,7 @@ def test_an_operation_lets_others_have_their_turn_while_its_indexes_learn(
     api, ids = filled
     for key in ("sk_at_once", "sk_in_slices"):
         assert api.post("/__admin/fork", {"to": key}).status == 201
-    learnt = list[int]()
-    for kind in (Places, ManyPlaces):
-        plain = kind.learn
-
-        def learn(self: Places[Any], rows: Any, until: int, plain: Any = plain) -> None:
-            learnt.append(until - self.known)
-            plain(self, rows, until)
-
-        monkeypatch.setattr(kind, "learn", learn)
+    learnt = learning(monkeypatch)
 
     def ask(key: str) -> Reply:
         learnt.clear()
@@ -73,3 +81,28 @@ def test_an_operation_lets_others_have_their_turn_while_its_indexes_learn(
     assert (in_slices.status, len(in_slices.raw)) == (at_once.status, len(at_once.raw))
     assert max(learnt) <= 5
     assert sum(learnt) >= plainly
+
+
+@pytest.mark.parametrize("way", ["fork", "import", "wake"])
+def test_before_the_first_payment_of_a_sandbox_that_comes_with_a_vault_its_items_are_learnt(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db") if way == "wake" else Api(waits=True)
+    vaulted = [api.post("/vault", {"cardNumber": VISA, "ccv": "123"})["vaultId"] for _ in range(23)]
+    monkeypatch.setattr(indexed_table, "SLICE", 5)
+    learnt = learning(monkeypatch)
+    match way:
+        case "fork":
+            assert api.post("/__admin/fork", {"to": "sk_copy"}).status == 201
+        case "import":
+            state = api.get("/__admin/state?secrets=true").body
+            assert api.call("PUT", "/__admin/state", state, key="sk_copy").status == 200
+        case _:
+            api.restart()
+            assert api.get(f"/vault/{vaulted[0]}").status == 200
+    assert learnt == [5, 5, 5, 5]
+    key = api.key if way == "wake" else "sk_copy"
+    assert api.call("POST", "/charge/card", card_charge(), key=key).status == 201
+    assert max(learnt) == 5
+    found = [api.call("GET", f"/vault/{vault_id}", key=key)["ccv"] for vault_id in vaulted]
+    assert found == [None] * 23

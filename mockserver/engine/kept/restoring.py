@@ -8,7 +8,8 @@ from dataclasses import replace
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import EARLIEST, Micros
 from mockserver.domain.delivery import DeliveryState
-from mockserver.engine import deliveries
+from mockserver.domain.slices import at_once
+from mockserver.engine import deliveries, vault
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.kept.head import Head, KeptConfig, tally_of
 from mockserver.engine.kept.keeping import DamagedSandbox, Keeping, Surroundings
@@ -49,6 +50,7 @@ def kept_sandbox(
     keeping = Keeping(sandbox, around, head.book, head.books)
     keeping.load(kept, head)
     _release(sandbox)
+    at_once(vault.learning(sandbox))
     return sandbox, keeping
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mockserver.domain.errors import invalid
-from mockserver.engine import importing, snapshot
+from mockserver.engine import importing, snapshot, vault
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
@@ -80,8 +80,9 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     source = sandbox
     if at is not None:
         source = await with_pauses(replay(call.world, sandbox, at))
-        sandboxes.admit(to)
     copy = snapshot.copied(source, to, call.world.real_clock())
+    await with_pauses(vault.learning(copy))
+    sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
     for key in (copy.key, SERVER):
