@@ -6,6 +6,8 @@ Sources: service document, Customers; published facts, 1.1 rows 14-28; assumptio
 
 from __future__ import annotations
 
+from itertools import islice
+
 from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCustomer, NewMethod
@@ -13,11 +15,16 @@ from mockserver.domain.customer import Customer, CustomerDetails
 from mockserver.domain.errors import Faults, WrongState
 from mockserver.domain.events import Subject
 from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.reading import whole_of
 from mockserver.domain.record import replace, updated
 from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
 from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due, ScheduledWork
+
+SHOWN = 2_000
+"""Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
 
 
 def create(sandbox: Sandbox, command: NewCustomer) -> Customer:
@@ -135,8 +142,18 @@ def _with_default(sandbox: Sandbox, customer: Customer, method: PaymentMethod) -
     return sandbox.replace(sandbox.customers, customer, after)
 
 
-def _show_on_methods(sandbox: Sandbox, customer: Customer) -> None:
-    payer = customer.payer()
-    for method in sandbox.payment_methods.find("customer", customer.customer_id):
+def show_on(sandbox: Sandbox, entry: ScheduledWork) -> None:
+    """A customer has changed: the payment methods that follow those of the step before show it."""
+    customer = sandbox.customers.get(entry.subject)
+    if customer is not None:
+        _show_on_methods(sandbox, customer, whole_of(entry.detail, 0, len(sandbox.payment_methods)) or 0)
+
+
+def _show_on_methods(sandbox: Sandbox, customer: Customer, start: int = 0) -> None:
+    """Of very many, which can only be removed ones, the rest follows in the next steps of this instant."""
+    payer, methods, end = customer.payer(), sandbox.payment_methods, start + SHOWN
+    for method in islice(methods.find("customer", customer.customer_id), start, end):
         if method.payer != payer:
-            sandbox.replace(sandbox.payment_methods, method, replace(method, payer=payer))
+            sandbox.replace(methods, method, replace(method, payer=payer))
+    if methods.count("customer", customer.customer_id) > end:
+        sandbox.schedule.plan(sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))

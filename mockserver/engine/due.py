@@ -11,10 +11,12 @@ from mockserver.engine import (
     batch_rows,
     batches,
     charges,
+    customers,
     deliveries,
     later,
     payto,
     step_effects,
+    subscription_course,
     subscriptions,
     three_ds,
     tokens,
@@ -40,6 +42,8 @@ WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
     ),
     Due.TRANSFER_SETTLEMENT: lambda sandbox, entry: transfers.settle(sandbox, entry.subject),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
+    Due.METHOD_LOST: lambda sandbox, entry: subscription_course.lose_method(sandbox, entry.subject),
+    Due.CUSTOMER_SHOWN: customers.show_on,
     Due.TOKEN_EXPIRY: lambda sandbox, entry: tokens.expire(sandbox, entry.subject),
     Due.PAYTO: lambda sandbox, entry: payto.come_due(sandbox, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
@@ -52,7 +56,7 @@ WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 
 
-HEAVY = frozenset({Due.BATCH_ROWS, Due.BATCH_PREPARED, Due.BATCH_STARTED})
+HEAVY = frozenset({Due.BATCH_ROWS, Due.BATCH_PREPARED, Due.BATCH_STARTED, Due.METHOD_LOST, Due.CUSTOMER_SHOWN})
 """Work after which others get their turn."""
 
 SLICE = 100

@@ -41,6 +41,8 @@ class Due(StrEnum):
     REFUND_RETURN = "refund_return", "charges", "a refund fails"
     TRANSFER_SETTLEMENT = "transfer_settlement", "transfers", "a transfer settles"
     SUBSCRIPTION_RENEWAL = "subscription_renewal", "subscriptions", "a subscription takes its next payment"
+    METHOD_LOST = "method_lost", "payment_methods", "more subscriptions lose their payment method"
+    CUSTOMER_SHOWN = "customer_shown", "customers", "more payment methods show a change of their customer"
     TOKEN_EXPIRY = "token_expiry", "tokens", "a token expires"
     PAYTO = "payto", "payto", "a PayTo agreement moves on"
     LATER = "later", None, "a rule acts later"

@@ -26,6 +26,10 @@ from mockserver.domain.subscription import Subscription
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 
+MOST_EVENTS = 500
+"""Events of a step after which the loss of a payment method goes on in the next: others wait no longer than that takes,
+and each can send a webhook."""
+
 
 def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
     """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end."""
@@ -80,9 +84,12 @@ def catch_up(sandbox: Sandbox, row: Subscription) -> Subscription:
 
 def lose_method(sandbox: Sandbox, payment_method_id: str) -> None:
     """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
-    their next payment is due and cannot be tried."""
+    their next payment is due and cannot be tried. Of very many the rest follows in the next steps of this instant."""
     for row in sandbox.subscriptions.find("payment_method", payment_method_id):
         if row.status is SubscriptionState.ACTIVE and sandbox.assume(SUBSCRIPTION_METHOD_REMOVED) == "at_once":
+            if len(sandbox.step.events) >= MOST_EVENTS:
+                sandbox.schedule.plan(sandbox.now, Due.METHOD_LOST, payment_method_id)
+                return
             move(sandbox, row, SubscriptionEvent.SUSPENDED)
 
 
