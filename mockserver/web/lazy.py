@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Self
 
+from mockserver.domain.slices import Slices
+
 Texts = Mapping[str, str]
 """The cells of a row as they stand in the file, by the names of their columns."""
 
@@ -54,6 +56,12 @@ class RouteRow:
     def unloaded(self) -> list[str]:
         """Those that nobody has looked at yet."""
         return [name for name in self.deferred() if name not in vars(self)]
+
+    def loading(self) -> Slices[None]:
+        """Look at those: all at once would keep others waiting."""
+        for name in self.unloaded():
+            getattr(self, name)
+            yield
 
     def __getattr__(self, name: str) -> Any:
         texts, read = vars(self).get("_texts"), self.readers.get(name)

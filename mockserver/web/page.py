@@ -17,13 +17,14 @@ from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.web import templating
 from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.lazy import InModule, RouteRow
+from mockserver.web.long_work import with_pauses
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
 from mockserver.web.routes import Route
 from mockserver.web.shell import Endpoint
-from mockserver.web.templating import render
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
 
@@ -88,13 +89,19 @@ class PageEndpoint(Endpoint):
     headers = (HTML,)
     largest = LONGEST_FORM
     searches = True
+    _is_loaded = False
 
     def __init__(self, route: PageRoute, world: World) -> None:
         super().__init__(world)
         self.route = route
 
     async def fetch(self, request: Request) -> None:
-        """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
+        """Find the sandbox that the address names, if there is one; before the first time, load what the page needs.
+        Raises ``NotKept`` (43)."""
+        if not self._is_loaded:
+            await with_pauses(self.route.loading())
+            await with_pauses(templating.loading())
+            self._is_loaded = True
         await super().fetch(request)
         found = self.route.sandbox(self.world, request)
         request.known = await found if isawaitable(found) else found
@@ -189,7 +196,7 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
 
 def unknown(what: str, text: str) -> Reply:
     """The page for an address that names nothing."""
-    return html(404, render("unknown.html", what=what, text=text), policy())
+    return html(404, templating.render("unknown.html", what=what, text=text), policy())
 
 
 def web_address(text: str | None) -> str | None:

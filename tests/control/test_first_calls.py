@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint, ControlRoute
+from mockserver.web import templating
+from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
 from mockserver.web.control.description import _loading
+from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from tests.driving import Api
 
@@ -36,12 +38,11 @@ def unloaded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_two_parts_of_a_row_are_loaded_without_a_pause(unloaded: ControlRoute) -> None:
-    endpoint = ControlEndpoint(unloaded, Api().app.world)
     for name in unloaded.deferred():
         vars(unloaded).pop(name, None)
     before = len(unloaded.unloaded())
     assert before > 0
-    for _ in endpoint._loading():
+    for _ in unloaded.loading():
         left = len(unloaded.unloaded())
         assert before - left <= 1
         before = left
@@ -73,3 +74,18 @@ def test_a_description_loads_and_makes_one_model_between_pauses(
         before = len(made)
     models = [model for row in rows for model in (row.body, row.query) if model is not None]
     assert made == models
+
+
+@pytest.mark.parametrize("path", ["/__admin", "/demo"])
+def test_the_first_page_pauses_between_what_it_needs_and_is_as_the_next_one(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (row,) = (row for row in PAGE_ROUTES if (row.method, row.path) == ("GET", path))
+    for name in row.deferred():
+        monkeypatch.delitem(vars(row), name, raising=False)
+    templating._environment.cache_clear()
+    api = Api()
+    first, answer = turns(api, "GET", path)
+    then, same = turns(api, "GET", path)
+    assert answer == same
+    assert first == then + len(row.deferred()) + len(list(templating.loading()))

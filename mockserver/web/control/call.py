@@ -15,7 +15,6 @@ from mockserver.domain.errors import Invalid, NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
-from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Scope, Send
 from mockserver.web.lazy import InModule, RouteRow
@@ -206,15 +205,9 @@ class ControlEndpoint(Endpoint):
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one call; before the first one, load what it needs."""
         if not self._is_loaded:
-            await with_pauses(self._loading())
+            await with_pauses(self.route.loading())
+            self._is_loaded = True
         await super().serve(scope, receive, send)
-
-    def _loading(self) -> Slices[None]:
-        """Load what the row names and nobody has loaded: all at once would keep others waiting."""
-        for name in self.route.unloaded():
-            getattr(self.route, name)
-            yield
-        self._is_loaded = True
 
     @property
     def reads_json(self) -> bool:
