@@ -55,18 +55,20 @@ class WebhookSender:
     def __init__(self, resolve: Resolve | None = None) -> None:
         self._resolve = resolve or Resolver()
         self._client: httpx.AsyncClient | None = None
+        self._opening = asyncio.Lock()
 
     async def send(
         self, url: str, headers: Mapping[str, str], body: bytes, within: Micros, owner: Hashable = None
     ) -> Sent:
         """Post a body for an owner; never raises for anything that the receiver or the network does."""
+        client = self._client or await self._opened()
         import httpx
 
         begun = time.monotonic_ns()
         status, error, final = None, None, False
         try:
             async with asyncio.timeout(within / SECOND):
-                status = await self._post(url, headers, body, owner)
+                status = await self._post(client, url, headers, body, owner)
         except TimeoutError:
             error = "timeout"
         except _Refused as refused:
@@ -83,9 +85,10 @@ class WebhookSender:
                 async with asyncio.timeout(CLOSING):
                     await client.aclose()
 
-    async def _post(self, url: str, headers: Mapping[str, str], body: bytes, owner: Hashable) -> int:
+    async def _post(
+        self, client: httpx.AsyncClient, url: str, headers: Mapping[str, str], body: bytes, owner: Hashable
+    ) -> int:
         address, host, name = await self._addressed(url, owner)
-        client = self._opened()
         extensions = {"sni_hostname": name} if address.startswith("https:") else {}
         fields = [(name.encode(), value.encode()) for name, value in (("Host", host), *headers.items())]
         sent = client.stream("POST", address, headers=fields, content=body, extensions=extensions)
@@ -127,19 +130,24 @@ class WebhookSender:
             name,
         )
 
-    def _opened(self) -> httpx.AsyncClient:
-        if self._client is None:
-            import httpx
+    async def _opened(self) -> httpx.AsyncClient:
+        async with self._opening:
+            if self._client is None:
+                self._client = await asyncio.to_thread(_client)
+            return self._client
 
-            limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 5)
-            self._client = httpx.AsyncClient(
-                follow_redirects=False,
-                trust_env=False,
-                timeout=_LONGEST_PART,
-                limits=limits,
-                headers={"User-Agent": "mockserver"},
-            )
-        return self._client
+
+def _client() -> httpx.AsyncClient:
+    """In a thread: to load it and the certificates of authorities would keep everybody waiting for 200 ms."""
+    import httpx
+
+    return httpx.AsyncClient(
+        follow_redirects=False,
+        trust_env=False,
+        timeout=_LONGEST_PART,
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS // 5),
+        headers={"User-Agent": "mockserver"},
+    )
 
 
 def _words(problem: Exception) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 
+from mockserver.adapters import webhook_sender
 from mockserver.adapters.ticker import real_due
 from mockserver.adapters.webhook_sender import CONNECTIONS, LONGEST_ANSWER, Sent, WebhookSender
 from mockserver.domain.clock import SECOND, Clock, ClockMode
@@ -424,3 +427,24 @@ def test_a_sandbox_that_was_reset_sends_nothing_more() -> None:
         assert len(receiver.got) == 1
 
     lived(api, story)
+
+
+def test_the_client_is_made_once_and_not_in_the_thread_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, plain = list[threading.Thread](), webhook_sender._client
+
+    def client() -> httpx.AsyncClient:
+        made.append(threading.current_thread())
+        return plain()
+
+    monkeypatch.setattr(webhook_sender, "_client", client)
+
+    async def run() -> list[Sent]:
+        async with listening(Receiver()) as receiver:
+            sender = WebhookSender()
+            sent = await asyncio.gather(*(sender.send(receiver.url, {}, b"{}", SECOND * 5) for _ in range(3)))
+            await sender.close()
+        return sent
+
+    assert [sent.status for sent in asyncio.run(run())] == [200] * 3
+    assert len(made) == 1
+    assert made[0] is not threading.main_thread()
