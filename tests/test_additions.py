@@ -143,7 +143,7 @@ class VoucherSource:
         faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")
         return None
 """,
-                "    try:\n        return Money(",
+                "    try:\n        return _MONEY[",
             )
         ],
     },

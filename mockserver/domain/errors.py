@@ -136,17 +136,14 @@ _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
 """Codes whose error object carries no details (published facts, 4.1: asserted by a client suite)."""
 
 
-class Faults:
+class Faults(list[tuple[Code, str, str]]):
     """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
 
-    __slots__ = ("_found",)
-
-    def __init__(self) -> None:
-        self._found: list[tuple[Code, str, str]] = []
+    __slots__ = ()
 
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""
-        self._found.append((code, field, text))
+        self.append((code, field, text))
 
     def wrong(self, field: str, text: str) -> None:
         """Remember a fault for which the service has no code of its own (90)."""
@@ -154,24 +151,21 @@ class Faults:
 
     def absorb(self, refused: Invalid) -> None:
         """Remember the faults of a check that raises when it is asked alone."""
-        self._found += [(refused.code, field, text) for field, text in (refused.details or {}).items()]
+        self.extend((refused.code, field, text) for field, text in (refused.details or {}).items())
 
     def blames(self, field: str) -> bool:
         """Whether a fault of a field, or of something in it, is known: what follows from the field is then in doubt."""
-        return any(name == field or name.startswith(field + ".") for _, name, _ in self._found)
+        return any(name == field or name.startswith(field + ".") for _, name, _ in self)
 
     @property
     def are_many(self) -> bool:
         """Whether a refusal names no more."""
-        return len(self._found) >= MOST_FAULTS
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
+        return len(self) >= MOST_FAULTS
 
     def refuse(self) -> None:
         """Raise ``Invalid`` when there is a fault: with the code that all of them share, else with 90."""
-        if not self._found:
+        if not self:
             return
-        codes = {code for code, _, _ in self._found}
+        codes = {code for code, _, _ in self}
         code = codes.pop() if len(codes) == 1 else Code.VALIDATION_ERROR
-        raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self._found})
+        raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self})

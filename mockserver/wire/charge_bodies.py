@@ -33,8 +33,8 @@ class ChargeFields(Body):
     reference: Text40 | None = None
     capture: Flag | None = field(None, description="default true; false only authorises")
     ip: str | None = None
-    address: Address | None = None
-    order: Order | None = None
+    address: Address | None = field(None, unread=True)
+    order: Order | None = field(None, unread=True)
     customer_code: str | None = None
     invoice_number: str | None = None
     initiator: one_of(Initiator) | None = None  # type: ignore[valid-type]
@@ -73,7 +73,7 @@ class ChargeFields(Body):
 class LocatedCharge(ChargeFields):
     """What all variants but the network-token and the wallet charge accept as well."""
 
-    geolocation: Geolocation | None = None
+    geolocation: Geolocation | None = field(None, unread=True)
 
 
 class CardCharge(LocatedCharge):

@@ -15,7 +15,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.domain.slices import at_once
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
-from mockserver.wire.base import Body, fields_of
+from mockserver.wire.base import Body, BodyField, fields_of
 from mockserver.wire.charge_bodies import CardCharge, ChargeQuery, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
@@ -59,7 +59,17 @@ def values(value: object) -> object:
     """What a body says, defaults included; of a list and a tuple what its members say."""
     if isinstance(value, list | tuple):
         return [values(one) for one in value]
-    return {name: values(getattr(value, name)) for name in fields_of(type(value))} if isinstance(value, Body) else value
+    if not isinstance(value, Body):
+        return value
+    return {name: values(made(field, getattr(value, name))) for name, field in fields_of(type(value)).items()}
+
+
+def made(field: BodyField, value: object) -> object:
+    """The body of a field, also where it is left a dictionary."""
+    if isinstance(value, list):
+        return [made(field, one) for one in value]
+    inner = nested_body(field.annotation)
+    return inner(value) if inner is not None and isinstance(value, dict) else value
 
 
 def outcome(typed: Any) -> object:
