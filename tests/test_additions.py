@@ -108,7 +108,7 @@ class VoucherSource:
                 """        case VoucherSource():
             provider = providers.named(sandbox, source.provider_id, Capability.WALLET, faults)
             shown = Instrument(PaymentType.WALLET, display_type="voucher")
-            return ChargePlan(ProviderRoute(provider, shown)) if provider else None
+            return ChargePlan(provider, shown) if provider else None
 """,
                 "        case _:\n            assert_never(source)",
             ),

@@ -13,7 +13,7 @@ from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, cc
 from mockserver.domain.clock import DAY, datetime_of
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
-from mockserver.domain.sources import CardDetails
+from mockserver.domain.sources import CardDetails, Instrument
 from mockserver.engine.sandbox import Sandbox
 
 _NO_TEST_NUMBER = (
@@ -25,8 +25,8 @@ _TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 def check(
     sandbox: Sandbox, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False
-) -> Card | None:
-    """The card as it may be remembered, or None with at least one fault added.
+) -> tuple[Card, Instrument] | None:
+    """The card as it may be remembered, and as something that can be charged; or None with at least one fault added.
 
     Faults: 81 (no card), 5 (number), 6 (ccv), 9 (expiry malformed), 14 (expired), 59 (3-D Secure transaction id).
     """
@@ -44,7 +44,7 @@ def check(
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
-    return Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+    return sandbox.cards.entered(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
 
 
 def check_number(sandbox: Sandbox, number: str | None, faults: Faults) -> CardNumber | None:

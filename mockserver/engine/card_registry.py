@@ -33,7 +33,7 @@ class CardRegistry:
         self.salt = salt
         self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
-        self._instruments: dict[tuple[object, ...], Instrument] = {}
+        self._instruments: dict[tuple[object, ...], tuple[Card, Instrument]] = {}
         self.alike: dict[Hashable, object] = {}
 
     @property
@@ -74,15 +74,22 @@ class CardRegistry:
         return known
 
     def instrument(self, card: Card) -> Instrument:
-        """A card as something that can be charged and shown. Payments with the same card share one: 220 bytes of a
-        charge."""
-        number = card.number
-        key = number.fingerprint, card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
+        """A card as something that can be charged and shown."""
+        given = card.number, card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
+        return self.entered(*given)[1]
+
+    def entered(
+        self, number: CardNumber, expiry: str | None, cardholder: str | None, ccv_given: bool, trans_id: str | None
+    ) -> tuple[Card, Instrument]:
+        """A card, and it as something that can be charged and shown. Payments with the same card share one: 220 bytes
+        of a charge."""
+        key = number.fingerprint, expiry, cardholder, ccv_given, trans_id
         known = self._instruments.get(key)
         if known is None:
             if len(self._instruments) >= MOST_INSTRUMENTS:
                 self._instruments.clear()
-            known = self._instruments[key] = Instrument(PaymentType.CARD, card, display_type=number.brand)
+            card = Card(number, expiry, cardholder, ccv_given, trans_id)
+            known = self._instruments[key] = card, Instrument(PaymentType.CARD, card, display_type=number.brand)
         return known
 
     def fingerprints(self, digits: str) -> list[str]:

@@ -68,13 +68,13 @@ def create(sandbox: Sandbox, command: NewCharge) -> Charge:
     money = amount_check.check(sandbox, command.amount, command.currency, faults)
     begun = sources.plan(sandbox, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:
-        own = CURRENCIES[begun.first.provider.currency]
+        own = CURRENCIES[begun.provider.currency]
         money = amount_check.of_currency(sandbox, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
         amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
-    if begun is not None and not command.capture and Capability.AUTHORISE not in begun.first.provider.capabilities:
-        faults.add(*providers.lacks(begun.first.provider, Capability.AUTHORISE))
+    if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
+        faults.add(*providers.lacks(begun.provider, Capability.AUTHORISE))
     faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
@@ -179,7 +179,7 @@ def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Ver
     failed: list[FailedAttempt] = []
     scripted = sandbox.step.scripted
     ways: Iterator[ProviderRoute] | None = None
-    route: ProviderRoute | None = begun.first
+    route: ProviderRoute | None = begun
     while route is not None:
         tried = route
         if scripted is None:
@@ -195,7 +195,7 @@ def _try_routes(sandbox: Sandbox, command: NewCharge, begun: ChargePlan) -> _Ver
         failed.append(failed_attempt(sandbox, tried.provider.provider_id, decline))
         if not decline.is_retryable or sandbox.assume(FAILOVER) == "never":
             break
-        ways = ways or routing.others(sandbox, begun.first, begun.others, command.amount)
+        ways = ways or routing.others(sandbox, begun, begun.others, command.amount)
         route = next(ways, None)
     return tried, outcome, tuple(failed)
 
@@ -249,7 +249,7 @@ def _store(sandbox: Sandbox, command: NewCharge, begun: ChargePlan, verdict: _Ve
             sandbox.now,
             command.reference,
             command.email or (payer.email if payer else None),
-            begun.first.instrument.customer_id,
+            begun.instrument.customer_id,
             payer,
             None if declined else amount,
             command.capture,

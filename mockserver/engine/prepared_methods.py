@@ -111,16 +111,17 @@ def _card(sandbox: Sandbox, command: NewCardMethod, faults: Faults) -> Prepared 
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
-    card = card_entry.check(sandbox, command.details, faults, skip_expiry_check=command.skip_expiry_check)
+    found = card_entry.check(sandbox, command.details, faults, skip_expiry_check=command.skip_expiry_check)
     expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
     number = command.details.number
-    if provider is None or card is None or number is None:
+    if provider is None or found is None or number is None:
         return None
+    card, instrument = found
     to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
     return Prepared(
         "card",
         provider,
-        sandbox.cards.instrument(card),
+        instrument,
         command.terms,
         to_vault=to_vault,
         create_network_token=command.create_network_token,

@@ -42,13 +42,12 @@ _CARD = Capability.CARD
 
 
 @record
-class ChargePlan:
+class ChargePlan(ProviderRoute):
     """Where a charge starts: its first route, and what is known of the payer.
 
     ``others`` are providers that may take over; ``token`` is used by the charge, whatever becomes of it.
     """
 
-    first: ProviderRoute
     others: tuple[Provider, ...] = ()
     payer: Payer | None = None
     verified: bool = False
@@ -63,7 +62,7 @@ def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: F
             return _card(sandbox, command, source, money, faults)
         case BankSource(account=account, provider_id=provider_id):
             provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
-            return ChargePlan(ProviderRoute(provider, prepared_methods.bank_instrument(account))) if provider else None
+            return ChargePlan(provider, prepared_methods.bank_instrument(account)) if provider else None
         case MethodSource(payment_method_id=method_id):
             return _method(sandbox, method_id, command.amount, faults)
         case TokenSource():
@@ -99,21 +98,20 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
 def _card(
     sandbox: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
-    card = card_entry.check(sandbox, source.details, faults)
+    found = card_entry.check(sandbox, source.details, faults)
     if source.provider_id is not None:
         provider = providers.named(sandbox, source.provider_id, _CARD, faults)
-        if card is None or provider is None:
+        if found is None or provider is None:
             return None
-        route = ProviderRoute(provider, sandbox.cards.instrument(card))
-        return ChargePlan(route, (), None, _is_verified(sandbox, source))
-    if card is None or faults:
+        return ChargePlan(provider, found[1], None, (), None, _is_verified(sandbox, source))
+    if found is None or faults:
         return None
-    found = providers.by_cost(sandbox, command.amount, money, card.number)
-    if not found:
+    card, instrument = found
+    able = providers.by_cost(sandbox, command.amount, money, card.number)
+    if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    first = ProviderRoute(found[0], sandbox.cards.instrument(card))
-    return ChargePlan(first, tuple(found[1:]), verified=_is_verified(sandbox, source))
+    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=_is_verified(sandbox, source))
 
 
 def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
@@ -135,7 +133,7 @@ def _method(sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults) -
             return None
         sandbox.step.about["customer"] = owner
     route = stored_route(sandbox, method, amount, faults)
-    return ChargePlan(route, payer=method.payer) if route else None
+    return ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
 
 
 def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
@@ -169,7 +167,8 @@ def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Fault
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
     return ChargePlan(
-        ProviderRoute(provider, instrument),
+        provider,
+        instrument,
         verified=token.verified and sandbox.assume(THREE_DS) == "trusted",
         token=token,
     )
@@ -188,7 +187,7 @@ def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults)
         customer_id=token.customer_id,
         display_type=token.card.number.brand,
     )
-    return ChargePlan(ProviderRoute(provider, instrument), payer=customer.payer() if customer else None)
+    return ChargePlan(provider, instrument, payer=customer.payer() if customer else None)
 
 
 def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
@@ -200,7 +199,7 @@ def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faul
     if provider is None:
         return None
     shown = source.display_name or source.network
-    return ChargePlan(ProviderRoute(provider, Instrument(_kind(sandbox, source.kind), display_type=shown)))
+    return ChargePlan(provider, Instrument(_kind(sandbox, source.kind), display_type=shown))
 
 
 def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
@@ -218,7 +217,7 @@ def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, 
         faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
         return None
     shown = Instrument(_kind(sandbox, PaymentType(checkout.payment_type)), display_type=checkout.name)
-    return ChargePlan(ProviderRoute(provider, shown))
+    return ChargePlan(provider, shown)
 
 
 def _kind(sandbox: Sandbox, own: PaymentType | None) -> PaymentType:

@@ -36,14 +36,14 @@ def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
     85, 86 (vault expiry), or ``ProviderRefused``.
     """
     faults = Faults()
-    card = card_entry.check(sandbox, command.details, faults)
+    found = card_entry.check(sandbox, command.details, faults)
+    card, instrument = found or (None, None)
     provider = _card_provider(sandbox, command, card, faults)
     expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
     faults.refuse()
     details = command.details
-    if provider is None or card is None or details is None or details.number is None:
+    if provider is None or card is None or instrument is None or details is None or details.number is None:
         raise RuntimeError("a faulty token passed its checks")
-    instrument = sandbox.cards.instrument(card)
     outcome = asking.ask(sandbox, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
