@@ -110,7 +110,7 @@ def cut(amount: Decimal, currency: Currency) -> Decimal:
 
 
 @lru_cache(maxsize=4096)
-def share(amount: Decimal, percent: Decimal, digits: int = 2, *, plus: Decimal = ZERO) -> Decimal:
+def share(amount: Decimal, percent: Decimal, digits: int = 2, plus: Decimal = ZERO) -> Decimal:
     """``percent`` per cent of ``amount`` and ``plus``, rounded half up to ``digits`` after the point, without trailing
     zeros."""
     part = _COSTS.add(_COSTS.multiply(amount, percent).scaleb(-2, _COSTS), plus)

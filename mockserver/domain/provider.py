@@ -129,7 +129,7 @@ class Provider:
         """Estimated cost of a payment, to the digits of its currency; None when the price list has no row for it."""
         for cost in self.costs:
             if self._fits(cost, card):
-                return share(amount, cost.percent, money.digits, plus=cost.fixed)
+                return share(amount, cost.percent, money.digits, cost.fixed)
         return None
 
     def _fits(self, cost: Cost, card: CardNumber | None) -> bool:

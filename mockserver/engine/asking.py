@@ -26,7 +26,6 @@ def ask(
     provider: Provider,
     instrument: Instrument,
     source: str,
-    *,
     also: str | None = None,
     number: int = 1,
 ) -> Outcome:

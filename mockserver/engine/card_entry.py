@@ -38,7 +38,7 @@ def check(
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
     dated = details.expiry or sandbox.assume(CARD_REQUIRED) == "number_and_expiry"
-    expiry = check_expiry_date(sandbox, details.expiry, faults, skip=skip_expiry_check) if dated else None
+    expiry = check_expiry_date(sandbox, details.expiry, faults, skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
@@ -85,7 +85,7 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 
 
-def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, *, skip: bool = False) -> str | None:
+def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, skip: bool = False) -> str | None:
     """``MM/YY``, or None and a fault (9, 14). A card is good to the end of its month, on the sandbox's clock."""
     if not expiry:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "ExpiryDate", "required")

@@ -217,7 +217,7 @@ def ask_provider(
     sandbox: Sandbox, op: str, route: ProviderRoute, source: str, also: str | None = None, number: int = 1
 ) -> Outcome:
     """What the rules let a provider say to a step of a charge; the time it takes is added to the step's latency."""
-    outcome = asking.ask(sandbox, op, route.provider, route.instrument, source, also=also, number=number)
+    outcome = asking.ask(sandbox, op, route.provider, route.instrument, source, also, number)
     if outcome.latency is None:
         sandbox.step.latency += providers.latency_of(sandbox, route.provider)
     return outcome
@@ -299,12 +299,7 @@ def _event_of(
         event = _PENDING if slow else None
     else:
         event = None if said.event is _CHALLENGED and begun.verified else said.event
-    return event or taken(capture=command.capture)
-
-
-def taken(*, capture: bool) -> ChargeEvent:
-    """How a payment begins that nothing keeps back."""
-    return _PAID if capture else _AUTHORISED
+    return event or (_PAID if command.capture else _AUTHORISED)
 
 
 def follow_up(sandbox: Sandbox, charge: Charge, event: ChargeEvent, route: ProviderRoute, outcome: Outcome) -> None:

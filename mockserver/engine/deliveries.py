@@ -183,6 +183,8 @@ def _concerns(sandbox: Sandbox, event: Event) -> bool:
     if sandbox.webhook_subscriptions.rows or event.subject is _PAYTO:
         return True
     subject = KEPT[event.subject](sandbox).get(event.subject_id)
+    if type(subject) is Charge:
+        return subject.webhook is not None or subject.three_ds_notification_url is not None
     return (
         getattr(subject, "webhook", None) is not None or getattr(subject, "three_ds_notification_url", None) is not None
     )

@@ -97,7 +97,7 @@ def _passed(sandbox: Sandbox, charge: Charge) -> Charge:
         attempt = charges.failed_attempt(sandbox, charge.provider.provider_id, outcome.provider)
         return _ended(sandbox, charge, ChargeEvent.DECLINED, attempt)
     said = outcome.provider.event if outcome.provider is not None else None
-    event = said or charges.taken(capture=charge.capture)
+    event = said or (ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED)
     passed = _ended(sandbox, charge, event, None)
     if route is not None:
         charges.follow_up(sandbox, passed, event, route, outcome)

@@ -316,7 +316,8 @@ def payer_of(
     if first_name is last_name is email is phone is None:
         return None
     names = first_name, last_name, email, phone
-    return Payer(None, reference, *(_SHARED.get(names) or _share(names)))
+    first_name, last_name, email, phone = _SHARED.get(names) or _share(names)
+    return Payer(None, reference, first_name, last_name, email, phone)
 
 
 _LONGEST_SHARED, _MOST_SHARED = 200, 1_024
