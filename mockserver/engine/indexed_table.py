@@ -50,15 +50,17 @@ class ListPage(Generic[R]):
 
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
-    and the value before (None: a new row)."""
+    and the value before (None: a new row). ``has_long`` says that a text that was made of a row was very long."""
 
     __slots__ = (
-        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "_texts", "on_change", "rows"
+        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "_texts", "has_long",
+        "on_change", "rows"
     )  # fmt: skip
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
+        self.has_long = False
         self._id_of = id_of
         self._by_id: Spread[str, R] = Spread()
         self._derived: dict[int, tuple[R, object]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.domain.errors import Invalid
@@ -15,7 +15,11 @@ from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import with_rows
+from mockserver.wire.jsonio import dumps, with_rows
+from mockserver.wire.long_text import Parts
+
+LONG = 10_000_000
+"""Bytes of a list that is not put together: it is sent as it stands in its rows."""
 
 
 class ListOf:
@@ -39,7 +43,7 @@ class ListOf:
         self._shown = shown
         self._bare = bare
 
-    def __call__(self, call: OperationCall) -> dict[str, object] | bytes:
+    def __call__(self, call: OperationCall) -> dict[str, object] | bytes | Parts:
         ready, sandbox = call.ready, call.sandbox
         if type(ready) is QuickSearch:
             page = listing.found(sandbox, self._wanted, ready)
@@ -50,7 +54,8 @@ class ListOf:
             return {self._name: rows, "count": page.count}
         first = {"limit": page.limit, "skip": page.skip, "count": page.count}
         if rows and type(rows[0]) is bytes:
-            return with_rows(first, self._name, rows)
+            is_long = self._wanted.table(sandbox).has_long and sum(map(len, rows)) > LONG
+            return (parts_with_rows if is_long else with_rows)(first, self._name, rows)
         return {**first, self._name: rows}
 
     def ahead(self, sandbox: Sandbox, step: Step) -> Slices[object] | QuickSearch[Any] | None:
@@ -63,3 +68,12 @@ class ListOf:
         except Invalid:
             return None
         return listing.looking_ahead(sandbox, step, self._wanted, given)
+
+
+def parts_with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> Parts:
+    """The text of ``with_rows`` in parts, which are the rows themselves."""
+    parts = Parts([b'%b,"%b":[' % (dumps(members)[:-1], name.encode())])
+    for row in rows:
+        parts += [row, b","]
+    parts[-1] = b"]}"
+    return parts
