@@ -7,7 +7,8 @@ itself is not loaded for that, which takes a tenth of the time to a first answer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 Read = Callable[[Any], Any]
@@ -115,6 +116,14 @@ class Choice(Marker):
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         choices = {name: handler.generate_schema(one) for name, one in self.types.items()}
         return {"type": "tagged-union", "choices": choices, "discriminator": self.kind_of}
+
+
+def wrapped(inner: Callable[[Any], Schema], hooks: Iterable[Callable[..., Schema]]) -> Callable[[Any], Schema]:
+    """How a type becomes a schema by the hooks of its marks, from the first to the last: each has the one before it as
+    its handler, the first has ``inner``."""
+    for hook in hooks:
+        inner = partial(hook, handler=inner)
+    return inner
 
 
 def plain(read: Read) -> Schema:

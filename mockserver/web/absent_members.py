@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.domain.errors import nearest
+from mockserver.domain.marks import Schema
 from mockserver.domain.masking import mask_start
 from mockserver.domain.problem import Problem
 from mockserver.scenario.rule import outcomes_of
@@ -17,7 +18,7 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import Warned
 from mockserver.web.event_documents import envelopes
 from mockserver.web.routes import ROUTES
-from mockserver.wire.schemas import Schema, Schemas
+from mockserver.wire.schemas import Schemas
 
 
 def absent_members(scenario: Scenario) -> list[Warned]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from mockserver.assumptions import Assumed
+from mockserver.domain.marks import Schema
 from mockserver.domain.record import record
 from mockserver.wire.batches import BatchStatusReply
 from mockserver.wire.customers import CustomerReply
 from mockserver.wire.payment_methods import PaymentMethodReply
 from mockserver.wire.profile import profile_of
-from mockserver.wire.schemas import Schema, Schemas
+from mockserver.wire.schemas import Schemas
 from mockserver.wire.subscriptions import SubscriptionReply
 from mockserver.wire.webhooks import TransactionReply
 

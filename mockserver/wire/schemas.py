@@ -13,11 +13,9 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from mockserver.domain.marks import Marker
+from mockserver.domain.marks import Schema, wrapped
 from mockserver.wire.base import REQUIRED, Body, BodyField, fields_of
 from mockserver.wire.folding import nested_body
-
-Schema = dict[str, Any]
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 """A part of a path that a request fills in."""
@@ -145,7 +143,7 @@ def _schema(kind: Any, inner: Callable[[Any], Schema]) -> Schema:
     origin, parts = get_origin(kind), get_args(kind)
     match origin:
         case typing.Annotated:
-            return _marked(parts[0], parts[1:], inner)
+            return wrapped(inner, (one.__get_pydantic_json_schema__ for one in parts[1:]))(parts[0])
         case typing.NotRequired | typing.Required:
             return inner(parts[0])
         case typing.Union | types.UnionType:
@@ -163,13 +161,6 @@ def _schema(kind: Any, inner: Callable[[Any], Schema]) -> Schema:
     if kind not in _PLAIN:
         raise TypeError(f"no schema for {kind!r}")
     return dict(_PLAIN[kind])
-
-
-def _marked(kind: Any, marks: Sequence[Marker], inner: Callable[[Any], Schema]) -> Schema:
-    if not marks:
-        return inner(kind)
-    *others, last = marks
-    return last.__get_pydantic_json_schema__(None, lambda _: _marked(kind, others, inner))
 
 
 _PLAIN: Mapping[Any, Schema] = {

@@ -9,13 +9,13 @@ from __future__ import annotations
 import builtins
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, get_args, get_origin
 
 from pydantic_core import SchemaValidator
 
-from mockserver.domain.marks import Marker, Schema, after, plain
+from mockserver.domain.marks import Schema, after, plain, wrapped
 from mockserver.domain.remembered import Remembered, by_type
 from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of, read_map, read_number
 
@@ -70,7 +70,7 @@ class _Typing:
         origin, parts = get_origin(annotation), get_args(annotation)
         match origin:
             case typing.Annotated:
-                schema = self._marked(parts[0], parts[1:])
+                schema = wrapped(self._schema, (one.__get_pydantic_core_schema__ for one in parts[1:]))(parts[0])
                 return self._instead.get(schema["function"]["function"], schema) if "function" in schema else schema
             case typing.Union | types.UnionType:
                 (inner,) = (part for part in parts if part is not types.NoneType)
@@ -85,13 +85,6 @@ class _Typing:
             return {"type": "str" if annotation is str else "any"}
         fields = self.fields(annotation)
         return after(annotation, fields) if self._makes else fields
-
-    def _marked(self, annotation: Any, marks: Sequence[Marker]) -> Schema:
-        if not marks:
-            return self._schema(annotation)
-        *inner, last = marks
-        schema: Schema = last.__get_pydantic_core_schema__(annotation, lambda source: self._marked(source, inner))
-        return schema
 
 
 MOST = 10**9
