@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable
-from typing import Any
+from collections.abc import Hashable
 
 from mockserver.adapters.fair_share import FairShare
-
-Story = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Holders:
@@ -41,113 +38,85 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-def lived(story: Story) -> None:
-    asyncio.run(story())
+async def test_one_owner_never_holds_all_places() -> None:
+    holders = Holders(FairShare(20, each=20))
+    for number in range(20):
+        await holders.want(f"a{number}", "a", "x")
+    # Four of twenty: a quarter of the sixteen that stay free.
+    assert len(holders.begun) == 4
+    await holders.want("b0", "b", "x")
+    assert holders.begun[-1] == "b0"
+    await holders.end("a0")
+    assert holders.begun[-1] == "a4"
 
 
-def test_one_owner_never_holds_all_places() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(20, each=20))
-        for number in range(20):
-            await holders.want(f"a{number}", "a", "x")
-        # Four of twenty: a quarter of the sixteen that stay free.
-        assert len(holders.begun) == 4
-        await holders.want("b0", "b", "x")
-        assert holders.begun[-1] == "b0"
-        await holders.end("a0")
-        assert holders.begun[-1] == "a4"
-
-    lived(story)
+async def test_as_many_owners_as_places_have_one_each() -> None:
+    holders = Holders(FairShare(5, each=5))
+    for number in range(6):
+        await holders.want(str(number), str(number), "x")
+    assert holders.begun == ["0", "1", "2", "3", "4"]
+    await holders.end("3")
+    assert holders.begun[-1] == "5"
 
 
-def test_as_many_owners_as_places_have_one_each() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(5, each=5))
-        for number in range(6):
-            await holders.want(str(number), str(number), "x")
-        assert holders.begun == ["0", "1", "2", "3", "4"]
-        await holders.end("3")
-        assert holders.begun[-1] == "5"
-
-    lived(story)
+async def test_one_thing_keeps_an_owner_from_no_other() -> None:
+    holders = Holders(FairShare(100, each=2))
+    for number in range(5):
+        await holders.want(f"x{number}", "a", "x")
+    await holders.want("y0", "a", "y")
+    assert holders.begun == ["x0", "x1", "y0"]
 
 
-def test_one_thing_keeps_an_owner_from_no_other() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(100, each=2))
-        for number in range(5):
-            await holders.want(f"x{number}", "a", "x")
-        await holders.want("y0", "a", "y")
-        assert holders.begun == ["x0", "x1", "y0"]
-
-    lived(story)
+async def test_owners_are_served_in_turn() -> None:
+    holders = Holders(FairShare(1, each=1))
+    for name in ("a0", "a1", "a2", "b0", "c0"):
+        await holders.want(name, name[0], "x")
+    for name in ("a0", "b0", "c0", "a1"):
+        await holders.end(name)
+    assert holders.begun == ["a0", "b0", "c0", "a1", "a2"]
 
 
-def test_owners_are_served_in_turn() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(1, each=1))
-        for name in ("a0", "a1", "a2", "b0", "c0"):
-            await holders.want(name, name[0], "x")
-        for name in ("a0", "b0", "c0", "a1"):
-            await holders.end(name)
-        assert holders.begun == ["a0", "b0", "c0", "a1", "a2"]
-
-    lived(story)
-
-
-def test_of_one_lane_one_goes_after_the_other_in_the_order_of_asking() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(100, each=2))
-        await holders.want("first", "a", "x", ordering_key="charge")
-        await holders.want("second", "a", "x", ordering_key="charge")
-        await holders.want("other", "a", "x", ordering_key="customer")
-        await holders.want("third", "a", "x", ordering_key="customer")
-        assert holders.begun == ["first", "other"]
-        await holders.end("first")
-        assert holders.begun == ["first", "other", "second"]
-        await holders.end("other")
-        assert holders.begun[-1] == "third"
-
-    lived(story)
+async def test_of_one_lane_one_goes_after_the_other_in_the_order_of_asking() -> None:
+    holders = Holders(FairShare(100, each=2))
+    await holders.want("first", "a", "x", ordering_key="charge")
+    await holders.want("second", "a", "x", ordering_key="charge")
+    await holders.want("other", "a", "x", ordering_key="customer")
+    await holders.want("third", "a", "x", ordering_key="customer")
+    assert holders.begun == ["first", "other"]
+    await holders.end("first")
+    assert holders.begun == ["first", "other", "second"]
+    await holders.end("other")
+    assert holders.begun[-1] == "third"
 
 
-def test_apart_the_next_one_waits_for_the_end_of_the_one_before() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(100, each=10))
-        for name in ("first", "second", "third"):
-            await holders.want(name, "a", "x", apart=3600)
-        assert holders.begun == ["first"]
-        await holders.end("first")
-        assert holders.begun == ["first", "second"]
-
-    lived(story)
+async def test_apart_the_next_one_waits_for_the_end_of_the_one_before() -> None:
+    holders = Holders(FairShare(100, each=10))
+    for name in ("first", "second", "third"):
+        await holders.want(name, "a", "x", apart=3600)
+    assert holders.begun == ["first"]
+    await holders.end("first")
+    assert holders.begun == ["first", "second"]
 
 
-def test_apart_no_longer_than_told() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(100, each=10))
-        for name in ("first", "second"):
-            await holders.want(name, "a", "x", apart=0.01)
-        while len(holders.begun) < 2:
-            await asyncio.sleep(0.001)
-
-    lived(story)
+async def test_apart_no_longer_than_told() -> None:
+    holders = Holders(FairShare(100, each=10))
+    for name in ("first", "second"):
+        await holders.want(name, "a", "x", apart=0.01)
+    while len(holders.begun) < 2:
+        await asyncio.sleep(0.001)
 
 
-def test_who_leaves_while_waiting_takes_no_place() -> None:
-    async def story() -> None:
-        holders = Holders(FairShare(1, each=1))
-        for name in ("a", "b", "c", "d"):
-            await holders.want(name, name, "x", ordering_key="ordering_key")
-        await holders.want("behind", "c", "x", ordering_key="ordering_key")
-        holders.tasks["b"].cancel()
-        holders.tasks["behind"].cancel()
-        await settled()
-        holders.tasks["c"].cancel()
-        await holders.end("a")
-        assert holders.begun == ["a", "d"]
-        await holders.end("d")
-        await holders.want("e", "e", "x")
-        assert holders.begun[-1] == "e"
-
-    lived(story)
+async def test_who_leaves_while_waiting_takes_no_place() -> None:
+    holders = Holders(FairShare(1, each=1))
+    for name in ("a", "b", "c", "d"):
+        await holders.want(name, name, "x", ordering_key="ordering_key")
+    await holders.want("behind", "c", "x", ordering_key="ordering_key")
+    holders.tasks["b"].cancel()
+    holders.tasks["behind"].cancel()
+    await settled()
+    holders.tasks["c"].cancel()
+    await holders.end("a")
+    assert holders.begun == ["a", "d"]
+    await holders.end("d")
+    await holders.want("e", "e", "x")
+    assert holders.begun[-1] == "e"

@@ -208,35 +208,29 @@ async def settled(looks: list[Sandbox]) -> None:
             await asyncio.sleep(0)
 
 
-def test_nobody_looks_whom_a_change_does_not_concern(api: Api, looks: list[Sandbox]) -> None:
-    async def story() -> None:
-        waiting = await watched(api, {"charge": {"id": "x"}}, 100, looks)
-        for _ in range(10):
-            assert (await api.calling("POST", "/charge/card", CHARGE, key="sk_neighbour")).status == 201
-            assert (await api.calling("POST", "/__admin/reset", {}, key="sk_neighbour")).status == 200
-        await settled(looks)
-        assert looks == []
-        assert (await api.calling("POST", "/charge/card", CHARGE)).status == 201
-        assert looks == []
-        await settled(looks)
-        assert 100 <= len(looks) <= 200
-        api.app.stopping()
-        assert [reply.body["held"] for reply in await asyncio.gather(*waiting)] == [False] * 100
-
-    asyncio.run(story())
+async def test_nobody_looks_whom_a_change_does_not_concern(api: Api, looks: list[Sandbox]) -> None:
+    waiting = await watched(api, {"charge": {"id": "x"}}, 100, looks)
+    for _ in range(10):
+        assert (await api.calling("POST", "/charge/card", CHARGE, key="sk_neighbour")).status == 201
+        assert (await api.calling("POST", "/__admin/reset", {}, key="sk_neighbour")).status == 200
+    await settled(looks)
+    assert looks == []
+    assert (await api.calling("POST", "/charge/card", CHARGE)).status == 201
+    assert looks == []
+    await settled(looks)
+    assert 100 <= len(looks) <= 200
+    api.app.stopping()
+    assert [reply.body["held"] for reply in await asyncio.gather(*waiting)] == [False] * 100
 
 
-def test_of_many_who_wait_those_wake_whose_wait_is_over(api: Api, looks: list[Sandbox]) -> None:
-    async def story() -> None:
-        waiting = await watched(api, {"charge": {"reference": "other"}}, 50, looks)
-        over = await watched(api, {"charge": {"reference": "this"}}, 3, looks)
-        assert (await api.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})).status == 201
-        assert [(await one).body["held"] for one in over] == [True] * 3
-        assert not any(one.done() for one in waiting)
-        api.app.stopping()
-        await asyncio.gather(*waiting)
-
-    asyncio.run(story())
+async def test_of_many_who_wait_those_wake_whose_wait_is_over(api: Api, looks: list[Sandbox]) -> None:
+    waiting = await watched(api, {"charge": {"reference": "other"}}, 50, looks)
+    over = await watched(api, {"charge": {"reference": "this"}}, 3, looks)
+    assert (await api.calling("POST", "/charge/card", {**CHARGE, "reference": "this"})).status == 201
+    assert [(await one).body["held"] for one in over] == [True] * 3
+    assert not any(one.done() for one in waiting)
+    api.app.stopping()
+    await asyncio.gather(*waiting)
 
 
 def test_what_changes_during_a_long_look_is_not_missed(api: Api) -> None:

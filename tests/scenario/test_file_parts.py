@@ -237,19 +237,15 @@ def test_every_word_that_a_hint_names_is_one() -> None:
     "when", ["source: crad", "source: {in: [card, tokn]}", "card: {brand: vsa}", "card: {test: lost}"]
 )
 def test_editors_and_check_refuse_the_same_words(when: str) -> None:
-    jsonschema = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
-    validator = jsonschema.validator_for(json_schema())
     text = "version: 1\nrules:\n  - {{id: r, when: {{{}}}, then: {{approve: {{}}}}}}\n"
-    assert faults(text.format(when)) != []
-    assert not validator.is_valid(read(text.format(when), "f").data)
+    assert not said_by_both(text.format(when))
     for good in (
         "source: card",
         "source: {in: [card, token]}",
         "card: {brand: visa}",
         "card: {brand: {ne: AMEX}, test: visa}",
     ):
-        assert faults(text.format(good)) == []
-        assert validator.is_valid(read(text.format(good), "f").data)
+        assert said_by_both(text.format(good))
 
 
 @cache

@@ -41,6 +41,20 @@ class FullDisk:
         self._write(commit)
 
 
+def lose_one_commit(api: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the disk be full for the next commit alone."""
+    store: Any = api.app.world.store
+    write, commits = store._file.write, []
+
+    def write_all_but_the_first(commit: Commit) -> None:
+        commits.append(commit)
+        if len(commits) == 1:
+            raise NotWritten("database or disk is full")
+        write(commit)
+
+    monkeypatch.setattr(store._file, "write", write_all_but_the_first)
+
+
 def _things(part: str, value: bytes) -> int:
     """How many things a row holds that a sandbox may have any number of: of what only grows several at a time."""
     if part.startswith("findings"):
@@ -102,16 +116,7 @@ def test_a_long_call_that_could_not_be_kept_on_the_way_is_refused(
     api = Kept(tmp_path / "s.db")
     for hour in range(1, 30):
         api.call("POST", "/vault", {"cardNumber": CARD["cardNumber"], "expireSeconds": 3_600 * hour})
-    store: Any = api.app.world.store
-    write, commits = store._file.write, []
-
-    def write_all_but_the_first(commit: Commit) -> None:
-        commits.append(commit)
-        if len(commits) == 1:
-            raise NotWritten("database or disk is full")
-        write(commit)
-
-    monkeypatch.setattr(store._file, "write", write_all_but_the_first)
+    lose_one_commit(api, monkeypatch)
     reply = api.call("POST", "/__admin/clock/advance", {"by": "2d"})
     assert (reply.status, reply["code"]) == (503, 43)
     api.advance("2d")
@@ -122,16 +127,7 @@ def test_a_reset_of_all_is_refused_when_some_could_not_be_kept(tmp_path: Path, m
     api = Kept(tmp_path / "s.db")
     for number in range(30):
         api.try_charge(key=f"sk_{number}")
-    store: Any = api.app.world.store
-    write, commits = store._file.write, []
-
-    def write_all_but_the_first(commit: Commit) -> None:
-        commits.append(commit)
-        if len(commits) == 1:
-            raise NotWritten("database or disk is full")
-        write(commit)
-
-    monkeypatch.setattr(store._file, "write", write_all_but_the_first)
+    lose_one_commit(api, monkeypatch)
     assert api.call("POST", "/__admin/reset?all=true", key="sk_29").status == 503
     assert api.call("POST", "/__admin/reset?all=true", key="sk_29").status == 200
     assert {api.call("GET", "/charge", key=f"sk_{number}")["count"] for number in range(30)} == {0}
