@@ -35,6 +35,11 @@ class Remembered(dict[K, V]):
         return made
 
 
+def one_of_equals(most: int, fit: Callable[[K], bool] | None = None) -> Remembered[K, K]:
+    """What gives of equal values always the same, which then takes room but once."""
+    return Remembered(most, lambda value: value, fit)
+
+
 def by_type(make: F) -> F:
     """``functools.cache`` for functions of types, which the type checker takes for what has no hash."""
     return cast(F, cache(make))

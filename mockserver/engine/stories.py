@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
+from mockserver.domain.remembered import Remembered, one_of_equals
 from mockserver.scenario.provider_outcome import Decline
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Stories:
         self.most = min(PER_ENTRY * journal_limit, MOST)
         self._by_subject: dict[str, Kept | list[Kept]] = {}
         self._order: deque[str] = deque()
-        self._known: dict[_Causes, _Causes] = {}
+        self._known: Remembered[_Causes, _Causes] = one_of_equals(_MOST_CAUSES)
         self.on_change: Callable[[int, list[tuple[str, Kept]]], None] | None = None
 
     def __len__(self) -> int:
@@ -100,11 +101,11 @@ class Stories:
     def take_over(self, changes: Iterable[tuple[str, Kept]]) -> None:
         """Go on with the changes of a store, oldest first."""
         for subject_id, (number, op, causes, subject, what, before, after, at) in changes:
-            self._put(subject_id, (number, op, self._same(causes), subject, what, before, after, at))
+            self._put(subject_id, (number, op, self._known[causes], subject, what, before, after, at))
 
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes = self._same(_causes(step)) if step.ruled else ()
+        causes = self._known[_causes(step)] if step.ruled else ()
         order, op, events = self._order, step.op, step.events
         heard: list[tuple[str, Kept]] | None = None if self.on_change is None else []
         for event in events:
@@ -150,13 +151,6 @@ class Stories:
         elif here is not kept:
             self._by_subject[subject_id] = [here, kept]
         self._order.append(subject_id)
-
-    def _same(self, causes: _Causes) -> _Causes:
-        if not causes:
-            return causes
-        if len(self._known) >= _MOST_CAUSES:
-            self._known.clear()
-        return self._known.setdefault(causes, causes)
 
 
 def _causes(step: Step) -> _Causes:

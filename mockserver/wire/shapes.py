@@ -13,6 +13,7 @@ from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
 from mockserver.domain.marks import Shown
 from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.remembered import Remembered, one_of_equals
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import (
     Body,
@@ -316,7 +317,7 @@ def payer_of(
     if first_name is last_name is email is phone is None:
         return None
     names = first_name, last_name, email, phone
-    first_name, last_name, email, phone = _SHARED.get(names) or _share(names)
+    first_name, last_name, email, phone = _SHARED[names]
     return Payer(None, reference, first_name, last_name, email, phone)
 
 
@@ -324,17 +325,12 @@ _LONGEST_SHARED, _MOST_SHARED = 200, 1_024
 _Names: TypeAlias = tuple[str | None, str | None, str | None, str | None]
 
 
-_SHARED: dict[_Names, _Names] = {}
+def _are_short(names: _Names) -> bool:
+    return sum(len(name) for name in names if name) <= _LONGEST_SHARED
+
+
+_SHARED: Remembered[_Names, _Names] = one_of_equals(_MOST_SHARED, _are_short)
 """Payers come back: equal texts are kept once, 230 bytes of a charge."""
-
-
-def _share(names: _Names) -> _Names:
-    # Long ones are not kept: they would fill the memory.
-    if sum(len(name) for name in names if name) <= _LONGEST_SHARED:
-        if len(_SHARED) >= _MOST_SHARED:
-            _SHARED.clear()
-        _SHARED[names] = names
-    return names
 
 
 def plain_map(values: Mapping[str, str] | None) -> dict[str, str] | None:
