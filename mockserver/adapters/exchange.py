@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import suppress
@@ -59,10 +60,10 @@ async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection, send: Any) -> None:
+async def answer(app: Any, cycle: RequestResponseCycle, receive: Any, send: Any) -> None:
     """Let the application answer a request by ``send``; when it fails to, that is logged and answered for it."""
     try:
-        await app(cycle.scope, RequestBody(cycle, connection), send)
+        await app(cycle.scope, receive, send)
         if not (cycle.response_complete or cycle.disconnected or cycle.transport.is_closing()):
             raise RuntimeError("The application gave no whole answer.")
     except asyncio.CancelledError:
@@ -76,7 +77,10 @@ async def answer(app: Any, cycle: RequestResponseCycle, connection: Connection, 
             await cycle.send_500_response()
     finally:
         # It refers to the connection, which refers to the request.
-        cycle.on_response = _nothing
+        if isinstance(cycle, WholeCycle):
+            cycle.connection = None
+        else:
+            cycle.on_response = _nothing
 
 
 def _nothing() -> None:
@@ -120,12 +124,16 @@ def _written(cycle: Any, status: int, headers: Headers, body: bytes) -> bool:
     else:
         cycle.transport.write(b"%bcontent-length: %d\r\n\r\n" % (head, len(body)))
         cycle.transport.write(body)
-    event = cycle.event if type(cycle) is WholeCycle else cycle.message_event
+    is_whole = type(cycle) is WholeCycle
+    event = cycle.event if is_whole else cycle.message_event
     if event is not None:
         event.set()
     if not cycle.keep_alive:
         cycle.transport.close()
-    cycle.on_response()
+    if is_whole:
+        cycle.connection.on_response_complete()
+    else:
+        cycle.on_response()
     return True
 
 
@@ -142,9 +150,77 @@ def _head(status: int, headers: Headers, server_headers: Headers, keep_alive: bo
     return b"".join(lines)
 
 
-class WholeCycle(RequestResponseCycle):
-    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer. What one in a thousand uses is
-    made when it is asked for."""
+class Heard:
+    """What the application hears of one request: of its body, and of its client."""
+
+    __slots__ = ()
+    cycle: Any
+    connection: Any
+
+    async def part(self) -> Any:
+        """The next part of the body, or that the client has gone: so it has when it sends less than is waited for."""
+        cycle, connection = self.cycle, self.connection
+        if cycle.scope["http_version"] == "1.0":
+            # Such a client does not know the answer 100 (RFC 9110, 10.1.1).
+            cycle.waiting_for_100_continue = False
+        if not cycle.message_event.is_set():
+            if connection.ended:
+                connection.give_up(cycle)
+                cycle.transport.close()
+            connection.listening = cycle
+        try:
+            return await cycle.receive()
+        finally:
+            connection.listening = None
+
+    def is_gone(self) -> bool:
+        """Whether the client has hung up. One that sends nothing more may still read: it has hung up when it has
+        refused what was written to it."""
+        cycle = self.cycle
+        return cycle.disconnected or (self.connection.ended and _is_refused(cycle.transport))
+
+    def hush(self) -> None:
+        """Do not answer a client's ``Expect: 100-continue``."""
+        self.cycle.waiting_for_100_continue = False
+
+    async def left(self) -> None:
+        """Wait until the client has hung up, reading nothing more of what it sends; at most ``HANG_SECONDS``."""
+        cycle, loop = self.cycle, asyncio.get_running_loop()
+        end = loop.time() + HANG_SECONDS
+        while not self.is_gone() and loop.time() < end:
+            cycle.message_event.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(cycle.message_event.wait(), LOOK_SECONDS)
+        cycle.transport.abort()
+
+
+class RequestBody(Heard):
+    """The ``receive`` of a request that uvicorn has read."""
+
+    __slots__ = ("connection", "cycle")
+
+    def __init__(self, cycle: RequestResponseCycle, connection: Connection) -> None:
+        self.cycle = cycle
+        self.connection = connection
+
+    __call__ = Heard.part
+
+    def at_hand(self) -> bytes | None:
+        """What is left of the body, when all of it has come; else None."""
+        cycle = self.cycle
+        if cycle.more_body or cycle.disconnected or cycle.response_complete:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        cycle.message_event.clear()
+        return body
+
+
+class WholeCycle(Heard, RequestResponseCycle):
+    """A request that has come whole, as uvicorn sees it, and both the ``receive`` of it and the ``send`` of its answer:
+    every request makes one object less. What one in a thousand uses is made when it is asked for.
+
+    ``connection`` is None once it has been answered.
+    """
 
     access_log = waiting_for_100_continue = False
     chunked_encoding = None
@@ -158,17 +234,40 @@ class WholeCycle(RequestResponseCycle):
         self.event: asyncio.Event | None = None
         self.scope = scope
         self.body = body  # type: ignore[assignment]
+        self.connection = connection
         self.transport = connection.transport
         self.flow = connection.flow
-        self.logger = connection.logger
         self.default_headers = connection.server_state.default_headers
-        self.on_response = connection.on_response_complete
 
-    def __call__(self, message: Any) -> Awaitable[None]:
-        """Send one message of the answer."""
-        return _sent(self, message)
+    def __call__(self, message: Any = None) -> Awaitable[Any]:
+        """Send one message of the answer; without one, the next part of the body."""
+        return self.part() if message is None else _sent(self, message)
 
     whole = _written
+
+    @property
+    def cycle(self) -> Any:
+        """This one."""
+        return self
+
+    @property
+    def logger(self) -> logging.Logger:  # type: ignore[override]
+        """Where failures of the application are told."""
+        return logging.getLogger("uvicorn.error")
+
+    def on_response(self) -> None:
+        """The answer is complete."""
+        if self.connection is not None:
+            self.connection.on_response_complete()
+
+    def at_hand(self) -> bytes | None:
+        """As that of :class:`RequestBody`."""
+        if self.disconnected or self.response_complete:
+            return None
+        body, self.body, self.is_read = self.body, b"", True  # type: ignore[assignment]
+        if self.event is not None:
+            self.event.clear()
+        return body  # type: ignore[return-value]
 
     @property
     def message_event(self) -> asyncio.Event:  # type: ignore[override]
@@ -210,67 +309,6 @@ class Begun(Coroutine[Any, Any, None]):
     def __await__(self) -> Generator[Any, Any, None]:
         yield self.send(None)
         yield from self._rest.__await__()
-
-
-class RequestBody:
-    """The ``receive`` of one request."""
-
-    __slots__ = ("_connection", "_cycle")
-
-    def __init__(self, cycle: RequestResponseCycle, connection: Connection) -> None:
-        self._cycle = cycle
-        self._connection = connection
-
-    async def __call__(self) -> Any:
-        """The next part of the body, or that the client has gone: so it has when it sends less than is waited for."""
-        cycle, connection = self._cycle, self._connection
-        if cycle.scope["http_version"] == "1.0":
-            # Such a client does not know the answer 100 (RFC 9110, 10.1.1).
-            cycle.waiting_for_100_continue = False
-        if not cycle.message_event.is_set():
-            if connection.ended:
-                connection.give_up(cycle)
-                cycle.transport.close()
-            connection.listening = cycle
-        try:
-            return await cycle.receive()
-        finally:
-            connection.listening = None
-
-    def is_gone(self) -> bool:
-        """Whether the client has hung up. One that sends nothing more may still read: it has hung up when it has
-        refused what was written to it."""
-        cycle = self._cycle
-        return cycle.disconnected or (self._connection.ended and _is_refused(cycle.transport))
-
-    def hush(self) -> None:
-        """Do not answer a client's ``Expect: 100-continue``."""
-        self._cycle.waiting_for_100_continue = False
-
-    async def left(self) -> None:
-        """Wait until the client has hung up, reading nothing more of what it sends; at most ``HANG_SECONDS``."""
-        cycle, loop = self._cycle, asyncio.get_running_loop()
-        end = loop.time() + HANG_SECONDS
-        while not self.is_gone() and loop.time() < end:
-            cycle.message_event.clear()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(cycle.message_event.wait(), LOOK_SECONDS)
-        cycle.transport.abort()
-
-    def whole(self) -> bytes | None:
-        """What is left of the body, when all of it has come; else None."""
-        cycle = self._cycle
-        if cycle.more_body or cycle.disconnected or cycle.response_complete:
-            return None
-        body: bytes
-        if isinstance(cycle, WholeCycle):
-            body, cycle.body, cycle.is_read = cycle.body, b"", True  # type: ignore[assignment]
-            event = cycle.event
-        else:
-            body, cycle.body, event = bytes(cycle.body), bytearray(), cycle.message_event
-        if event is not None:
-            event.clear()
-        return body
 
 
 def _is_refused(transport: Any) -> bool:

@@ -24,7 +24,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from mockserver.adapters import bad_request
-from mockserver.adapters.exchange import Answer, Begun, WholeCycle, answer, in_reserve
+from mockserver.adapters.exchange import Answer, Begun, RequestBody, WholeCycle, answer, in_reserve
 from mockserver.adapters.heads import SAID, whole
 
 TRANSPORT = "mockserver.transport"
@@ -121,7 +121,16 @@ class Protocol(HttpToolsProtocol):
         cycle = self._answering
         is_between = not self._open and (cycle is None or cycle.response_complete) and not self.root_path
         if is_between and (request := whole(data, self._same)) is not None:
-            self._serve_whole(request)
+            scope, body = request
+            self._answering = self.cycle = cycle = WholeCycle(self, scope, body)
+            if not self.flow.write_paused:
+                self._due = None
+            serving = answer(self.app, cycle, cycle, cycle)
+            try:
+                awaited = serving.send(None)
+            except StopIteration:
+                return
+            self._serve_in_task(Begun(serving, awaited))
             return
         if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
             self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
@@ -273,21 +282,9 @@ class Protocol(HttpToolsProtocol):
 
     # Answering
 
-    def _serve_whole(self, request: tuple[dict[str, Any], bytes]) -> None:
-        scope, body = request
-        self._answering = self.cycle = cycle = WholeCycle(self, scope, body)
-        if not self.flow.write_paused:
-            self._due = None
-        serving = answer(self.app, cycle, self, cycle)
-        try:
-            awaited = serving.send(None)
-        except StopIteration:
-            return
-        self._serve_in_task(Begun(serving, awaited))
-
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
-        self._serve_in_task(answer(app, cycle, self, Answer(cycle)))
+        self._serve_in_task(answer(app, cycle, RequestBody(cycle, self), Answer(cycle)))
 
     def _serve_in_task(self, serving: Any) -> None:
         task = self.loop.create_task(serving)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import field
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record
 from mockserver.engine.journal_room import Lodger
 from mockserver.engine.readings import Readings
 from mockserver.engine.step import Step
@@ -28,27 +26,35 @@ _ENTRY = 3_000
 """Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
 
 
-@record
-class JournalEntry:
+class JournalEntry(NamedTuple):
     """One step: a request with its answer, or due work that changed something (``method`` is empty then).
 
     ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
     request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
     the client; of one that is too long for one piece only its beginning, and ``beyond`` counts the bytes behind it.
+    A tuple takes half as long to make as an object with as many fields: every request makes one.
     """
 
     number: int
     at: Micros
     step: Step
     method: str = ""
-    endpoint: object = field(default=None, repr=False)
+    endpoint: object = None
     path: str = ""
     query: bytes = b""
-    raw: bytes = field(default=b"", repr=False)
+    raw: bytes = b""
     status: int | None = None
-    answer: bytes = field(default=b"", repr=False)
+    answer: bytes = b""
     fault: Transport | None = None
     beyond: int = 0
+
+    def __repr__(self) -> str:
+        """Without what may be long or secret."""
+        return f"JournalEntry(number={self.number}, at={self.at}, step={self.step}, status={self.status})"
+
+
+_entry = tuple.__new__
+"""To make an entry of all its fields in their order: by its name it takes twice as long."""
 
 
 def size_of(entry: JournalEntry) -> int:
@@ -121,9 +127,8 @@ class Journal(Lodger):
                 self.readings.forget(oldest.number)
         else:
             grown += _ENTRY
-        # In the order of the fields: every request is kept here, and keywords would take 0.9 us instead of 0.4.
         entries.append(
-            JournalEntry(number, at, step, method, endpoint, path, query, raw, status, answer, fault, beyond)
+            _entry(JournalEntry, (number, at, step, method, endpoint, path, query, raw, status, answer, fault, beyond))
         )
         if self.room is None:
             self.size += grown

@@ -106,12 +106,16 @@ class Stories:
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
         causes = self._known[_causes(step)] if step.ruled else ()
-        order, op, events = self._order, step.op, step.events
+        order, by_subject, op, events = self._order, self._by_subject, step.op, step.events
         heard: list[tuple[str, Kept]] | None = None if self.on_change is None else []
         for event in events:
             subject_id = event.subject_id
             kept = (number, op, causes, event.subject, event.what, event.before, event.after, event.at)
-            self._put(subject_id, kept)
+            if subject_id in by_subject:
+                self._put(subject_id, kept)
+            else:
+                by_subject[subject_id] = kept
+                order.append(subject_id)
             if heard is not None:
                 heard.append((subject_id, kept))
         if heard is not None and self.on_change is not None:

@@ -47,8 +47,9 @@ class Bucket:
         self._paths = frozenset((*given, *tables))
         self._always = tuple(always)
         self._given = tuple((read, tuple(found)) for read, found in given.values())
-        self._indexes: tuple[tuple[Reader, Callable[[Any], tuple[Placed, ...] | None]], ...] = tuple(
-            (read, {value: tuple(found) for value, found in table.items()}.get) for read, table in tables.values()
+        self._indexes: tuple[tuple[Reader, Callable[[Any], tuple[Placed, ...] | None], Sequence[Placed]], ...] = tuple(
+            (read, {value: tuple(found) for value, found in table.items()}.get, table.get(None, ()))
+            for read, table in tables.values()
         )
 
     def is_silent(self, attempt: Attempt, varying: frozenset[str]) -> bool:
@@ -63,11 +64,12 @@ class Bucket:
             if read(attempt) is not None:
                 merged = merged or bool(found)
                 found = [*found, *waiting]
-        for read, rules_by in self._indexes:
+        for read, rules_by, of_none in self._indexes:
             got = read(attempt)
-            # A text that begins with a letter is compared as it is.
-            is_plain = got is None or (type(got) is str and got[:1].isalpha())
-            hits = rules_by(got if is_plain else canonical(got))
+            hits: Sequence[Placed] | None = of_none
+            if got is not None:
+                # A text that begins with a letter is compared as it is.
+                hits = rules_by(got if type(got) is str and got[:1].isalpha() else canonical(got))
             if hits:
                 merged = merged or bool(found)
                 found = [*found, *hits]

@@ -70,34 +70,40 @@ class Access:
         return "warning" if step is not None and step.warnings else "info"
 
     def lines(self, *, as_json: bool) -> list[str]:
-        """The line of the request, and one for each warning that it gave cause for."""
+        """The line of the request, and one for each warning that it gave cause for. Time, status, duration, method,
+        path, operation, sandbox, rule; the first four in columns."""
         scope = self.scope
         sandbox, step = scope.get(STEP, _NO_STEP)
-        if as_json or step is None or step.warnings:
-            return self._lines_of_any(step, as_json=as_json)
-        # What nearly every request comes to, put together without a detour: a line costs the requests their time.
-        rule = next((decision.rule for decision in step.decisions if decision.rule), None) if step.ruled else None
-        key, path = sandbox.key, scope["path"]
-        # A path is one of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
-        is_plain = key not in path
-        for named in scope["path_params"].values():
-            is_plain = is_plain and _OWN_ID.fullmatch(named) is not None
-        target = path if is_plain else printable(_masked_path(scope, key))
-        if query := scope["query_string"]:
-            target += printable(_shown_query(query, key))
-        return [self._line(target, step.op, key, rule)]
-
-    def _line(self, target: str, op: str, key: str | None, rule: str | None) -> str:
-        """Time, status, duration, method, path, operation, sandbox, rule; the first four in columns."""
-        seconds, rest = divmod(self.ended, SECOND)
-        took = _took_text((self.ended - self.began + 5) // 10)
-        kind = self.status, self.scope["method"], op, key, rule
+        if as_json:
+            return self._as_json(step)
+        if step is not None and not step.warnings:
+            # What nearly every request comes to, without a detour: a line costs the requests their time. A path is one
+            # of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
+            op, key, path = step.op, sandbox.key, scope["path"]
+            is_plain = key not in path
+            if scope["path_params"]:
+                for named in scope["path_params"].values():
+                    is_plain = is_plain and _OWN_ID.fullmatch(named) is not None
+            target = path if is_plain else printable(_masked_path(scope, key))
+            if query := scope["query_string"]:
+                target += printable(_shown_query(query, key))
+        else:
+            op, key = step.op if step is not None else "-", _key_of(scope)
+            target = printable(self._target(key))
+        rule = _rule_of(step) if step is not None and step.ruled else None
+        kind = self.status, scope["method"], op, key, rule
         status, method, end = _common_of(kind) if key is None or len(key) <= _SHORT else _common(kind)
-        return f"{_second_text(seconds)}{str(rest + SECOND)[1:4]}Z {status} {took}ms {method} {target} {end}"
+        ended = self.ended
+        second, took = ended // SECOND, _took_text((ended - self.began + 5) // 10)
+        time = f"{_second_text(second)}{str(ended - second * SECOND + SECOND)[1:4]}Z"
+        line = f"{time} {status} {took}ms {method} {target} {end}"
+        if step is None or not step.warnings:
+            return [line]
+        masked = printable(_masked_key(key)) if key else "-"
+        return [line, *(f"{time} warning: {printable(text)} {masked}" for text in step.warnings)]
 
-    def _lines_of_any(self, step: Step | None, *, as_json: bool) -> list[str]:
+    def _as_json(self, step: Step | None) -> list[str]:
         key = _key_of(self.scope)
-        rule = next((decision.rule for decision in step.decisions if decision.rule), None) if step else None
         facts: dict[str, object] = {
             "time": iso(self.ended)[:23] + "Z",
             "method": mask_text(self.scope["method"]),
@@ -106,21 +112,21 @@ class Access:
             "status": self.status or None,
             "ms": Decimal(_took_text((self.ended - self.began + 5) // 10).strip()),
             "sandbox": _masked_key(key) if key else None,
-            "rule": rule,
+            "rule": _rule_of(step) if step else None,
         }
         warnings = [
             {"time": facts["time"], "warning": text, "sandbox": facts["sandbox"]}
             for text in (step.warnings if step else ())
         ]
-        if as_json:
-            return [dumps(row).decode() for row in (facts, *warnings)]
-        line = self._line(printable(self._target(key)), step.op if step else "-", key, rule)
-        masked = printable(_masked_key(key)) if key else "-"
-        return [line, *(f"{row['time']} warning: {printable(str(row['warning']))} {masked}" for row in warnings)]
+        return [dumps(row).decode() for row in (facts, *warnings)]
 
     def _target(self, key: str | None) -> str:
         """Path and query; the key of the request is masked in them even when it does not look like one."""
         return _masked_path(self.scope, key) + _shown_query(self.scope["query_string"], key)
+
+
+def _rule_of(step: Step) -> str | None:
+    return next((decision.rule for decision in step.decisions if decision.rule), None)
 
 
 def _masked_key(key: str) -> str:

@@ -27,31 +27,31 @@ Look = Callable[[], Slices[bool]]
 
 
 class Activity:
-    """Those who wait, by the secret key of the sandbox in which it is to happen."""
+    """Those who wait: ``watched`` by the secret key of the sandbox in which it is to happen."""
 
-    __slots__ = ("_watched",)
+    __slots__ = ("watched",)
 
     def __init__(self) -> None:
-        self._watched: dict[str, _Watched] = {}
+        self.watched: dict[str, _Watched] = {}
 
     def notify(self, key: str | None = None) -> None:
         """Something has happened in the sandbox of a key; without a key, wake all."""
         if key is None:
-            for watched in self._watched.values():
+            for watched in self.watched.values():
                 watched.wake()
-        elif key in self._watched:
-            self._watched[key].notify()
+        elif key in self.watched:
+            self.watched[key].notify()
 
     def is_followed(self, key: str) -> bool:
         """Whether a call waits for something to happen in the sandbox of a key."""
-        return key in self._watched
+        return key in self.watched
 
     async def wait(
         self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
     ) -> None:
         """Wait until something happens in a sandbox, and ``look`` is true; at most so long in real time, and not once
         ``leaving`` is done."""
-        watched = self._watched.setdefault(key, _Watched())
+        watched = self.watched.setdefault(key, _Watched())
         waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         watched.waiting[waiting] = look
         try:
@@ -62,8 +62,8 @@ class Activity:
             await asyncio.wait(ends, timeout=within / SECOND, return_when=asyncio.FIRST_COMPLETED)
         finally:
             del watched.waiting[waiting]
-            if not watched.waiting and self._watched.get(key) is watched:
-                del self._watched[key]
+            if not watched.waiting and self.watched.get(key) is watched:
+                del self.watched[key]
 
 
 class _Watched:

@@ -48,10 +48,10 @@ def _length_of(scope: Scope) -> int | None:
 
 
 def body_at_hand(receive: Receive, scope: Scope, limit: int) -> bytes | None:
-    """The whole body, when a server can hand it over that has come already: its ``receive`` has a ``whole``. Raises
+    """The whole body, when a server can hand it over that has come already: its ``receive`` has an ``at_hand``. Raises
     ``TooLarge``."""
-    whole = getattr(receive, "whole", None)
-    here: bytes | None = whole() if whole is not None else None
+    at_hand = getattr(receive, "at_hand", None)
+    here: bytes | None = at_hand() if at_hand is not None else None
     if here is not None and len(here) > limit:
         raise TooLarge(limit, scope)
     return here

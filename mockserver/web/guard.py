@@ -70,6 +70,7 @@ class Guard:
     def __init__(self, app: ASGIApp, world: World, public_methods: Callable[[str], list[str]]) -> None:
         self.app = app
         self.world = world
+        self._now = world.real_clock
         self._public_methods = public_methods
         self._is_open = not world.settings.is_loopback
         self._names = _names(world.settings)
@@ -81,7 +82,8 @@ class Guard:
             await self.app(scope, receive, send)
             return
         watched: Any = send if hasattr(send, "status") else Watched(send)
-        began, failed = self.world.real_clock(), 0
+        world, failed, now = self.world, 0, self._now
+        began = now()
         try:
             await self._admit(scope, receive, watched)
         except Exception as fault:
@@ -91,10 +93,10 @@ class Guard:
             raise
         finally:
             if scope["path"] not in QUIET_PATHS:
-                ended, status = self.world.real_clock(), watched.status or failed
-                self.world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
-                if self.world.log is not None:
-                    self.world.log(Access(scope, began, ended, status))
+                ended, status, log = now(), watched.status or failed, world.log
+                world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
+                if log is not None:
+                    log(Access(scope, began, ended, status))
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""

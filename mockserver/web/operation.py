@@ -44,6 +44,7 @@ from mockserver.wire.profile import profile_of
 
 _ARRIVAL = Stage.ARRIVAL
 _SILENT = (SILENCE[_ARRIVAL],)
+_of_body = Fields.of_body
 
 
 class OperationEndpoint(Endpoint):
@@ -114,25 +115,26 @@ class OperationEndpoint(Endpoint):
         step = self._begin(request, sandbox)
         step.call = sandbox.director.count(step.op)
         with suppress(MalformedJson):
-            step.request, _ = self._fields(request, sandbox)
+            self._fields(request, sandbox)
+            step.request = request.fields
         return Reply(None, b"", step, fault)
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
-        sandbox, limit = request.sandbox, self.world.rate_limit
+        sandbox, limit = request.known or request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
         arrived = self.arrive(request, sandbox)
         step = sandbox.step
         step.answered = False
-        if isinstance(arrived, Reply):
-            return arrived
         if arrived:
-            return self._act_after(arrived, request, sandbox, step)
-        ready = None if self._ahead is None else self._ahead(sandbox, step)
-        if isinstance(ready, GeneratorType):
-            return self._act_in_slices(ready, request, sandbox)
-        return self._answered(self.carry_out(request, sandbox, ready))
+            return arrived if isinstance(arrived, Reply) else self._act_after(arrived, request, sandbox, step)
+        ready = None
+        if self._ahead is not None:
+            ready = self._ahead(sandbox, step)
+            if isinstance(ready, GeneratorType):
+                return self._act_in_slices(ready, request, sandbox)
+        return self.carry_out(request, sandbox, ready)
 
     async def _act_after(self, delay: Micros, request: Request, sandbox: Sandbox, step: Step) -> Reply:
         watching.arrived(sandbox, step, self.world.real_clock())
@@ -141,13 +143,11 @@ class OperationEndpoint(Endpoint):
         ready = None if self._ahead is None else self._ahead(sandbox, step)
         if isinstance(ready, GeneratorType):
             return await self._act_in_slices(ready, request, sandbox)
-        return self._answered(self.carry_out(request, sandbox, ready))
+        return self.carry_out(request, sandbox, ready)
 
     async def _act_in_slices(self, ahead: Slices[object], request: Request, sandbox: Sandbox) -> Reply:
         ready = await self.world.runner.in_slices(sandbox, ahead)
-        return self._answered(self.carry_out(request, sandbox, ready))
-
-    def _answered(self, reply: Reply) -> Reply:
+        reply = self.carry_out(request, sandbox, ready)
         if isinstance(reply.body, Parts) and reply.fault is None:
             # More of it the journal would not show.
             reply.parts, reply.body = reply.body, reply.body.beginning(LONGEST_TEXT)
@@ -177,13 +177,16 @@ class OperationEndpoint(Endpoint):
     def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Micros | Reply:
         """Read the request and ask the rules of arrival: after how long it may be acted on, or what it is answered
         already. A set-up call suffers no fault and has no number among the calls of its operation."""
-        step = self._begin(request, sandbox)
+        step, director = self._begin(request, sandbox), sandbox.director
         if not is_setup:
-            step.call = sandbox.director.count(step.op)
+            step.call = director.count(step.op)
         try:
-            request.fields, request.asked = body, query = self._fields(request, sandbox)
-            step.request = query if request.query and not body else body
-            fault = self._early_fault(sandbox, step)
+            step.request = self._fields(request, sandbox)
+            fault = None
+            if director.listens(_ARRIVAL, step.op):
+                fault = self._early_fault(sandbox, step)
+            else:
+                step.decisions = (*step.decisions, *_SILENT) if step.decisions else _SILENT
         except Unanswerable as refused:
             _note_ignored(step, request)
             return self._refused(request, step, refused)
@@ -192,23 +195,23 @@ class OperationEndpoint(Endpoint):
         _note_ignored(step, request)
         return fault.delay if fault.kind is FaultKind.DELAY else Reply(None, b"", step, fault)
 
-    def _fields(self, request: Request, sandbox: Sandbox) -> tuple[Fields, Fields]:
+    def _fields(self, request: Request, sandbox: Sandbox) -> Fields:
+        """Read body and query; what rules see of them. Raises ``MalformedJson``."""
         if not self._is_loaded:
             self._load()
         profile = profile_of(sandbox.assumed)
-        body = query = NO_FIELDS
-        commas = profile.reads_commas
+        body = NO_FIELDS
         if self._body is not None:
-            body = Fields.of_body(self._body, request.raw, profile.json_depth, commas, request.ahead)
-        if request.query:
-            query = Fields.of_query(self._query or Body, request.query, commas)
-        return body, query
+            request.fields = body = _of_body(
+                self._body, request.raw, profile.json_depth, profile.reads_commas, request.ahead
+            )
+        if not request.query:
+            return body
+        request.asked = query = Fields.of_query(self._query or Body, request.query, profile.reads_commas)
+        return body or query
 
     def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
-        if not sandbox.director.listens(_ARRIVAL, step.op):
-            step.decisions = _SILENT if not step.decisions else (*step.decisions, *_SILENT)
-            return None
         asked = Attempt(
             op=step.op,
             now=sandbox.now,
@@ -224,11 +227,12 @@ class OperationEndpoint(Endpoint):
     def carry_out(self, request: Request, sandbox: Sandbox, ready: object = None) -> Reply:
         """Do what a request asks that has arrived, in one step, unless it repeats one; ``ready`` is what was made ahead
         of it."""
-        sandbox.step = step = request.taken
-        act = self._once if idempotency.HEADER in request.headers else self._carry_out
+        sandbox.step = step = request.step or request.taken
+        is_once = idempotency.HEADER in request.headers
         if sandbox.config.rules.replays:
-            return replayed(sandbox.replays, step, partial(act, request, sandbox, step, ready), _spoiling(step))
-        return act(request, sandbox, step, ready)
+            act = partial(self._once if is_once else self._carry_out, request, sandbox, step, ready)
+            return replayed(sandbox.replays, step, act, _spoiling(step))
+        return (self._once if is_once else self._carry_out)(request, sandbox, step, ready)
 
     def _once(self, request: Request, sandbox: Sandbox, step: Step, ready: object) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
@@ -277,13 +281,17 @@ class OperationEndpoint(Endpoint):
         rules before the form is sound (assumption ``error.validation``)."""
         body = query = faults = None
         try:
-            if self._body is not None or strict:
-                body = _typed(self._body, request.fields, strict=strict)
+            if self._body is not None:
+                body = request.fields.typed(self._body, strict=strict)
+            elif strict and request.fields.unknown:
+                request.fields.typed(Body, strict=True)
         except Invalid as refused:
             faults = refused.details
         try:
-            if self._query is not None or strict:
-                query = _typed(self._query, request.asked, strict=strict)
+            if self._query is not None:
+                query = request.asked.typed(self._query, strict=strict)
+            elif strict and request.asked.unknown:
+                request.asked.typed(Body, strict=True)
         except Invalid as refused:
             faults = {**(refused.details or {}), **(faults or {})}
         if not (request.fields.all_known and request.asked.all_known):
@@ -291,14 +299,6 @@ class OperationEndpoint(Endpoint):
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query
-
-
-def _typed(model: type[Body] | None, fields: Fields, *, strict: bool) -> Any:
-    if model is not None:
-        return fields.typed(model, strict=strict)
-    if strict and fields.unknown:
-        fields.typed(Body, strict=True)
-    return None
 
 
 def _note_ignored(step: Step, request: Request) -> None:

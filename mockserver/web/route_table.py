@@ -107,7 +107,10 @@ class RouteTable(Router):
         if scope["type"] != "http":
             return super().__call__(scope, receive, send)
         path: str = scope["path"]
-        methods, parameters = self._find(path)
+        methods = self._exact.get(path)
+        parameters: dict[str, str] = {}
+        if methods is None:
+            methods, parameters = self._find(path)
         endpoint = methods.get(scope["method"]) if methods is not None else None
         if endpoint is None:
             endpoint = Unrouted(self._world, self._paths, methods)
@@ -136,8 +139,7 @@ class RouteTable(Router):
         ]
 
     def _find(self, path: str) -> tuple[Methods | None, dict[str, str]]:
-        methods = self._exact.get(path)
-        if methods is not None:
+        if (methods := self._exact.get(path)) is not None:
             return methods, {}
         # ``OPTIONS *`` asks about no path at all, and for the guard ``*x/__admin`` is no path of the control API.
         if not path.startswith("/"):

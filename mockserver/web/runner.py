@@ -43,7 +43,7 @@ class WorkTimer(Protocol):
 
 
 class Runner:
-    """``real_clock`` is the machine's time; ``report`` is called after each use of a sandbox.
+    """``real_clock`` is the machine's time; ``report`` is called after a use of a sandbox that left new findings.
 
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
@@ -110,13 +110,15 @@ class Runner:
             self.dispatcher.send_all(sandbox)
         if sandbox.schedule.entries and self.ticker is not None:
             self.ticker.note(sandbox)
-        self.activity.notify(sandbox.key)
+        if sandbox.key in self.activity.watched:
+            self.activity.notify(sandbox.key)
 
     def used(self, sandbox: Sandbox) -> None:
         """Something has been asked of a sandbox."""
         self.uses += 1
         sandbox.used = self.uses
-        self._report(sandbox)
+        if sandbox.watch is not None and sandbox.watch.ledger.unreported:
+            self._report(sandbox)
         self.changed(sandbox)
 
     def answered(self, sandbox: Sandbox, step: Step) -> None:

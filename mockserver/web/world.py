@@ -113,7 +113,6 @@ class World:
 
     def _report(self, sandbox: Sandbox) -> None:
         """Log the findings that are new."""
-        if sandbox.watch is not None and sandbox.watch.ledger.unreported:
-            for finding in sandbox.watch.ledger.news():
-                if self.log is not None:
-                    self.log(FindingLine(finding, masked_key(sandbox.key), self.real_clock()))
+        for finding in sandbox.watch.ledger.news() if sandbox.watch is not None else ():
+            if self.log is not None:
+                self.log(FindingLine(finding, masked_key(sandbox.key), self.real_clock()))
