@@ -252,7 +252,7 @@ class WholeCycle(Heard, RequestResponseCycle):
 
     @property
     def logger(self) -> logging.Logger:  # type: ignore[override]
-        """Where failures of the application are told."""
+        """Where failures of the application are logged."""
         return logging.getLogger("uvicorn.error")
 
     def on_response(self) -> None:

@@ -134,7 +134,7 @@ class OperationEndpoint(Endpoint):
             ready = self._ahead(sandbox, step)
             if isinstance(ready, GeneratorType):
                 return self._act_in_slices(ready, request, sandbox)
-        return self.carry_out(request, sandbox, ready)
+        return self._answered(self.carry_out(request, sandbox, ready))
 
     async def _act_after(self, delay: Micros, request: Request, sandbox: Sandbox, step: Step) -> Reply:
         watching.arrived(sandbox, step, self.world.real_clock())
@@ -143,11 +143,13 @@ class OperationEndpoint(Endpoint):
         ready = None if self._ahead is None else self._ahead(sandbox, step)
         if isinstance(ready, GeneratorType):
             return await self._act_in_slices(ready, request, sandbox)
-        return self.carry_out(request, sandbox, ready)
+        return self._answered(self.carry_out(request, sandbox, ready))
 
     async def _act_in_slices(self, ahead: Slices[object], request: Request, sandbox: Sandbox) -> Reply:
         ready = await self.world.runner.in_slices(sandbox, ahead)
-        reply = self.carry_out(request, sandbox, ready)
+        return self._answered(self.carry_out(request, sandbox, ready))
+
+    def _answered(self, reply: Reply) -> Reply:
         if isinstance(reply.body, Parts) and reply.fault is None:
             # More of it the journal would not show.
             reply.parts, reply.body = reply.body, reply.body.beginning(LONGEST_TEXT)

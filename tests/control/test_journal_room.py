@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.engine.journal import Journal, size_of
+from mockserver.engine.journal import Journal, JournalEntry, size_of
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.step import Step
 from tests.driving import Api
@@ -45,6 +45,18 @@ def test_a_quiet_journal_keeps_its_story_beside_a_busy_one() -> None:
     assert [entry.number for entry in busy.entries] == list(range(465, 501))
     assert busy.get(464) is None
     assert busy.get(465) is busy.entries[0]
+
+
+def test_an_entry_holds_what_was_noted_by_name_and_shows_no_body() -> None:
+    journal, step, secret = Journal(10, 0), Step("charge.create"), b'{"ccv":"987"}'
+    journal.note(7, step, "POST", note, "/charge/card", b"a=1", secret, 201, b"{}", None, 3)
+    (entry,) = journal.entries
+    assert entry == JournalEntry(
+        number=1, at=7, step=step, method="POST", endpoint=note, path="/charge/card", query=b"a=1", raw=secret,
+        status=201, answer=b"{}", fault=None, beyond=3,
+    )  # fmt: skip
+    assert "987" not in repr(entry)
+    assert "number=1, at=7" in repr(entry)
 
 
 def test_large_bodies_count_for_what_they_are() -> None:
