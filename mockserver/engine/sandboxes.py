@@ -5,6 +5,7 @@ Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -23,7 +24,8 @@ WAIT = 60
 MOST_ASIDE = 8
 """Sandboxes of one server that are kept for an undo."""
 
-_LIVE_MARKS = ("live", "prod")
+_LIVE = re.compile("(?i:(?<![a-z])(?:live|prod|production))(?![a-z])")
+"""A word of a live key: whatever but letters parts it from others, and ``liveKey`` has it, ``olive`` not."""
 
 
 class Shelf(Protocol):
@@ -267,12 +269,12 @@ class Sandboxes:
     def _accepted(self, key: str | None) -> str:
         if not key:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": "the header x-secretkey is required"})
-        fault, begin = None, key[:LONGEST_KEY].lower()
+        fault, begin = None, key[:LONGEST_KEY]
         if self._keys:
             fault = None if key in self._keys else "this server knows only the keys of --keys"
-        elif begin.startswith("invalid"):
+        elif begin.lower().startswith("invalid"):
             fault = "keys that begin with 'invalid' are always refused"
-        elif any(mark in begin.split("_")[:2] or begin.startswith(mark) for mark in _LIVE_MARKS):
+        elif _LIVE.search(begin):
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:
             fault = f"got a key of {len(key)} characters, wanted at most {LONGEST_KEY}"

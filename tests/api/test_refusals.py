@@ -64,6 +64,8 @@ def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, templ
         ("sk_live_123", "live"),
         ("live_123", "live"),
         ("sk_prod_1", "live"),
+        *((key, "live") for key in ("sk-live-abc", "sk_live-au", "au-live-1", "sk.Live.1", "sk_au_live", "LIVE")),
+        *((key, "live") for key in ("live1234", "liveKey", "sk live", "sk_test-prod", "sk_production_1")),
         ("k" * 257, "got a key of 257 characters, wanted at most 256"),
     ],
 )
@@ -74,6 +76,17 @@ def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> No
         refused = stranger.call(row.method, path_of(row.path), {}, headers=headers)
         assert problem_of(refused) == (401, 40)
         assert why in " ".join(refused["details"].values())
+
+
+@each(
+    "key",
+    [
+        *("sk_test_olive", "sk_test_oliver", "liverpool", "sk-delivery-1", "alive_1", "product-tests", "sk_demo-au"),
+        *("sk_reproduction", "Lively"),
+    ],
+)
+def test_a_word_that_only_holds_that_of_live_keys_is_no_live_key(key: str) -> None:
+    assert Api(key=None).call("GET", "/charge", headers={"x-secretkey": key}).status == 200
 
 
 def test_a_closed_list_of_keys_knows_no_other() -> None:
