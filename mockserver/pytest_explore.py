@@ -174,7 +174,7 @@ class Explorer:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a worker of xdist."""
+        """Prepare a worker of xdist."""
         node.workerinput[_WORKER] = (self.known, self.deadline)
 
     def pytest_report_header(self) -> str:

@@ -26,9 +26,9 @@ def timeline(sandbox: RemoteSandbox, entries: Sequence[Mapping[str, Any]] | None
     for entry in entries[-LENGTH:]:
         lines.append(f"{_time(entry['at'])}  {_what(entry)}")
         lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
-        for told_id in entry["webhooks"]:
-            told = webhooks.get(told_id)
-            lines += _tries(told, entry["at"]) if told else [f"{_INDENT}webhook {told_id}"]
+        for webhook_id in entry["webhooks"]:
+            found = webhooks.get(webhook_id)
+            lines += _tries(found, entry["at"]) if found else [f"{_INDENT}webhook {webhook_id}"]
     return "\n".join(lines) or "no request reached this sandbox"
 
 
@@ -60,12 +60,12 @@ def _change(event: Mapping[str, Any]) -> str:
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
     """The receiver of each webhook and how each try ended, with its time when it is not ``since``."""
-    told = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
+    line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
     lines = []
     for number, made in enumerate(delivery["tries"], 1):
         at = f" at {_time(made['at'])}" if made["at"] != since else ""
-        lines.append(f"{told}  try {number}{at}  {made['status'] or made['error']}")
+        lines.append(f"{line}  try {number}{at}  {made['status'] or made['error']}")
     if delivery["state"] != "delivered":
         due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
-        lines.append(f"{told}  {delivery['state'].replace('_', ' ')}{due}")
+        lines.append(f"{line}  {delivery['state'].replace('_', ' ')}{due}")
     return lines

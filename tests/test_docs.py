@@ -76,7 +76,7 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert sorted(path for path in named if not (docs.ROOT / path).exists()) == []
 
 
-def test_a_server_that_does_not_start_is_told() -> None:
+def test_a_server_that_does_not_start_is_reported() -> None:
     with pytest.raises(docs.Untrue, match="--profile: got 'x'"):
         docs.difference("<!-- serve: a -->\n```sh\nmockserver --profile x\n```\n")
 

@@ -26,10 +26,10 @@ def refusal(fault: BaseException | None, headers: Iterable[tuple[bytes, bytes]] 
     The parser's words are its own and quote nothing of what was sent.
     """
     wanted = next((words for kind, words in _WANTED if isinstance(fault, kind)), None)
-    told = (
+    reason = (
         wanted or f"wanted a request of HTTP/1.1{f': {fault}' if isinstance(fault, httptools.HttpParserError) else ''}"
     )
-    return _answer(HTTPStatus.BAD_REQUEST, told, headers)
+    return _answer(HTTPStatus.BAD_REQUEST, reason, headers)
 
 
 def endless(limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
@@ -53,20 +53,20 @@ def tunnel(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
 
 def crowded() -> tuple[bytes, list[tuple[bytes, bytes]]]:
     """Body and headers of the answer (503) to a client beyond the limit of connections."""
-    told = "more connections are open than this server has files for"
-    return _problem(HTTPStatus.SERVICE_UNAVAILABLE, told, is_retryable=True)
+    reason = "more connections are open than this server has files for"
+    return _problem(HTTPStatus.SERVICE_UNAVAILABLE, reason, is_retryable=True)
 
 
-def _answer(status: HTTPStatus, told: str, server_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    body, headers = _problem(status, told)
+def _answer(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    body, headers = _problem(status, reason)
     lines = [f"HTTP/1.1 {status} {status.phrase}".encode()]
     lines += [name + b": " + value for name, value in (*server_headers, *headers)]
     return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-def _problem(status: HTTPStatus, told: str, *, is_retryable: bool = False) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+def _problem(status: HTTPStatus, reason: str, *, is_retryable: bool = False) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     code = Code.UNKNOWN_ERROR if is_retryable else Code.VALIDATION_ERROR
-    fault = problem(status, code, code.message, None, {"Request": told}, is_retryable=is_retryable)
+    fault = problem(status, code, code.message, None, {"Request": reason}, is_retryable=is_retryable)
     body = json.dumps(fault, separators=(",", ":")).encode()
     return body, [
         (b"content-type", b"application/json; charset=utf-8"),

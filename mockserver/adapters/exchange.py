@@ -109,7 +109,7 @@ _length_of = Remembered[int, bytes](4_096, b"content-length: %d\r\n\r\n".__mod__
 
 
 def _written(cycle: Any, status: int, headers: Headers, body: bytes) -> bool:
-    """Write an answer in one go, its length told; False, and nothing is written, when that cannot be done now."""
+    """Write an answer in one go, its length given; False, and nothing is written, when that cannot be done now."""
     if cycle.response_started or cycle.disconnected or cycle.flow.write_paused or cycle.scope["method"] == "HEAD":
         return False
     heads = _HEADS
@@ -283,23 +283,23 @@ class WholeCycle(Heard, RequestResponseCycle):
 class Begun(Coroutine[Any, Any, None]):
     """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
 
-    __slots__ = ("_awaited", "_rest", "_told")
+    __slots__ = ("_awaited", "_is_begun", "_rest")
 
     def __init__(self, rest: Coroutine[Any, Any, None], awaited: Any) -> None:
         self._rest = rest
         self._awaited = awaited
-        self._told = False
+        self._is_begun = False
 
     def send(self, value: Any) -> Any:
-        """Go on; at first, tell what is waited for."""
-        if self._told:
+        """Go on; at first, say what is waited for."""
+        if self._is_begun:
             return self._rest.send(value)
-        self._told = True
+        self._is_begun = True
         return self._awaited
 
     def throw(self, *problem: Any) -> Any:
         """Go on with an exception."""
-        self._told = True
+        self._is_begun = True
         return self._rest.throw(*problem)
 
     def close(self) -> None:

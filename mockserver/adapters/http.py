@@ -311,7 +311,7 @@ class Protocol(HttpToolsProtocol):
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _refuse(self, refusal: bytes) -> None:
-        """Read no further: nobody can tell where the next request would begin. The refusal comes after the answers to
+        """Read no further: nobody knows where the next request would begin. The refusal comes after the answers to
         all requests that are whole."""
         self._refusal, self._due = refusal, None
         if self._open and self._head_is_whole():

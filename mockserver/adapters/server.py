@@ -1,8 +1,8 @@
 """The server: sockets, signals, the ready line and uvicorn, for any ASGI application.
 
-The sockets are bound before the application starts, so that a taken port is told from every other failure and port 0
-is known when the first address is printed. One event loop serves the plain and the TLS listener; the application's
-lifespan runs once for both.
+The sockets are bound before the application starts, so that a taken port fails as such and port 0 is known when the
+first address is printed. One event loop serves the plain and the TLS listener; the application's lifespan runs once
+for both.
 """
 
 from __future__ import annotations

@@ -44,19 +44,19 @@ class ServerLog:
 
     def info(self, line: str) -> None:
         """A normal event."""
-        self._tell("info", self._worded("message", line) if self._as_json else line)
+        self._write("info", self._worded("message", line) if self._as_json else line)
 
     def warning(self, line: str) -> None:
         """A warning."""
-        self._tell("warning", self._worded("warning", line) if self._as_json else f"warning: {line}")
+        self._write("warning", self._worded("warning", line) if self._as_json else f"warning: {line}")
 
     def error(self, line: str) -> None:
         """An error."""
-        self._tell("error", self._worded("message", line) if self._as_json else line)
+        self._write("error", self._worded("message", line) if self._as_json else line)
 
-    def _tell(self, level: str, line: str) -> None:
+    def _write(self, level: str, line: str) -> None:
         if LOG_LEVELS.index(level) >= self._least:
-            # A log on a disk that is full must not stop what it tells of.
+            # A log on a disk that is full must not stop what it reports.
             with suppress(OSError):
                 self._echo(line, err=True)
 
@@ -105,14 +105,14 @@ class RequestLog:
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    def __call__(self, told: LogRecord) -> None:
+    def __call__(self, record: LogRecord) -> None:
         """Note a request. Must be called in the event loop."""
-        if self._left_out and told.level in self._left_out:
+        if self._left_out and record.level in self._left_out:
             return
         if len(self._texts) >= MOST_WAITING:
             self._dropped += 1
             return
-        self._texts += told.lines(as_json=self._as_json)
+        self._texts += record.lines(as_json=self._as_json)
         if not self._flushing:
             self._flushing = True
             asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._flush)

@@ -87,7 +87,7 @@ class StoreFile:
             with contextlib.suppress(OSError):
                 # It holds card numbers and keys.
                 self.path.chmod(0o600)
-        with _telling(self.path):
+        with _named_failures(self.path):
             self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
             self._begin(is_new, full=full)
         self.place = _place(self.path.stat())
@@ -245,7 +245,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     if not os.access(path.resolve().parent, os.W_OK):
         raise StoreRefused(f"{path}: its folder must be writable, for files beside it")
     with (
-        _telling(path),
+        _named_failures(path),
         # Closing another descriptor of a file lets go of all locks on it: this one goes last.
         path.open("rb") as file,
         contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db,
@@ -280,7 +280,7 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
 
 
 @contextlib.contextmanager
-def _telling(path: Path) -> Iterator[None]:
+def _named_failures(path: Path) -> Iterator[None]:
     """Say in words what the database says."""
     try:
         yield

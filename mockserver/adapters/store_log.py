@@ -2,7 +2,7 @@
 
 SQLite takes the first frame that is not whole for the end of the log, as it is when a process ends while it writes one.
 What was answered must not be lost unnoticed: a commit behind that frame is damage, and so is a log that is not there
-though commits were in it. A log that was cut cannot be told from one that was written so far.
+though commits were in it. A log that was cut looks like one that was written so far.
 
 Source: the published format of SQLite's files (database header, write-ahead log, WAL-index header).
 """

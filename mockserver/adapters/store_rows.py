@@ -17,9 +17,9 @@ _MOST_NAMED = 5
 def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
     """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
     found, damage = [], []
-    for *row, told in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
+    for *row, written in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
         kept = KeptSandbox(*row)
-        if kept.sum == told:
+        if kept.sum == written:
             found.append(kept)
         else:
             damage.append(f"the index, at sandbox {masked_key(str(kept.key) or '?')}")
@@ -29,22 +29,22 @@ def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
 def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
     """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
     an error of the database."""
-    [told] = db.execute("PRAGMA integrity_check(1)").fetchone()
-    if told != "ok":
-        raise ValueError(told.splitlines()[-1])
+    [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        raise ValueError(verdict.splitlines()[-1])
     worlds, begun, parts = set(), set(), set()
     stored = db.execute("SELECT world, part, number, value, sum FROM rows")
     for (world, part), rows in groupby(stored, itemgetter(0, 1)):
         begin = _part_sum(world, part)
-        for _, _, number, value, told in rows:
-            if type(value) is not bytes or crc32(value, crc32(f"{number}".encode(), begin)) != told:
+        for _, _, number, value, written in rows:
+            if type(value) is not bytes or crc32(value, crc32(f"{number}".encode(), begin)) != written:
                 raise ValueError(f"row {number} of {part}")
         worlds.add(world)
         parts.add(part)
         if part == HEAD_PART:
             begun.add(world)
-    for page_id, world, told in db.execute("SELECT id, world, sum FROM pages"):
-        if page_sum(page_id, world) != told:
+    for page_id, world, written in db.execute("SELECT id, world, sum FROM pages"):
+        if page_sum(page_id, world) != written:
             raise ValueError(f"the pages, at {page_id}")
     for part in parts:
         if not is_part(part):
@@ -70,8 +70,8 @@ def readable(db: sqlite3.Connection) -> str:
         except (sqlite3.Error, ValueError, TypeError):
             broken += 1
     names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
-    told = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
-    return f"{told} (mockserver store export); it was not changed"
+    count = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
+    return f"{count} (mockserver store export); it was not changed"
 
 
 def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
@@ -79,8 +79,8 @@ def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
     database."""
     rows = []
     query = "SELECT part, number, value, sum FROM rows WHERE world = ? ORDER BY part, number"
-    for part, number, value, told in db.execute(query, (world,)):
-        if not isinstance(value, bytes) or row_sum(world, part, number, value) != told:
+    for part, number, value, written in db.execute(query, (world,)):
+        if not isinstance(value, bytes) or row_sum(world, part, number, value) != written:
             raise ValueError(f"row {number} of {part}")
         rows.append((part, number, value))
     return rows

@@ -84,14 +84,14 @@ class _Seldom(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[str, float] = {}
+        self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to print a record."""
         if record.name == "opentelemetry.util.re":
             record.args = ("OTEL_EXPORTER_OTLP_HEADERS",)
         now, text = time.monotonic(), str(record.msg)
-        if now - self._told.get(text, -SELDOM) < SELDOM:
+        if now - self._logged.get(text, -SELDOM) < SELDOM:
             return False
-        self._told[text] = now
+        self._logged[text] = now
         return True

@@ -98,7 +98,7 @@ class WebhookDispatcher:
     def end_soon(self) -> None:
         """The server has been asked to stop: tries under way get ``GRACE`` from now on, and are not waited for."""
         for sandbox in tuple(self._next_ends):
-            self._tell_end(sandbox)
+            self._report_end(sandbox)
         self._ends = asyncio.get_running_loop().time() + GRACE
 
     async def stop(self, sandboxes: Iterable[Sandbox]) -> None:
@@ -150,9 +150,9 @@ class WebhookDispatcher:
             if sandbox in self._held:
                 self._held.remove(sandbox)
                 sandbox.clock.let_go(self._now())
-        self._tell_end(sandbox)
+        self._report_end(sandbox)
 
-    def _tell_end(self, sandbox: Sandbox) -> None:
+    def _report_end(self, sandbox: Sandbox) -> None:
         if sandbox in self._next_ends:
             self._next_ends.pop(sandbox).set_result(None)
 

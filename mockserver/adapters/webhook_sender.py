@@ -115,8 +115,8 @@ class WebhookSender:
             name = ""
         if not name:
             raise _Refused("not an http or https address")
-        if (told := never_called(url)) is not None:
-            raise _Refused(told)
+        if (reason := never_called(url)) is not None:
+            raise _Refused(reason)
         found = [address for address in await self._resolve(name, owner) if may_be_called(address)]
         if not found:
             raise _Refused(FORBIDDEN_WORDS)

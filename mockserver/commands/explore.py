@@ -274,8 +274,8 @@ def _explore(lab: Laboratory, plan: Plan, base: Baseline, kept: Kept, *, resume:
     if not resume:
         kept.begin(lab.argv, lab.seed, patience)
     known = kept.resume(lab.argv, lab.seed, patience)
-    with _progress() as told:
-        return explore(lab, plan, base, known=known, keep=kept.keep, told=told)
+    with _progress() as progress:
+        return explore(lab, plan, base, known=known, keep=kept.keep, progress=progress)
 
 
 @contextmanager
@@ -286,11 +286,11 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         return
     with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True) as bar:
 
-        def told(done: int, total: int) -> None:
+        def progress(done: int, total: int) -> None:
             bar.length = total
             bar.update(done - bar.pos)
 
-        yield told
+        yield progress
 
 
 def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:

@@ -94,8 +94,8 @@ def shrink(
         ids = seed if seed is not None else read.seed or Settings().seed
         try:
             with laboratory(url, admin_token, command, ids) as lab:
-                told = partial(click.echo, err=True)
-                made = Shrinking(lab, source, key=key, finding=finding, timeout=timeout, told=told).shrink()
+                report = partial(click.echo, err=True)
+                made = Shrinking(lab, source, key=key, finding=finding, timeout=timeout, report=report).shrink()
         except Stopped as stopped:
             made, code = stopped.made, Exit.INTERRUPTED
         except NoFailure as problem:

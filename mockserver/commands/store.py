@@ -43,7 +43,7 @@ def info(path: Path, form: str) -> None:
     from mockserver.adapters.store_file import FORMAT
     from mockserver.adapters.store_reading import opened_store
 
-    with _told(), opened_store(path) as reader:
+    with _reported(), opened_store(path) as reader:
         rows = _described(reader)
         found = {"path": str(path), "format": FORMAT, "bytes": reader.size, "sandboxes": rows}
         damage = reader.damage
@@ -69,7 +69,7 @@ def check(path: Path, form: str) -> None:
 
     damage: list[str] = []
     rows: list[dict[str, str | None]] = []
-    with _told():
+    with _reported():
         try:
             examined(path)
         except StoreDamaged as fault:
@@ -113,7 +113,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
         raise click.UsageError("--key and --id: one names a sandbox, got both")
     if secrets and key is None:
         raise click.UsageError("--secrets: wanted --key too; who does not know the key of a sandbox sees it masked")
-    with _told(), opened_store(path) as reader:
+    with _reported(), opened_store(path) as reader:
         wanted = [kept for kept in reader.sandboxes if _is_meant(kept, key, sandbox_id)]
         is_one = key is not None or sandbox_id is not None
         if is_one and not wanted:
@@ -148,9 +148,9 @@ def compact(path: Path) -> None:
     from mockserver.adapters.store_reading import opened_store
     from mockserver.engine.kept.commits import NotWritten
 
-    with _told(), opened_store(path) as reader:
+    with _reported(), opened_store(path) as reader:
         before = reader.size
-    with _told():
+    with _reported():
         file = StoreFile(path)
         try:
             while file.clear_away():
@@ -164,7 +164,7 @@ def compact(path: Path) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _reported() -> Iterator[None]:
     """A refusal ends the command with its exit code."""
     from mockserver.adapters.store_file import StoreDamaged, StoreRefused
 

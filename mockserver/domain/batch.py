@@ -41,7 +41,7 @@ RESULT_COLUMNS = (
 LONGEST_DESCRIPTION = 100
 LONGEST_REFERENCE = 40
 LONGEST_ID = 64
-MOST_TOLD = 20
+MOST_FAULTS = 20
 """Faulty lines that one refusal names."""
 
 _LONGEST_LINE = 10_000
@@ -293,7 +293,7 @@ def read_rows(text: str) -> Slices[tuple[list[BatchRow], dict[str, str]]]:
 
 
 def _add_fault(faults: dict[str, str], line: int, words: str) -> None:
-    if len(faults) < MOST_TOLD:
+    if len(faults) < MOST_FAULTS:
         faults[f"Batch.Line{line}"] = f"line {line}: {words}"
 
 

@@ -20,7 +20,7 @@ from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, kn
 from mockserver.scenario.stored import STORED, followed, kind_of
 
 MOST_TESTS = 1_000
-_MOST_TOLD = 20
+_MOST_FAULTS = 20
 """Faults that one refusal names: to find the nearest name for each of thousands takes minutes."""
 
 SLICE = 100
@@ -116,7 +116,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     found: list[WaitCondition] = []
     faults: dict[str, str] = {}
     for kind, tests in wanted.items():
-        if len(faults) >= _MOST_TOLD:
+        if len(faults) >= _MOST_FAULTS:
             break
         place = f"For.{kind[:40]}"
         if kind not in kinds:
@@ -153,7 +153,7 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
     compiled: list[FieldTest] = []
     faults: list[str] = []
     for path, wanted in tests.items():
-        if len(faults) >= _MOST_TOLD:
+        if len(faults) >= _MOST_FAULTS:
             break
         try:
             known_operators(wanted)

@@ -72,7 +72,7 @@ class Table(Generic[R]):
         self._changes: list[ref[ChangedPlaces]] = []
 
     def watch(self, heard: Callable[[Table[Any], R, R | None], None]) -> None:
-        """Tell one more of each new value of a row."""
+        """Also report each new value of a row to one more."""
         first = self.on_change
         self.on_change = heard if first is None else _both(first, heard)
 

@@ -59,7 +59,7 @@ class Change:
 
 class Stories:
     """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many.
-    ``on_change`` is told of the changes of an entry, by its number."""
+    ``on_change`` hears of the changes of an entry, by its number."""
 
     __slots__ = ("_by_subject", "_known", "_order", "most", "on_change")
 

@@ -18,7 +18,7 @@ from threading import Event, Lock, Thread, Timer
 from mockserver.domain.record import record
 
 GRACE_SECONDS = 1.0
-"""How long a command may take to end when it is told to, before it is killed."""
+"""How long a command may take to end when it is asked to, before it is killed."""
 
 MARK = "MOCKSERVER_EXPLORE_RUN"
 """The variable that marks the processes of one run."""
@@ -38,7 +38,7 @@ class Ended:
 
 
 class Interrupted(Exception):
-    """The commands were told to end."""
+    """The commands were asked to end."""
 
 
 class Commands:
@@ -50,11 +50,11 @@ class Commands:
         self._lock = Lock()
         self._is_over = False
 
-    def run(self, argv: Sequence[str], told: Mapping[str, str], mark: str, output: Path, timeout: float) -> Ended:
+    def run(self, argv: Sequence[str], variables: Mapping[str, str], mark: str, output: Path, timeout: float) -> Ended:
         """Run a command to its end, or for ``timeout`` seconds; its output goes to a file, what it started is ended.
 
-        ``told`` is added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
-        ``Interrupted`` when all commands were told to end meanwhile.
+        ``variables`` are added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
+        ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
         with output.open("wb") as file, self._lock:
@@ -62,7 +62,7 @@ class Commands:
                 raise Interrupted
             process = subprocess.Popen(
                 argv,
-                env={**self._environ, **told, MARK: mark},
+                env={**self._environ, **variables, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
@@ -103,7 +103,7 @@ class _Running:
         self.was_ended = False
 
     def end(self) -> None:
-        """Tell it to end, and kill it when it does not."""
+        """Ask it to end, and kill it when it does not."""
         self.was_ended = True
         self._signal(signal.SIGTERM)
         if not self._has_ended.wait(GRACE_SECONDS):

@@ -17,7 +17,7 @@ from mockserver.explore.trial import Laboratory, Trial
 from mockserver.explore.verdict import Verdict, verdict
 
 FIRST_TIMEOUT = 600.0
-"""Seconds that the command may take without any fault, unless told."""
+"""Seconds that the command may take without any fault, unless given."""
 
 NO_CALL = (
     "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
@@ -140,8 +140,8 @@ def _passed(trial: Trial) -> Trial:
         raise NoBaseline(NO_CALL)
     errors = [row for row in trial.findings if row["severity"] == "error"]
     if errors:
-        told = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
-        raise NoBaseline(f"without any fault there are findings of severity error:\n{told}\n{trial.timeline}")
+        named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
+        raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{trial.timeline}")
     return trial
 
 
@@ -152,10 +152,10 @@ def explore(
     *,
     known: Iterable[Cell] = (),
     keep: Callable[[Cell], None] = lambda cell: None,
-    told: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Exploration:
-    """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell, ``told`` how many of how many
-    are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
+    """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell, ``progress`` how many of how
+    many are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
     end = None if plan.budget is None else time.monotonic() + plan.budget
     earlier = {cell.name: cell for cell in known}
     made = Exploration(lab.argv, lab.seed, base)
@@ -173,7 +173,7 @@ def explore(
             queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
-        told(len(made.cells), total)
+        progress(len(made.cells), total)
 
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:

@@ -21,7 +21,7 @@ from mockserver.scenario.outcome_map import OutcomeMap
 from mockserver.scenario.part import read_part
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
-"""How long a client is taken to wait for an answer, unless told."""
+"""How long a client is taken to wait for an answer, unless given."""
 
 _CLIENT_TIMEOUT = "{client_timeout}"
 """Stands for that time in the table."""

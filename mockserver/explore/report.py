@@ -64,8 +64,8 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
-    told = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
-    listed = [[word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)] for cell in _worst_first(told)]
+    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
+    listed = [[word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
     lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent

@@ -90,14 +90,14 @@ class Shrunk:
 class Shrinking:
     """Shrinks the failure of one command under one scenario. ``key`` is the secret key of the sandbox of every run, so
     that identifiers and draws are the same in each; None: one made of the seed. ``timeout`` counts seconds, None: 10
-    times what the command takes without faults, and 10; ``told`` gets a line on each run."""
+    times what the command takes without faults, and 10; ``report`` gets a line on each run."""
 
     lab: Laboratory
     source: Source
     key: str | None = None
     finding: str | None = None
     timeout: float | None = None
-    told: Callable[[str], None] = lambda line: None
+    report: Callable[[str], None] = lambda line: None
     _beyond: str = field(default="", init=False)
 
     def shrink(self) -> Shrunk:
@@ -109,7 +109,7 @@ class Shrinking:
             raise NotRepeated(f"without any fault the command {failure} too{plain.words}")
         if not plain.has_called:
             raise NotRepeated(f"{NO_CALL}{plain.words}")
-        self.told("without any fault: passes")
+        self.report("without any fault: passes")
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
         failure, strikes = self._first()
         faults = [one for one in strikes if is_fault(one.level, one.what)]
@@ -119,7 +119,7 @@ class Shrinking:
         def fails(chosen: Sequence[Strike]) -> bool:
             nonlocal smallest
             found = failure.is_in(self._run(chosen))
-            self.told(f"{_parts(chosen)}: {'still fails' if found else 'passes'}")
+            self.report(f"{_parts(chosen)}: {'still fails' if found else 'passes'}")
             if found and len(chosen) < len(smallest):
                 smallest = chosen
             return found
@@ -138,7 +138,7 @@ class Shrinking:
                     f"the smallest set of faults, {_parts(left)}, failed once and passed in run {turn} of "
                     f"{CONFIRMATIONS} that were to confirm it: the command does not do the same every time"
                 )
-            self.told(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
+            self.report(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
 
     def _first(self) -> tuple[Failure, Sequence[Strike]]:
         """The failure under the scenario as it is, and what struck."""
@@ -151,7 +151,7 @@ class Shrinking:
             raise NoFailure(f"the command does not fail under {self.source['name']}: {why}")
         found = struck(first.entries, self.source)
         faults = [one for one in found.strikes if is_fault(one.level, one.what)]
-        self.told(f"under {self.source['name']}, with {_parts(faults)}: {failure}")
+        self.report(f"under {self.source['name']}, with {_parts(faults)}: {failure}")
         if found.beyond:
             names = ", ".join(found.beyond)
             self._beyond = f"; rules that struck where none can be aimed at one call: {names}"
@@ -165,7 +165,7 @@ class Shrinking:
         """Those that fail when nothing else strikes: the faults alone, or with what went its ordinary way."""
         for chosen in (faults, strikes):
             if chosen and failure.is_in(self._run(chosen)):
-                self.told(f"{_parts(chosen)}, one rule for each call: still fails")
+                self.report(f"{_parts(chosen)}, one rule for each call: still fails")
                 return chosen
         raise NotRepeated(
             f"the command {failure} under {self.source['name']}, and not when the same faults strike the same calls: "

@@ -67,7 +67,7 @@ class Trial:
 @record
 class Laboratory:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
-    output, unmasked. ``run`` tells runs of one program from those of another at the same time; ``apart``
+    output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``apart``
     is part of the names of sandboxes while another uses the same server with the same seed."""
 
     url: str
@@ -91,12 +91,12 @@ class Laboratory:
         # Another exploration may have used the server before.
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
         sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
-        told = {"url": self.url, "secret_key": key, "public_key": sandbox.public_key}
+        given = {"url": self.url, "secret_key": key, "public_key": sandbox.public_key}
         output = self.folder / f"{name}.log"
         try:
             ended = self.commands.run(
-                [_filled(word, told) for word in self.argv],
-                {f"MOCKSERVER_{word.upper()}": value for word, value in told.items()},
+                [_filled(word, given) for word in self.argv],
+                {f"MOCKSERVER_{word.upper()}": value for word, value in given.items()},
                 f"{self.run}-{name}",
                 output,
                 timeout,
@@ -143,7 +143,7 @@ def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
     return Trial(ended, entries, sandbox.findings(finish=True), struck, story, output, is_manual)
 
 
-def _filled(word: str, told: Mapping[str, str]) -> str:
-    for name, value in told.items():
+def _filled(word: str, given: Mapping[str, str]) -> str:
+    for name, value in given.items():
         word = word.replace(f"{{{name}}}", value)
     return word

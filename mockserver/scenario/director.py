@@ -35,7 +35,7 @@ class Decision:
     """What happens in one stage of an operation: the outcome, the rule that fired (None: no rule did), and the
     evidence.
 
-    ``salt`` tells draws that belong to this decision (rows of a batch) from all others'. ``attempt`` is what was asked
+    ``salt`` parts draws that belong to this decision (rows of a batch) from all others'. ``attempt`` is what was asked
     of the rules of ``bucket``; ``passed`` names those that did not fire, with the first test that failed; ``fired`` is
     the rule that did.
     """
@@ -133,7 +133,7 @@ class RuleReport:
 
 
 class Director:
-    """Rules and counters of one sandbox. ``on_count`` is told of each rule and key that is counted, and of each rule
+    """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
     whose keys begin anew (None)."""
 
     __slots__ = ("_rules", "_worlds", "on_count", "tallies")

@@ -27,7 +27,7 @@ _ELSEWHERE: Mapping[str, str] = {
 
 _MOST = 1_000_000_000
 _MOST_TESTS = 1_000
-_MOST_TOLD = 100
+_MOST_FAULTS = 100
 
 
 @record
@@ -57,7 +57,7 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
     found: list[Expected] = []
     for place, raw in enumerate(given):
         # To look for the nearest names of thousands takes minutes.
-        if len(problems.found) >= _MOST_TOLD:
+        if len(problems.found) >= _MOST_FAULTS:
             break
         found += _expected(raw, ("requests", place), problems)
     return found, {problem.path: problem.message for problem in problems.found}

@@ -13,7 +13,7 @@ from mockserver.scenario.rule import Rule, outcomes_of
 from mockserver.scenario.scenario import Scenario
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
-"""Fields by which rules are indexed, the most telling first. None of them changes once an attempt is made."""
+"""Fields by which rules are indexed, the most selective first. None of them changes once an attempt is made."""
 
 
 @record
@@ -111,7 +111,7 @@ class Ruleset:
 
     @classmethod
     def of(cls, scenarios: Sequence[Scenario]) -> Ruleset:
-        """The rules of scenarios in the order in which they were given. A rule id used twice is told apart by its
+        """The rules of scenarios in the order in which they were given. A rule id used twice is distinguished by its
         file's name.
         """
         asked = [one for one in reversed(scenarios) if not one.builtin] + [one for one in scenarios if one.builtin]

@@ -239,5 +239,5 @@ async def last_resort(scope: Scope, send: Send) -> None:
     # An answer that has begun cannot begin again: the server says so, and cuts it off.
     with suppress(RuntimeError):
         body = problem(500, Code.UNKNOWN_ERROR, Code.UNKNOWN_ERROR.message, scope["path"])
-        # The server hangs up after an error: clients that keep connections are told.
+        # The server hangs up after an error: clients that keep connections learn it from a header.
         await send_json(send, 500, body, [(b"connection", b"close")])

@@ -29,8 +29,8 @@ from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
+from mockserver.web.past_answers import as_of, replayed
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
-from mockserver.web.retelling import as_of, replayed
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut
@@ -246,7 +246,7 @@ class OperationEndpoint(Endpoint):
             first = sandbox.idempotency.first(sandbox, key, asked)
         except Refused as refused:
             reply = self._refused(request, step, refused)
-            reply.tells_nothing = step.is_repeat
+            reply.is_repeat = step.is_repeat
             # That the first one is still being answered depends on when this one came.
             reply.repeatable = refused.code is not Code.DUPLICATE_TRANSACTION
             return reply

@@ -92,7 +92,7 @@ class Reply:
     """What is to be answered (``status`` None: nothing is), ``body`` as bytes when it was written before.
 
     ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way. ``repeatable`` is False
-    when the request must not be taken again to repeat its story, ``tells_nothing`` True when the client learns nothing
+    when the request must not be taken again to repeat its story, ``is_repeat`` True when the client learns nothing
     from it of what it asked for. ``headers`` is None for those of the endpoint. ``chunks`` are an answer that goes on
     until the client leaves, ``parts`` one that is too long for one piece, of which ``body`` is what the journal keeps.
     """
@@ -102,7 +102,7 @@ class Reply:
     step: Step | None = None
     fault: Transport | None = None
     repeatable: bool = True
-    tells_nothing: bool = False
+    is_repeat: bool = False
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
     parts: Parts | None = None

@@ -47,7 +47,7 @@ class Runner:
 
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
-    each knows when it was last used. ``note`` is told of each sandbox that may have changed, where one is kept;
+    each knows when it was last used. ``note`` gets each sandbox that may have changed, where one is kept;
     ``turn`` lets others have their turn in the long work of a sandbox.
     """
 

@@ -183,7 +183,7 @@ class Endpoint:
             reply.parts.length - len(body) if reply.parts is not None else 0,
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
-        if sandbox.watch is not None and not reply.tells_nothing:
+        if sandbox.watch is not None and not reply.is_repeat:
             model = self.model if step.ignored else None
             watching.called(request, sandbox, sandbox.watch, reply, step, body, model, self.world.real_clock)
         if isinstance(step.request, Fields):

@@ -242,7 +242,7 @@ def _if_plain(model: type[B], given: Mapping[str, Any]) -> B | None:
 
 
 _ROUNDED = re.compile(rb"\.(?:[0-9]*0(?![0-9])|[0-9]{7})")
-"""What a number may have of which a float does not tell every digit; see also ``validators.MOST``."""
+"""What a number may have of which a float does not keep every digit; see also ``validators.MOST``."""
 
 _EXPONENT = re.compile(rb"0e0(?:ty)?+0*+[\s,}\]]")
 """The end of an exponent, of NaN or Infinity in the outline of a text."""

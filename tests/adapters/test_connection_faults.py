@@ -93,7 +93,7 @@ def test_words_of_tls(tls: str, words: str) -> None:
     assert any(words in problem for problem in faults(f"version: 1\ntls: {tls}\n"))
 
 
-def test_the_rule_is_told_by_its_words() -> None:
+def test_the_rule_is_reported_by_its_words() -> None:
     (rule,) = told(one("{}", RESET, "limit: 1")).rules
     assert rule.plan.outcome.words == "transport at connect: reset"  # type: ignore[union-attr]
 

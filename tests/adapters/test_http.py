@@ -67,7 +67,7 @@ def test_an_answer_in_parts() -> None:
     assert said == b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nonetwo"
 
 
-def test_a_client_that_asks_first_is_told_to_go_on() -> None:
+def test_a_client_that_asks_first_is_reported_to_go_on() -> None:
     head = request("/a", b"hello", "expect: 100-continue")[: -len(b"hello")]
     said, _ = converse(head, b"hello", until=b"/a hello", go_on=b"Continue\r\n\r\n")
     assert said.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK")

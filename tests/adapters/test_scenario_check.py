@@ -122,7 +122,7 @@ CARD = f"providerId: {DUMMY}, paymentInformation: {{cardNumber: '411111111111111
         ),
     ],
 )
-def test_a_set_up_that_is_refused_is_told_at_its_call(setup: str, words: str) -> None:
+def test_a_set_up_that_is_refused_is_reported_at_its_call(setup: str, words: str) -> None:
     (report,) = checked(f"[{setup}]")
     assert report.startswith("e.yaml:2: x: POST /")
     assert words in report

@@ -122,7 +122,7 @@ def test_lines_that_tell_of_no_request_have_the_form_of_the_log(
     ("level", "told"),
     [("warning", ["warning: Invalid HTTP request received."]), ("error", [])],
 )
-def test_less_is_told_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
+def test_less_is_reported_when_less_is_asked_for(start: Start, level: str, told: list[str]) -> None:
     process = start(MOCKSERVER_LOG_LEVEL=level, TINY_QUIET="1")
     with socket.create_connection(("127.0.0.1", port_of(line(process))), timeout=10) as lost:
         lost.sendall(b"no http at all\r\n\r\n")
@@ -218,7 +218,7 @@ def test_the_scope_carries_the_transport_of_the_connection(start: Start) -> None
     assert get(port) == b"helloworld"
 
 
-def test_problems_at_start_are_told_and_exit_2(start: Start) -> None:
+def test_problems_at_start_are_reported_and_exit_2(start: Start) -> None:
     process = start(TINY_PROBLEMS="rules.yaml:3: bad|rules.yaml:4: worse")
     out, errors = process.communicate(timeout=20)
     assert (process.returncode, out) == (2, "")

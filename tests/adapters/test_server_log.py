@@ -245,7 +245,7 @@ def test_the_server_logs_to_standard_error() -> None:
     assert (line["path"], line["op"], line["status"]) == ("/charge?limit=1", "charge.search", 200)
 
 
-def test_the_first_entry_that_is_dropped_is_told_once() -> None:
+def test_the_first_entry_that_is_dropped_is_reported_once() -> None:
     api = Api(journal_limit=2)
     api.app.log = log = Kept()
     for _ in range(5):

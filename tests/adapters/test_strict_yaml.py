@@ -109,7 +109,7 @@ def test_refused(text: str, words: str) -> None:
     assert words in refusal(text)
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     assert len(refusal("a: 1e3\nb: 0x1\na: 5\nc: !x 1").splitlines()) == 4
 
 

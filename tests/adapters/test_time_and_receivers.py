@@ -165,7 +165,7 @@ def test_one_long_jump_tells_a_receiver_everything_in_the_order_of_time() -> Non
     lived(api, story)
 
 
-def test_of_one_instant_a_receiver_is_told_in_the_same_order_in_every_run() -> None:
+def test_of_one_instant_a_receiver_is_reported_in_the_same_order_in_every_run() -> None:
     def told() -> list[str]:
         api, receiver = Api(), slow(0.001)
 

@@ -150,7 +150,7 @@ def test_of_an_endless_answer_only_so_much_is_read() -> None:
     assert written < LONGEST_ANSWER + 50_000_000
 
 
-def test_nobody_there_is_told_in_words() -> None:
+def test_nobody_there_is_reported_in_words() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/"

@@ -51,7 +51,7 @@ def standing(api: Api, batch_id: str) -> tuple[str, float, int, int]:
     return found["status"], found["progress"], found["success"], found["failure"]
 
 
-def test_a_batch_is_told_without_results_as_it_is_handed_in(api: Api) -> None:
+def test_a_batch_is_reported_without_results_as_it_is_handed_in(api: Api) -> None:
     reply = hand_in(api, lines(f"{method(api)},10,AUD,a"), 1, metadata={"run": "7"})
     assert reply.status == 201
     assert reply.body == {
@@ -225,7 +225,7 @@ def test_a_batch_has_no_more_rows_than_the_assumption_allows() -> None:
     taken(api, rows[0], 2)
 
 
-def test_every_faulty_line_is_told_up_to_twenty(api: Api) -> None:
+def test_every_faulty_line_is_reported_up_to_twenty(api: Api) -> None:
     reply = hand_in(api, lines(*["bad"] * 30), 30)
     assert list(reply["details"]) == [f"Batch.Line{line}" for line in range(2, 22)]
 

@@ -189,7 +189,7 @@ def test_a_missing_card_is_code_81(api: Api, path: str) -> None:
     assert problem_of(api.post(path, without(card_charge(), "paymentInformation"))) == (400, 81)
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     refused = api.post("/charge/card", {"reference": "r" * 41, "capture": 3, "providerId": "", "initiator": "x"})
     assert problem_of(refused) == (400, 90)
     assert set(refused["details"]) == {

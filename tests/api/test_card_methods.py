@@ -93,7 +93,7 @@ def test_what_is_refused(fields: dict[str, object], code: int, details: list[str
     assert list(refused["details"]) == details
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     refused = api.post(
         "/payment_method/card",
         body(providerId="nobody", paymentInformation=card("4111", ccv="1", expiryDate="xx"), vaultExpireSeconds=0),

@@ -144,7 +144,7 @@ def test_what_a_search_refuses(api: Api, query: dict[str, object], field: str) -
     assert list(refused["details"]) == [field]
 
 
-def test_all_faults_of_a_search_are_told_at_once(api: Api) -> None:
+def test_all_faults_of_a_search_are_reported_at_once(api: Api) -> None:
     refused = api.get("/charge", limit=0, skip=-1, sortBy="x", sortOrder="y")
     assert set(refused["details"]) == {"Limit", "Skip", "SortBy", "SortOrder"}
     refused = api.get("/charge", limit="x", AddedAfter="y", AmountLessThan="z")

@@ -313,7 +313,7 @@ def test_a_pending_charge_can_bounce() -> None:
     assert api.get(f"/charge/{charge_id}")["status"] == "FAILED"
 
 
-def test_a_charge_that_is_read_again_is_told_as_it_stands(api: Api) -> None:
+def test_a_charge_that_is_read_again_is_reported_as_it_stands(api: Api) -> None:
     charge_id = _paid(api)
     first = api.get(f"/charge/{charge_id}")
     assert api.get(f"/charge/{charge_id}").raw == first.raw

@@ -188,7 +188,7 @@ def test_names_of_forty_characters_are_taken(api: Api) -> None:
     assert [len(made[name]) for name in ("reference", "firstName", "lastName")] == [40, 40, 40]
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     reply = api.post("/customer/card", {"providerId": "x", "paymentInformation": card(ccv="1", expiryDate="1")})
     assert problem_of(reply) == (400, 90)
     assert set(reply["details"]) == {"ProviderId", "Ccv", "ExpiryDate"}
@@ -349,7 +349,7 @@ def test_a_provider_can_refuse_a_removal_and_is_not_asked_when_told_so() -> None
 
 
 @pytest.mark.parametrize(("profile", "status"), [("documented", 404), ("sdk", 400)])
-def test_an_unknown_customer_is_told_in_the_words_of_the_profile(profile: str, status: int) -> None:
+def test_an_unknown_customer_is_reported_in_the_words_of_the_profile(profile: str, status: int) -> None:
     api = Api(profile=profile)
     assert problem_of(api.get("/customer/none")) == (status, 52)
     assert problem_of(api.put("/customer/none", {})) == (status, 52)

@@ -280,7 +280,7 @@ def test_what_follows_from_a_broken_rule_is_not_named_with_it() -> None:
 
 
 @pytest.mark.parametrize("agreement", [None, "x", 5])
-def test_nothing_is_told_of_what_stands_in_for_an_object_that_is_not_there(agreement: object) -> None:
+def test_nothing_is_reported_of_what_stands_in_for_an_object_that_is_not_there(agreement: object) -> None:
     refused = Api().post("/customer/payto", {"payToAgreement": agreement, "firstName": "f" * 41})
     assert told(refused) == {"PayToAgreement", "FirstName"}
 
@@ -293,7 +293,7 @@ def test_a_transfer_is_not_compared_with_an_amount_that_is_not_there() -> None:
     assert told(refused) == {"Token", "Transfer.Amount"}
 
 
-def test_faults_that_share_a_code_are_told_under_it() -> None:
+def test_faults_that_share_a_code_are_reported_under_it() -> None:
     refused = Api().post("/charge/card", {"amount": 1, "providerId": DUMMY, "paymentInformation": []})
     assert problem_of(refused) == (400, 81)
     assert set(refused["details"]) == {"CardNumber", "ExpiryDate"}

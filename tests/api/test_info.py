@@ -186,7 +186,7 @@ def test_the_default_fallback_provider(api: Api) -> None:
     assert problem_of(api.get("/info/default_fallback_provider")) == (404, 65)
 
 
-def test_a_provider_keeps_all_that_it_is_told(api: Api) -> None:
+def test_a_provider_keeps_all_that_it_is_reported(api: Api) -> None:
     given: dict[str, Any] = {
         "type": "dummy", "name": "Main", "environment": "production", "currency": "nzd", "providerCountry": "NZ",
         "fallbackProviderId": DUMMY, "authenticationParameters": {"MinMilliseconds": "1", "MaxMilliseconds": "2"},

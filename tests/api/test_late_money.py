@@ -201,7 +201,7 @@ def bodies(api: Api) -> list[dict[str, Any]]:
     return [one["body"] for one in api.get("/__admin/webhooks")["webhooks"]]
 
 
-def test_a_webhook_of_the_files_own_words_goes_to_all_who_are_told_of_the_charge() -> None:
+def test_a_webhook_of_the_files_own_words_goes_to_all_who_are_reported_of_the_charge() -> None:
     api = dispute()
     url = "http://127.0.0.1/__inbox/{}".format
     api.post("/webhook/subscription", {"types": ["Transaction"], "url": url("all")})
@@ -228,7 +228,7 @@ def test_a_rule_for_deliveries_says_how_such_a_webhook_goes() -> None:
     assert [body["meta"]["eventType"] for body in bodies(api)].count("charge.dispute.created") == 2
 
 
-def test_nobody_is_told_where_nobody_asked() -> None:
+def test_nobody_is_reported_where_nobody_asked() -> None:
     api = dispute()
     api.charge()
     api.advance("1d")
@@ -293,7 +293,7 @@ def test_an_account_updater(op: str) -> None:
     assert "paymentMethod.updated" in [body["meta"]["eventType"] for body in bodies(api)]
 
 
-def test_an_update_that_is_none_by_then_is_told() -> None:
+def test_an_update_that_is_none_by_then_is_reported() -> None:
     api = updating("payment_method.create", "02/31")
     method = stored(api)
     removed = stored(api)

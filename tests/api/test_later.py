@@ -90,7 +90,7 @@ def test_a_pending_charge_settles_when_the_scenario_says(to: str, after: str) ->
     assert status(api, charge_id) == after
 
 
-def test_what_happens_later_is_told_by_webhook() -> None:
+def test_what_happens_later_is_reported_by_webhook() -> None:
     api = api_with("{after: 1h, refund: {}}")
     api.charge(webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
     api.advance("1h")
@@ -181,7 +181,7 @@ AGREEMENT = {
 }
 
 
-def test_a_status_to_which_no_way_leads_is_told() -> None:
+def test_a_status_to_which_no_way_leads_is_reported() -> None:
     api = api_with(
         "{after: 1h, set: {payto.status: DECLINED}}, {after: 2h, set: {payto.status: ACTIVE}}",
         op="payment_method.create",
@@ -197,7 +197,7 @@ def test_a_status_to_which_no_way_leads_is_told() -> None:
     ("status", "told"),
     [("INACTIVE", []), ("DELETED", []), ("ACTIVE", ["it is DELETED by then, and becomes ACTIVE no more"])],
 )
-def test_a_network_token_that_is_gone_is_told(status: str, told: list[str]) -> None:
+def test_a_network_token_that_is_gone_is_reported(status: str, told: list[str]) -> None:
     later = (
         f"{{after: 1h, set: {{network_token.status: DELETED}}}}, {{after: 2h, set: {{network_token.status: {status}}}}}"
     )

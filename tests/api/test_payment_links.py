@@ -138,7 +138,7 @@ def test_a_bad_field_is_refused(field: str, value: object, code: int, place: str
     assert api.get("/payment_link")["count"] == 0
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     body = {"amount": 0, "limitPayments": 0, "image": "x", "redirectUrl": "x", "allowedPaymentTypes": ["x"]}
     reply = api.post("/payment_link", body)
     assert problem_of(reply) == (400, 90)

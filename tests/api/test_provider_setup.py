@@ -96,7 +96,7 @@ def test_what_is_refused(fields: dict[str, object], code: int, field: str) -> No
     assert list(refused["details"]) == [field]
 
 
-def test_a_provider_without_a_type_is_told_that_it_needs_one(api: Api) -> None:
+def test_a_provider_without_a_type_is_reported_that_it_needs_one(api: Api) -> None:
     refused = api.post("/provider", {})
     assert problem_of(refused) == (400, 90)
     told = {"Type": "required, wanted a provider type such as dummy", "Name": "required"}
@@ -119,7 +119,7 @@ def test_a_refused_provider_leaves_no_trace_in_the_ids(api: Api) -> None:
     assert provider(api)["providerId"] == provider(other)["providerId"]
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     refused = api.post("/provider", {"currency": "ZZZ", "environment": "x", "fallbackProviderId": "y"})
     assert problem_of(refused) == (400, 90)
     assert set(refused["details"]) == {"Type", "Name", "Currency", "Environment", "FallbackProviderId"}

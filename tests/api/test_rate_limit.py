@@ -112,7 +112,7 @@ def test_without_the_setting_there_is_no_limit() -> None:
 
 
 @pytest.mark.parametrize(("pause", "found"), [(SECOND, []), (SECOND // 2, ["retry-after-ignored"])])
-def test_a_client_that_comes_back_before_the_pause_is_over_is_told_so(pause: int, found: list[str]) -> None:
+def test_a_client_that_comes_back_before_the_pause_is_over_is_reported_so(pause: int, found: list[str]) -> None:
     machine = Machine()
     api = Api(rate_limit=1, real_clock=machine, clock="real")
     for _ in range(2):

@@ -130,7 +130,7 @@ def test_a_body_that_is_no_json_object_is_400(api: Api, name: str, method: str, 
     assert b"Traceback" not in refused.raw
 
 
-def test_a_fault_is_told_with_its_place(api: Api) -> None:
+def test_a_fault_is_reported_with_its_place(api: Api) -> None:
     refused = api.send("POST", "/vault", b'{"a": 1,\n "b": }')
     assert "line 2, column 7" in refused["details"]["Body"]
 
@@ -185,7 +185,7 @@ def test_under_strict_the_nearest_name_is_one_of_the_same_object() -> None:
     assert details["Order.Items.0.Quantty"] == "unknown field - did you mean 'quantity'?"
 
 
-def test_under_strict_unknown_fields_are_told_with_every_other_fault_of_form() -> None:
+def test_under_strict_unknown_fields_are_reported_with_every_other_fault_of_form() -> None:
     refused = Api(strict=True).post("/charge/card", {"colour": "red", "reference": "r" * 41})
     assert set(refused["details"]) == {"Colour", "Reference", "Amount", "ProviderId"}
 

@@ -15,7 +15,7 @@ def api_with(provider: str) -> Api:
 
 
 @pytest.mark.parametrize("target", ["/charge", "/customer", "/__admin/rules"])
-def test_a_set_up_that_is_refused_is_told_by_every_answer(target: str) -> None:
+def test_a_set_up_that_is_refused_is_reported_by_every_answer(target: str) -> None:
     api = api_with("acq_nowhere")
     for _ in range(2):
         answer = api.get(target)

@@ -120,7 +120,7 @@ def test_the_code_and_message_of_the_file_win(
 @pytest.mark.parametrize(
     ("op", "path"), [("customer.create", "/customer/card"), ("payment_method.create", "/payment_method/card")]
 )
-def test_a_code_that_the_service_does_not_know_is_told_as_given(op: str, path: str) -> None:
+def test_a_code_that_the_service_does_not_know_is_reported_as_given(op: str, path: str) -> None:
     api = api_with(op, "then: {decline: {errorCode: 4711, errorMessage: Not today}}")
     refused = api.post(path, {"providerId": DUMMY, "paymentInformation": card(), "verify": True})
     assert (problem_of(refused), refused["message"]) == ((400, 4711), "Not today")

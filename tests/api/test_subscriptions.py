@@ -133,7 +133,7 @@ def test_a_removed_provider_suspends_too(api: Api) -> None:
     assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     given = body(api, paymentMethodId="x", amount=0, currency="QQQ", frequency=0, endAfter={"count": -1})
     reply = api.post("/subscription/payment_method", given)
     assert problem_of(reply) == (400, 90)

@@ -90,7 +90,7 @@ def test_references_of_forty_characters_are_taken(api: Api) -> None:
     assert len(made(api, group(row(reference="x" * 40), groupReference="y" * 40))) == 1
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     reply = api.post("/transfer", group(row(amount=0), row(reference=""), providerId="x", groupReference=""))
     assert problem_of(reply) == (400, 90)
     assert list(reply["details"]) == [

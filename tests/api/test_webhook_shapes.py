@@ -175,7 +175,7 @@ def test_refused(plan: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {{webhook: {plan}}}"))
 
 
-def test_webhooks_mean_nothing_where_nobody_is_told() -> None:
+def test_webhooks_mean_nothing_where_nobody_is_reported() -> None:
     assert "webhook means nothing in charge.get; it fits batch.create" in fault(
         one("{op: charge.get}", "then: {webhook: {signature: none}}")
     )

@@ -185,7 +185,7 @@ def test_unknown_ids_have_their_own_codes(api: Api) -> None:
     assert problem_of(Api(profile="sdk").get(f"{PATH}/nothing")) == (400, 110)
 
 
-def test_who_is_told_of_what(api: Api) -> None:
+def test_who_is_reported_of_what(api: Api) -> None:
     first, second = make(api, types=["Batch"]), make(api, types=["Transaction", "Batch"])
     sandbox = api.app.world.sandboxes.open(api.key, 0)
 

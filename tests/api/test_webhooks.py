@@ -37,7 +37,7 @@ def tries(delivery: dict[str, Any]) -> list[tuple[str, int | None, str | None]]:
     return [(made["at"][11:19], made["status"], made["error"]) for made in delivery["tries"]]
 
 
-def test_a_charge_is_told_signed_and_in_its_envelope(api: Api) -> None:
+def test_a_charge_is_reported_signed_and_in_its_envelope(api: Api) -> None:
     charge = api.charge(webhook=HOOK, reference="order-1")
     (message,) = arrived(api)
     assert message["method"] == "POST"
@@ -67,7 +67,7 @@ def test_the_signature_is_that_of_the_published_clients(api: Api) -> None:
     assert arrived(api)[0]["headers"]["x-payfurl-signature"] == wanted
 
 
-def test_every_move_of_a_charge_is_told(api: Api) -> None:
+def test_every_move_of_a_charge_is_reported(api: Api) -> None:
     charge_id = api.charge(webhook=HOOK, capture=False)["chargeId"]
     api.post(f"/charge/{charge_id}", {"amount": 15})
     api.delete(f"/refund/{charge_id}", amount=5)
@@ -77,7 +77,7 @@ def test_every_move_of_a_charge_is_told(api: Api) -> None:
     assert len({one["body"]["meta"]["messageId"] for one in arrived(api)}) == 4
 
 
-def test_what_time_does_is_told_too(api: Api) -> None:
+def test_what_time_does_is_reported_too(api: Api) -> None:
     api.charge(webhook=HOOK, capture=False)
     api.advance("7d")
     last = arrived(api)[-1]
@@ -85,7 +85,7 @@ def test_what_time_does_is_told_too(api: Api) -> None:
     assert last["at"] == last["body"]["meta"]["timestamp"] == "2031-03-08T00:00:00.0000000Z"
 
 
-def test_a_declined_charge_is_told(api: Api) -> None:
+def test_a_declined_charge_is_reported(api: Api) -> None:
     api.post("/charge/card", card_charge(webhook=HOOK, paymentInformation=card("4000000000000002")))
     assert arrived(api)[0]["body"]["data"]["status"] == "FAILED"
 
@@ -95,7 +95,7 @@ def test_a_refused_request_tells_nothing(api: Api) -> None:
     assert logged(api) == []
 
 
-def test_a_batch_is_told_of_at_every_step(api: Api) -> None:
+def test_a_batch_is_reported_of_at_every_step(api: Api) -> None:
     made = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
     text = f"PaymentMethodId,Amount,Currency,Reference\n{made['paymentMethodId']},10,AUD,a"
     body = {"count": 1, "description": "run", "batch": text, "WebhookConfig": HOOK}
@@ -111,7 +111,9 @@ def test_a_batch_is_told_of_at_every_step(api: Api) -> None:
     ("path", "kind", "event"),
     [("/customer/card", "customer", "customer.created"), ("/payment_method/card", "paymentMethod", None)],
 )
-def test_customers_and_methods_are_told_as_they_are_answered(api: Api, path: str, kind: str, event: str | None) -> None:
+def test_customers_and_methods_are_reported_as_they_are_answered(
+    api: Api, path: str, kind: str, event: str | None
+) -> None:
     answer = api.post(path, {"providerId": DUMMY, "paymentInformation": card(), "webhook": HOOK})
     assert answer.status == 201, answer.raw
     told = {one["body"]["meta"]["eventType"]: one["body"] for one in arrived(api)}
@@ -120,7 +122,7 @@ def test_customers_and_methods_are_told_as_they_are_answered(api: Api, path: str
     assert body["data"] == answer.body
 
 
-def test_subscriptions_are_told_of_their_types_alone(api: Api) -> None:
+def test_subscriptions_are_reported_of_their_types_alone(api: Api) -> None:
     api.post("/webhook/subscription", {"url": URL, "authorization": "a", "types": ["Customer"]})
     ended = api.post("/webhook/subscription", {"url": URL + "2", "types": ["Transaction"]})
     api.post("/webhook/subscription", {"url": URL + "3", "types": ["transaction", "batch"]})
@@ -177,7 +179,7 @@ def test_a_rule_for_deliveries_scripts_each_of_them() -> None:
     assert next(row["hits"] for row in rules if row["id"] == "w") == 2
 
 
-def test_a_rule_for_deliveries_can_choose_by_what_is_told() -> None:
+def test_a_rule_for_deliveries_can_choose_by_what_is_reported() -> None:
     api = Api(
         scenario="""
 version: 1

@@ -198,7 +198,7 @@ def test_a_merchants_own_policy_needs_to_allow_the_server_and_nothing_inline(
 @pytest.mark.parametrize(
     ("allowed", "forbidden"), [("frame-src 'none'; connect-src *", "frame-src"), ("frame-src *", "connect-src")]
 )
-def test_a_policy_that_forbids_the_server_is_told(
+def test_a_policy_that_forbids_the_server_is_reported(
     browser: Any, sandbox: Box, other_site: Site, allowed: str, forbidden: str
 ) -> None:
     other_site.headers["content-security-policy"] = f"default-src 'none'; script-src 'self' {sandbox.url}; {allowed}"
@@ -519,20 +519,20 @@ MISTAKES = [
 ]
 
 
-def test_a_mistake_of_the_shop_is_told_in_words(elsewhere: Any) -> None:
+def test_a_mistake_of_the_shop_is_reported_in_words(elsewhere: Any) -> None:
     page = elsewhere("")
     for place, (script, words) in enumerate(MISTAKES):
         page.evaluate(f"() => {{ {script}{KEEP}; }}")
         assert words in told(page, place)
 
 
-def test_a_drop_in_without_providers_is_told(elsewhere: Any, sandbox: Box) -> None:
+def test_a_drop_in_without_providers_is_reported(elsewhere: Any, sandbox: Box) -> None:
     sandbox.call("DELETE", f"/provider/{DUMMY}")
     page = elsewhere(f"payfurl.init('sandbox', key).addDropIn('card', 1, 'AUD'){KEEP};")
     assert told(page) == "No way to pay is offered for this amount and currency"
 
 
-def test_a_wrong_public_key_is_told(elsewhere: Any) -> None:
+def test_a_wrong_public_key_is_reported(elsewhere: Any) -> None:
     page = elsewhere(f"payfurl.init('sandbox', 'nobody').addCardLeastCost('card', 1, 'AUD'){KEEP};")
     fields(page).get_by_label("Card number").fill(VISA)
     fields(page).get_by_label("Card number").press("Enter")

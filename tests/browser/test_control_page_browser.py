@@ -378,7 +378,7 @@ def test_a_page_loaded_again_follows_its_sandbox(control: Any, sandbox: Box) -> 
     expect(rows(control).first).to_contain_text("/charge/card")
 
 
-def test_a_refused_key_is_told_and_tabs_are_walked_with_the_keyboard(control: Any) -> None:
+def test_a_refused_key_is_reported_and_tabs_are_walked_with_the_keyboard(control: Any) -> None:
     control.get_by_test_id("key").fill("invalid")
     control.get_by_test_id("open").click()
     expect(control.get_by_test_id("message")).to_contain_text("always refused")

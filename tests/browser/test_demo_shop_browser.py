@@ -31,7 +31,7 @@ def test_a_card_is_bought_with(shop: Any, sandbox: Box) -> None:
     expect(shop.get_by_test_id("buy")).to_be_visible()
 
 
-def test_a_declined_card_is_told_and_another_taken(shop: Any) -> None:
+def test_a_declined_card_is_reported_and_another_taken(shop: Any) -> None:
     shop.get_by_test_id("try-2").click()
     shop.get_by_test_id("buy").click()
     expect(shop.get_by_test_id("alert")).to_contain_text("Insufficient Funds")
@@ -48,7 +48,7 @@ def test_a_challenge_comes_back_to_the_shop(shop: Any, button: str, seen: str) -
     expect(shop.get_by_test_id(seen)).to_be_visible()
 
 
-def test_faults_are_told_beside_their_fields(shop: Any, sandbox: Box) -> None:
+def test_faults_are_reported_beside_their_fields(shop: Any, sandbox: Box) -> None:
     shop.get_by_test_id("buy").click()
     number, expiry = fields(shop).get_by_label("Card number"), fields(shop).get_by_label("Expiry")
     missing = "Card number is missing: wanted 12 to 19 digits, the last of them a right check digit."

@@ -89,7 +89,7 @@ def test_declined_then_paid(page: Any, sandbox: Box) -> None:
     assert [charge["status"] for charge in sandbox.charges()] == ["SUCCESS", "FAILED"]
 
 
-def test_faults_are_told_beside_their_fields(page: Any, sandbox: Box) -> None:
+def test_faults_are_reported_beside_their_fields(page: Any, sandbox: Box) -> None:
     page.goto(sandbox.link(amount=None))
     fill(page, "4111111111111112")
     page.get_by_label("Amount").fill("10")

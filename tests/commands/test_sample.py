@@ -70,7 +70,7 @@ def test_one_seed_makes_the_same_everywhere_and_another_something_else(url: str)
 
 
 @pytest.mark.parametrize("number", range(len(STORIES)))
-def test_every_story_ends_as_it_is_told(url: str, number: int) -> None:
+def test_every_story_ends_as_it_is_reported(url: str, number: int) -> None:
     making = sampler(RemoteSandbox(url, "sk_e"), number)
     (customer,) = making.customers(1)
     assert STORIES[number][1](making, SampleOrder(customer, "story", 1000))["status"] == STATUSES[number]
@@ -92,14 +92,14 @@ def test_without_a_server_it_says_so() -> None:
     assert run("1", "--url", "http://[").exit_code == 5
 
 
-def test_a_refused_key_is_told(url: str) -> None:
+def test_a_refused_key_is_reported(url: str) -> None:
     done = run("1", "--url", url, "--key", "invalid-key")
     assert done.exit_code == 1
     assert "GET /__admin/clock answered 401" in done.stderr
     assert "keys that begin with 'invalid' are always refused" in done.stderr
 
 
-def test_a_declined_card_that_is_not_declined_is_told(url: str) -> None:
+def test_a_declined_card_that_is_not_declined_is_reported(url: str) -> None:
     making = sampler(RemoteSandbox(url, "sk_g"), 1)
     making.sandbox.assume({"charge.declined_reply": "charge"})
     (customer,) = making.customers(1)

@@ -69,7 +69,7 @@ def test_the_profile_of_a_sandbox(api: Api) -> None:
     assert api.call("GET", "/__admin/assumptions", key="sk_other").body["profile"] == "documented"
 
 
-def test_all_faults_are_told_at_once_and_nothing_changes(api: Api) -> None:
+def test_all_faults_are_reported_at_once_and_nothing_changes(api: Api) -> None:
     reply = api.call(
         "PUT",
         "/__admin/assumptions",
@@ -107,7 +107,7 @@ def test_sandboxes_are_listed_with_masked_keys(api: Api) -> None:
     assert (listed["publicKey"][:6], listed["requests"]) == ("pk_***", 1)
 
 
-def test_who_has_a_key_is_told_the_public_key_and_who_has_an_id_is_not(api: Api) -> None:
+def test_who_has_a_key_is_reported_the_public_key_and_who_has_an_id_is_not(api: Api) -> None:
     api.try_charge()
     listed = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
     named = {"x-sandbox": listed[0]["id"]}
@@ -178,6 +178,6 @@ def test_a_masked_key_shows_less_than_half_of_the_key(key: str, shown: str) -> N
     assert len(listed["key"]) == len(shown) + 6
 
 
-def test_of_many_unknown_assumptions_the_first_are_told() -> None:
+def test_of_many_unknown_assumptions_the_first_are_reported() -> None:
     refused = Api().call("PUT", "/__admin/assumptions", {f"charge.creat{number}": "x" for number in range(300)})
     assert (refused.status, len(refused["details"])) == (400, 100)

@@ -135,7 +135,7 @@ def test_what_came_without_a_request_is_not_for_others_to_send(api: Api) -> None
     assert api.call("GET", "/__admin/journal/99/request").status == 404
 
 
-def test_what_is_due_next_is_told_in_order(api: Api) -> None:
+def test_what_is_due_next_is_reported_in_order(api: Api) -> None:
     charge_id = api.try_charge(capture=False).body["chargeId"]
     vault_id = api.call("POST", "/vault", {"cardNumber": "4111111111111111", "expireSeconds": 60}).body["vaultId"]
     told = api.call("GET", "/__admin/clock/due").body

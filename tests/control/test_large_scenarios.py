@@ -45,7 +45,7 @@ def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
     assert [one["id"] for one in listed if one["hits"]] == ["long-599"]
 
 
-def test_rules_are_told_of_one_instant() -> None:
+def test_rules_are_reported_of_one_instant() -> None:
     when, then = "{{op: charge.create, request.amount: {0}}}", "{{decline: lost_card}}"
     form = f"  - {{{{id: r{{0}}, when: {when}, then: {then}, expect: {{{{min: 1}}}}}}}}"
     given = "\n".join(map(form.format, range(30)))

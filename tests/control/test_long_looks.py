@@ -24,7 +24,7 @@ def looked(api: Api, target: str, between: Callable[[], object], method: str = "
             return reply
 
 
-def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_told(
+def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_reported(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_search, "_SLICE", 2)
@@ -44,7 +44,7 @@ def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.M
     assert told["count"] == told["counts"]["charge"] == len(told["objects"]) == 5
 
 
-def test_rules_are_tried_on_as_many_entries_as_are_told(api: Api) -> None:
+def test_rules_are_tried_on_as_many_entries_as_are_reported(api: Api) -> None:
     for _ in range(6):
         api.charge()
     told = looked(api, "/__admin/scenarios/dry-run", api.charge, "POST").body

@@ -71,7 +71,7 @@ def test_a_copy_to_a_new_key_is_refused_and_to_an_open_one_is_not() -> None:
     assert api.call("POST", "/__admin/fork", {"to": "sk_2"}, key="sk_1").status == 201
 
 
-def test_a_key_that_opens_nothing_is_told_so_even_then() -> None:
+def test_a_key_that_opens_nothing_is_reported_so_even_then() -> None:
     api = Api(most_sandboxes=1)
     assert open_key(api, 1) == 200
     assert api.call("GET", "/charge", key="sk_live_1").status == 401

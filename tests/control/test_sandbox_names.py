@@ -58,7 +58,7 @@ def test_a_bad_key_is_refused(key: object) -> None:
     assert names(api) == []
 
 
-def test_every_fault_is_told_at_once_and_fields_are_known() -> None:
+def test_every_fault_is_reported_at_once_and_fields_are_known() -> None:
     api = Api()
     assert list(api.call("POST", "/__admin/sandboxes", {}, key=None).body["details"]) == ["Key", "Name"]
     refused = api.call("POST", "/__admin/sandboxes", {"key": "sk_a", "nam": "Ours"}, key=None)

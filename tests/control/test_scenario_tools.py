@@ -51,7 +51,7 @@ def test_a_dry_run_counts_reads_by_their_object(api: Api) -> None:
     assert (told["concerned"], told["fired"], told["entries"]) == (3, 1, [5])
 
 
-def test_of_many_near_misses_the_nearest_and_newest_are_told(api: Api) -> None:
+def test_of_many_near_misses_the_nearest_and_newest_are_reported(api: Api) -> None:
     for number in range(8):
         api.charge(reference=f"order-{number}", amount=150 if number < 2 else 20)
     large, _ = send(api, "/__admin/scenarios/dry-run", TWO)["rules"]

@@ -210,7 +210,7 @@ def test_what_makes_no_sense_is_refused_with_its_place(prepared: tuple[Api, byte
     assert any(words in told for told in (found if star else [details[place]])), details
 
 
-def test_all_faults_are_told_at_once(prepared: tuple[Api, bytes]) -> None:
+def test_all_faults_are_reported_at_once(prepared: tuple[Api, bytes]) -> None:
     def spoil(document: Document) -> None:
         document["tables"]["charges"][0]["provider"]["provider_id"] = "x"
         document["tables"]["charges"][1]["currency"] = "AUX"
@@ -221,7 +221,7 @@ def test_all_faults_are_told_at_once(prepared: tuple[Api, bytes]) -> None:
     assert {*places, "Counters.charge"} <= set(refused(prepared, spoil))
 
 
-def test_all_misfits_are_told_at_once_and_not_without_end(prepared: tuple[Api, bytes]) -> None:
+def test_all_misfits_are_reported_at_once_and_not_without_end(prepared: tuple[Api, bytes]) -> None:
     def spoil(document: Document) -> None:
         del document["tables"]["charges"][0]["amount"]
         document["tables"]["charges"][1]["amount"] = 5

@@ -43,7 +43,7 @@ def put(api: Api, scenario: str) -> None:
 
 
 @pytest.mark.parametrize(("profile", "word"), PROFILES)
-def test_a_state_is_told_in_one_spelling(profile: str, word: str) -> None:
+def test_a_state_is_reported_in_one_spelling(profile: str, word: str) -> None:
     api = shop_of(profile)
     held = authorise(api)
     [event] = api.call("GET", "/__admin/journal").body["entries"][-1]["events"]

@@ -58,7 +58,7 @@ def test_what_has_happened_holds(request_: dict[str, Any]) -> None:
         ({"op": "charge.create", "where": {"request.amount": 20}, "count": {"min": 3}}, 2),
     ],
 )
-def test_what_has_not_happened_is_told(api: Api, request_: dict[str, Any], got: int) -> None:
+def test_what_has_not_happened_is_reported(api: Api, request_: dict[str, Any], got: int) -> None:
     fill(api)
     reply = verify(api, request_)
     assert (reply.status, reply.body["verified"]) == (409, False)
@@ -138,7 +138,7 @@ def test_senseless_expectations_are_refused(body: object, field: str) -> None:
     assert (reply.status, list(reply.body["details"])) == (400, [field])
 
 
-def test_all_faults_are_told_at_once(api: Api) -> None:
+def test_all_faults_are_reported_at_once(api: Api) -> None:
     reply = verify(api, {"op": "no.such"}, {"op": "charge.get", "count": "many"}, rules=1)
     assert list(reply.body["details"]) == ["Requests[0].op", "Requests[1].count", "Rules"]
 
@@ -174,7 +174,7 @@ def test_an_expectation_has_so_many_tests(api: Api) -> None:
     )
 
 
-def test_of_many_faulty_expectations_the_first_are_told(api: Api) -> None:
+def test_of_many_faulty_expectations_the_first_are_reported(api: Api) -> None:
     refused = api.call("POST", "/__admin/verify", {"requests": [{"op": f"charge.creat{one}"} for one in range(500)]})
     assert (refused.status, len(refused["details"])) == (400, 100)
 

@@ -412,7 +412,7 @@ def test_why_a_wait_failed_shows_no_card_number(api: Api) -> None:
         assert "1" * 9 not in told
 
 
-def test_of_many_faults_the_first_are_told(api: Api) -> None:
+def test_of_many_faults_the_first_are_reported(api: Api) -> None:
     """To find the nearest name for each of 24,000 takes minutes, during which nobody else is answered."""
     fields = api.call("POST", "/__admin/wait", {"for": {"charge": {f"amont{number}": 1 for number in range(900)}}})
     assert fields["details"]["For.charge"].count("no such field") == 20

@@ -125,7 +125,7 @@ def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
-def test_a_shop_in_node_is_told_by_its_arguments(tmp_path: Path, url: str) -> None:
+def test_a_shop_in_node_is_reported_by_its_arguments(tmp_path: Path, url: str) -> None:
     script = [str(HERE / "explored" / "pay.mjs"), "{url}", "{secret_key}", "order-7"]
     faults = "lost_answer,lost_request,declined_soft"
     done = explore(tmp_path, "--faults", faults, "--pairs", "--fail-on", "failed", "--", "node", *script, url=url)
@@ -147,7 +147,7 @@ def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path, url: str
     assert not state.exists() or " Z " in state.read_text()
 
 
-def test_a_client_that_ignores_the_environment_is_told_so(tmp_path: Path, url: str) -> None:
+def test_a_client_that_ignores_the_environment_is_reported_so(tmp_path: Path, url: str) -> None:
     done = explore(tmp_path, "--", "true", url=url)
     assert done.returncode == 3
     assert "no call arrived in the sandbox: the command does not use MOCKSERVER_URL" in done.stderr

@@ -32,7 +32,7 @@ def test_every_kind_of_due_work_is_done_and_has_a_subject() -> None:
     assert set(WORK) == set(Due)
 
 
-def test_the_earliest_are_told_in_order_and_stay() -> None:
+def test_the_earliest_are_reported_in_order_and_stay() -> None:
     random, schedule = Random(5), Schedule(0, [])
     for number in range(500):
         schedule.plan(random.randrange(100), Due.SETTLEMENT, f"charge-{number}")

@@ -60,6 +60,6 @@ def test_one_that_outlives_the_first_keeps_the_next_apart(url: str, tmp_path: Pa
             assert third.apart == "c"
 
 
-def test_a_server_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_server_that_is_gone_is_reported(tmp_path: Path) -> None:
     with pytest.raises(HTTPError), apart(lab("http://127.0.0.1:9", tmp_path, "a")):
         pass

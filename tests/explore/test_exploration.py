@@ -144,7 +144,7 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     kept: list[Cell] = []
     plan = Plan(frozenset({PAY.op, READ.op}), tuple(map(fault, NAMES)), 30 * SECOND, 1)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
-    made = explore(lab, plan, base, keep=kept.append, told=lambda done, total: told.append((done, total)))
+    made = explore(lab, plan, base, keep=kept.append, progress=lambda done, total: told.append((done, total)))
     assert [cell.name for cell in made.cells] == CELLS
     assert next(iter(lab.tried)) == kept[0].name == "charge.create-1-lost_answer"
     assert len(kept) == 5
@@ -272,7 +272,7 @@ def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> No
     faults = [fault("too_slow"), fault("lost_answer")]
     plan = Plan(frozenset({PAY.op, READ.op}), faults, 30 * SECOND, 1, pairs=True)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
-    made = explore(lab, plan, base, told=lambda done, total: told.append((done, total)))
+    made = explore(lab, plan, base, progress=lambda done, total: told.append((done, total)))
     pairs = [f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")]
     assert [name for name in lab.tried if name.count("--") and "create-1-lost" in name] == pairs
     assert told[-1] == (len(made.cells), len(made.cells))

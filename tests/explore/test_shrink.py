@@ -110,9 +110,9 @@ def test_the_file_tells_its_story_and_is_a_scenario_like_any() -> None:
     assert len(read_text(scenario_text(made.scenario), "small.yaml").rules) == 2
 
 
-def test_each_run_is_told() -> None:
+def test_each_run_is_reported() -> None:
     told: list[str] = []
-    shrink(needs(5), told=told.append)
+    shrink(needs(5), report=told.append)
     one = "decline at charge.create#5"
     assert told == [
         "without any fault: passes",
@@ -164,19 +164,19 @@ def test_what_hangs_is_a_failure_of_its_own() -> None:
     assert made.scenario["name"] == "storm-hung"
 
 
-def test_a_command_that_does_not_fail_is_told() -> None:
+def test_a_command_that_does_not_fail_is_reported() -> None:
     with pytest.raises(NoFailure, match="does not fail under storm: exit code 0, no finding of severity error"):
         shrink(lambda declined: (0, [RETRY]))
     with pytest.raises(NoFailure, match="does not fail under storm: double-charge is not found"):
         shrink(lambda declined: (1 if declined else 0, []), finding="double-charge")
 
 
-def test_a_command_that_fails_anyway_is_told() -> None:
+def test_a_command_that_fails_anyway_is_reported() -> None:
     with pytest.raises(NotRepeated, match="without any fault the command ends with exit code 4 too"):
         shrink(lambda declined: (4, []))
 
 
-def test_a_command_that_does_not_use_the_sandbox_is_told() -> None:
+def test_a_command_that_does_not_use_the_sandbox_is_reported() -> None:
     lab: Any = Shop(needs(5), calls=False)
     with pytest.raises(NotRepeated, match="no call arrived in the sandbox: the command does not use MOCKSERVER_URL"):
         Shrinking(lab, STORM).shrink()
@@ -191,7 +191,7 @@ def test_a_command_that_does_not_use_the_sandbox_is_told() -> None:
     ],
     ids=["nothing", "dropped", "beyond"],
 )
-def test_a_failure_that_struck_nothing_is_told(seen: dict[str, Any], rules: list[Any], words: str) -> None:
+def test_a_failure_that_struck_nothing_is_reported(seen: dict[str, Any], rules: list[Any], words: str) -> None:
     lab: Any = Shop(lambda declined: (len(lab.tried) > 1, []), **seen)
     with pytest.raises(NotRepeated) as refused:
         Shrinking(lab, {**STORM, "rules": rules}).shrink()
@@ -199,13 +199,13 @@ def test_a_failure_that_struck_nothing_is_told(seen: dict[str, Any], rules: list
     assert words or str(refused.value).endswith("struck a call")
 
 
-def test_a_failure_of_a_mood_is_told() -> None:
+def test_a_failure_of_a_mood_is_reported() -> None:
     lab: Any = Shop(lambda declined: (len(lab.tried) == 2, []))
     with pytest.raises(NotRepeated, match="it does not make the same calls every time"):
         Shrinking(lab, STORM).shrink()
 
 
-def test_a_result_that_is_not_confirmed_is_told() -> None:
+def test_a_result_that_is_not_confirmed_is_reported() -> None:
     turns: list[int] = []
 
     def client(declined: frozenset[int]) -> tuple[int, list[dict[str, str]]]:

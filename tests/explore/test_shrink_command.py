@@ -143,13 +143,13 @@ def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client:
     assert [path.name for path in (tmp_path / "explored").iterdir()] == [f"{name}.yaml"]
 
 
-def test_a_client_that_does_not_fail_is_told_with_a_server_of_its_own(tmp_path: Path) -> None:
+def test_a_client_that_does_not_fail_is_reported_with_a_server_of_its_own(tmp_path: Path) -> None:
     code, out, err = shrunk(tmp_path, "pay('order-2')")
     assert (code, out) == (1, "")
     assert err.endswith("the command does not fail under chaos: exit code 0, no finding of severity error\n")
 
 
-def test_a_client_that_fails_now_and_then_is_told(tmp_path: Path, url: str) -> None:
+def test_a_client_that_fails_now_and_then_is_reported(tmp_path: Path, url: str) -> None:
     code, _, err = shrunk(tmp_path, FLAKY, *SEED, "--url", url)
     assert code == 3
     assert "every time" in err

@@ -724,7 +724,7 @@ def test_a_field_that_nobody_reads() -> None:
     assert "unknown field zzz" in [row["evidence"][0]["line"][-17:] for row in api.get("/__admin/findings")["findings"]]
 
 
-def test_of_many_fields_that_nobody_reads_the_first_are_told() -> None:
+def test_of_many_fields_that_nobody_reads_the_first_are_reported() -> None:
     api = Api()
     charge(api, **{f"field{number}": 1 for number in range(500)})
     assert api.get("/__admin/findings")["count"] == 20

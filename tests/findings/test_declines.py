@@ -65,7 +65,7 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
         (HARD, {"doubt": Doubt.RESET}, False),
     ],
 )
-def test_what_the_client_was_told_last(first: object, facts: dict[str, object], is_final: bool) -> None:
+def test_what_the_client_was_reported_last(first: object, facts: dict[str, object], is_final: bool) -> None:
     story = Story()
     pay(story, first, **facts)
     pay(story, PAID)
@@ -73,7 +73,7 @@ def test_what_the_client_was_told_last(first: object, facts: dict[str, object], 
 
 
 @pytest.mark.parametrize(("ends", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
-def test_a_decline_that_the_client_waited_for_was_told(story: Story, ends: Doubt | None, count: int) -> None:
+def test_a_decline_that_the_client_waited_for_was_reported(story: Story, ends: Doubt | None, count: int) -> None:
     story.end(pay(story, is_open=True), ends)
     pay(story)
     assert retried(story) == count

@@ -212,7 +212,7 @@ def test_what_hangs_is_ended(outcomes: dict[str, str], explored: subprocess.Comp
     assert "Failed: hung: not done in 1 s" in explored.stdout
 
 
-def test_calls_that_differ_from_run_to_run_are_told(
+def test_calls_that_differ_from_run_to_run_are_reported(
     outcomes: dict[str, str], explored: subprocess.CompletedProcess[str]
 ) -> None:
     assert tries(outcomes, "test_that_is_moody")["charge.search#2-lost_answer"] == "SKIPPED"

@@ -220,7 +220,7 @@ def test_the_schema_names_what_the_language_knows() -> None:
         ("then: {webhook: {early: true}}", "then.webhook.early", "'before_answer'"),
     ],
 )
-def test_words_of_other_tools_are_told_as_they_are_called_here(rule: str, place: str, ours: str) -> None:
+def test_words_of_other_tools_are_reported_as_they_are_called_here(rule: str, place: str, ours: str) -> None:
     (found,) = faults(f"version: 1\nrules:\n  - {{id: r, {rule}}}\n")
     assert f"rules[0].{place}: " in found
     assert f" - here it is {ours}" in found

@@ -78,7 +78,7 @@ def test_rows_are_complete_and_say_what_their_outcome_says() -> None:
             assert (said.gateway_code is None) is (said.gateway_message is None)
 
 
-def test_a_misspelt_name_is_told_the_nearest() -> None:
+def test_a_misspelt_name_is_reported_the_nearest() -> None:
     assert decline("lost_card").error_code == 941
     with pytest.raises(ValueError, match="did you mean 'lost_card'"):
         decline("lost_crad")

@@ -38,12 +38,12 @@ def told(op: str, then: str) -> list[str]:
         ("charge.get", "omit: ['4111111111111111']", "no answer has '4111********1111' there"),
     ],
 )
-def test_a_member_that_no_answer_has_is_told_with_the_nearest(op: str, then: str, words: str) -> None:
+def test_a_member_that_no_answer_has_is_reported_with_the_nearest(op: str, then: str, words: str) -> None:
     (found,) = told(op, f"transport: {{at: answer, {then}}}")
     assert found.endswith(words)
 
 
-def test_a_member_that_no_webhook_has_is_told() -> None:
+def test_a_member_that_no_webhook_has_is_reported() -> None:
     (found,) = told("charge.create", "webhook: {omit: [data.ammount]}")
     assert found == "omits 'data.ammount', and no webhook has 'ammount' there - did you mean 'amount'?"
 
@@ -63,13 +63,13 @@ def test_members_that_there_are_or_that_are_added_are_not_told(op: str, then: st
     assert told(op, then) == []
 
 
-def test_no_shipped_scenario_is_told_of() -> None:
+def test_no_shipped_scenario_is_reported_of() -> None:
     for name, _, _ in shipped():
         for one in load([name], test_values=False):
             assert absent_members(one) == [], name
 
 
-def test_the_editor_and_the_command_are_told(api: Api) -> None:
+def test_the_editor_and_the_command_are_reported(api: Api) -> None:
     text = scenario("charge.get", "transport: {at: answer, omit: [ammount]}")
     answer = api.call(
         "POST", "/__admin/scenarios/check", raw=text.encode(), headers={"content-type": "application/yaml"}

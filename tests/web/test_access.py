@@ -45,7 +45,7 @@ def test_keys_that_are_too_long_for_a_sandbox_are_not_kept_with_how_they_are_sho
         tracemalloc.stop()
 
 
-def test_the_time_of_a_request_is_told_in_hundredths_of_a_millisecond() -> None:
+def test_the_time_of_a_request_is_reported_in_hundredths_of_a_millisecond() -> None:
     scope: dict[str, Any] = {"method": "GET", "path": "/", "query_string": b"", "headers": [], "path_params": {}}
     for took, shown in (
         (0, "0.00"),

@@ -149,7 +149,7 @@ def test_an_unknown_kind_or_id_is_refused_with_a_hint(api: Api) -> None:
     assert problem_of(api.get("/__admin/objects/charge/none")) == (404, 1)
 
 
-def test_the_state_tables_are_told_whole(api: Api) -> None:
+def test_the_state_tables_are_reported_whole(api: Api) -> None:
     told = api.get("/__admin/states").body
     assert told["charge"]["moves"]["Authorised"]["captured"] == "SUCCESS"
     assert told["charge"]["moves"]["REFUND"] == {"refund_failed": "PARTIAL_REFUND", "last_refund_failed": "SUCCESS"}

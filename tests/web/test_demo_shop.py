@@ -75,7 +75,7 @@ def test_a_quantity_stays_in_its_bounds(api: Api, given: str, counted: int) -> N
     assert charge_of(api, ordered(api, token=token(api), quantity=given))["amount"] == 24 * counted
 
 
-def test_a_declined_token_is_told_in_the_shop(api: Api) -> None:
+def test_a_declined_token_is_reported_in_the_shop(api: Api) -> None:
     declined = ordered(api, token=token(api, "4000000000009995"))
     assert declined.status == 402
     assert "Insufficient Funds" in document(declined).texts["alert"]
@@ -94,7 +94,7 @@ def test_a_challenge_brings_the_payer_back_to_the_shop(api: Api) -> None:
     assert shown.texts["status"] == "SUCCESS"
 
 
-def test_a_cancelled_challenge_is_told_in_the_shop(api: Api) -> None:
+def test_a_cancelled_challenge_is_reported_in_the_shop(api: Api) -> None:
     challenge = ordered(api, token=token(api, "4000000000003220")).headers["location"]
     back = urlsplit(submit(api, challenge, result="cancel").headers["location"])
     shown = api.send("GET", f"{back.path}?{back.query}")
@@ -126,7 +126,7 @@ rules:
     assert (returned.status, "The bank returned the payment" in document(returned).texts["alert"]) == (402, True)
 
 
-def test_an_unknown_charge_and_an_unknown_key_are_told(api: Api) -> None:
+def test_an_unknown_charge_and_an_unknown_key_are_reported(api: Api) -> None:
     assert api.send("GET", "/demo/thanks?key=pk_tests&chargeId=none").status == 404
     assert api.send("GET", "/demo?key=nobody").status == 404
     assert submit(api, "/demo/order?key=nobody", token="x").status == 404

@@ -184,7 +184,7 @@ def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -
         ("cardholder", " ", "Please fill this in."),
     ],
 )
-def test_a_fault_is_told_beside_its_field(field: str, value: str, told: str) -> None:
+def test_a_fault_is_reported_beside_its_field(field: str, value: str, told: str) -> None:
     api = Api()
     path = link(api)
     refused = pay(api, path, **{field: value})
@@ -265,7 +265,7 @@ def test_the_one_who_paid_last_still_sees_the_confirmation(api: Api) -> None:
     assert "paid" in opened(api, first.headers["location"]).texts
 
 
-def test_an_unknown_link_is_told(api: Api) -> None:
+def test_an_unknown_link_is_reported(api: Api) -> None:
     assert api.send("GET", f"/pay/{'0' * 32}").status == 404
     assert submit(api, f"/pay/{'0' * 32}", **CARD).status == 404
 
@@ -399,14 +399,14 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
         ("amount", "1.234", "AUD has 2 digits after the point."),
     ],
 )
-def test_a_fault_is_told_in_the_words_of_a_payer(name: str, value: str, words: str) -> None:
+def test_a_fault_is_reported_in_the_words_of_a_payer(name: str, value: str, words: str) -> None:
     api = Api()
     path = link(api, amount=None)
     refused = document(pay(api, path, **{"amount": "5", name: value}))
     assert refused.texts[f"{name}-error"] == words
 
 
-def test_a_fault_of_no_field_of_the_form_is_told_in_the_alert(api: Api) -> None:
+def test_a_fault_of_no_field_of_the_form_is_reported_in_the_alert(api: Api) -> None:
     """The payer has nothing to mend when the link's own provider is the matter."""
     path = link(api, allowedPaymentTypes=["card", "zip"])
     refused = submit(api, path, **{**opened(api, path).hidden, "paymentType": "upi"}, result="approve")
@@ -435,7 +435,7 @@ def test_a_pending_payment_is_not_thanked_for_as_paid() -> None:
     assert opened(api, there).texts["confirmation"] == "Paid, thank you"
 
 
-def test_a_payment_that_the_bank_returned_is_told_so_and_may_be_made_again() -> None:
+def test_a_payment_that_the_bank_returned_is_reported_so_and_may_be_made_again() -> None:
     api = Api(scenario=PENDING)
     path = link(api)
     there = pay(api, path).headers["location"]

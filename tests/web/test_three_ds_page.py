@@ -222,7 +222,7 @@ def test_the_webhook_of_the_charge_follows_the_answer(api: Api) -> None:
     assert api.get("/__admin/inbox")["inboxes"] == [{"name": "shop", "count": 2}]
 
 
-def test_the_shop_is_told_at_its_notification_address(api: Api) -> None:
+def test_the_shop_is_reported_at_its_notification_address(api: Api) -> None:
     charge = challenged(api, threeDSNotificationUrl="http://127.0.0.1:4111/__inbox/challenge")
     assert webhooks(api) == []
     answer(api, charge, "fail")
@@ -230,7 +230,7 @@ def test_the_shop_is_told_at_its_notification_address(api: Api) -> None:
     assert message["body"]["data"] | {"status": "FAILED", "chargeId": charge["chargeId"]} == message["body"]["data"]
 
 
-def test_nobody_is_told_of_the_page_of_a_link_or_of_a_strange_address(api: Api) -> None:
+def test_nobody_is_reported_of_the_page_of_a_link_or_of_a_strange_address(api: Api) -> None:
     made = api.post("/payment_link", {"title": "A lamp", "amount": 20, "currency": "AUD"})
     path = urlsplit(made["url"]).path
     shown = document(visit(api, path))
@@ -275,7 +275,7 @@ def test_a_payer_is_challenged_before_a_token_is_used(
     assert entries[0]["request"]["path"] == page
 
 
-def test_a_wrong_answer_for_a_token_is_told_and_changes_nothing(api: Api) -> None:
+def test_a_wrong_answer_for_a_token_is_reported_and_changes_nothing(api: Api) -> None:
     _, page = token_page(api)
     assert form(api, page, "result=perhaps").status == 400
     assert document(form(api, page, "result=perhaps")).texts["fault"] == "Choose one of the three answers."

@@ -66,7 +66,7 @@ def resend(call: ControlCall) -> tuple[int, object]:
 
 
 def emit(call: ControlCall) -> tuple[int, object]:
-    """Tell anything: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
+    """Send any event: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")

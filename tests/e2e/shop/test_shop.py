@@ -52,7 +52,7 @@ def test_a_reservation_lapses_after_a_week(shop, mockserver):
     assert not shop.ship("late")
 
 
-def test_the_shop_is_told_what_became_of_its_charges(shop, mockserver):
+def test_the_shop_is_reported_what_became_of_its_charges(shop, mockserver):
     shop.buy("order-1", 20, VISA)
     shop.buy("order-2", 20, "4000000000000341")
     paid, *declined = mockserver.inbox.messages("shop")
