@@ -5,7 +5,7 @@ Source: findings document (*in doubt*).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.domain.charge import Charge
@@ -27,11 +27,13 @@ from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.sdk_fields import is_sent_by_sdk
 
 _REFUSED = 400
 _MANUAL, _SUCCESS = ClockMode.MANUAL, ChargeState.SUCCESS
 _LONGEST_ID = 60
 _MOST_UNKNOWN = 20
+_MOST_LOOKED_AT = 100
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
@@ -101,7 +103,7 @@ def called(
             charge=charge if isinstance(charge, Charge) else None,
             subject=_subject_of(step),
             events=step.events,
-            unknown=_unknown(step.ignored, model) if step.ignored else None,
+            unknown=_unknown(step, model) if step.ignored else None,
             is_open=is_open,
             waited_as=waited_as,
             is_repeat=step.is_repeat,
@@ -163,7 +165,8 @@ def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | Non
     return None if sandbox.clock.mode is _MANUAL else real_clock()
 
 
-def _unknown(names: Sequence[str], model: type[Body] | None) -> dict[str, str | None]:
+def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:
+    names = [name for name in step.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.op, name)]
     known = [field.alias for field in fields_of(model).values()] if model is not None else []
     return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
 

@@ -1,0 +1,124 @@
+"""A client that uses a published library is not told of fields that the library sends by itself.
+
+The bodies have the fields that published facts, 1.2, list for any of the libraries, PHP's in the Pascal case that it
+sends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mockserver.wire.sdk_fields import _rows
+from tests.driving import Api
+from tests.rows import each
+
+COMMON = (
+    "amount currency reference capture ip address.line1 order.orderNumber order.freightAmount order.dutyAmount "
+    "order.country order.postalCode order.state order.items.productCode order.items.taxAmount customerCode "
+    "invoiceNumber email phone firstName lastName initiator webhook.url webhook.authorization metadata descriptor "
+    "threeDSNotificationUrl geolocation.longitude geolocation.latitude recurring"
+)
+CARD = "paymentInformation.cardNumber paymentInformation.cardHolder"
+BANK = "bankPaymentInformation.bankCode"
+PERSON = "reference firstName lastName email phone defaultPaymentMethodId address.line1 ip"
+VAULT = "vaultCard vaultExpireDate vaultExpireSeconds"
+TOKEN = "providerId providerToken providerTokenData metadata"
+PAYTO = "payerName description maximumAmount providerId ip setDefault payerPayIdDetails.payId"
+BODIES = {
+    "POST /charge/card": f"{COMMON} {CARD} providerId",
+    "POST /charge/card/least_cost": f"{COMMON} {CARD}",
+    "POST /charge/customer": f"{COMMON} customerId",
+    "POST /charge/payment_method": f"{COMMON} paymentMethodId",
+    "POST /charge/token": f"{COMMON} token checkoutTransfer.account",
+    "POST /charge/bank_account": f"{COMMON} {BANK} providerId",
+    "POST /customer/card": f"{PERSON} {VAULT} {CARD} providerId skipExpiryDateValidation metadata",
+    "POST /customer/token": f"{PERSON} {VAULT} token metadata",
+    "POST /customer/provider_token": f"{PERSON} {TOKEN} verify",
+    "POST /customer/provider_single_use_token": f"{PERSON} {TOKEN}",
+    "POST /customer/payto": f"{PERSON} payToAgreement.payerName payToAgreement.setDefault",
+    "POST /customer/bank_account": f"{PERSON} {BANK} providerId metadata",
+    "PUT /customer/c": "reference firstName lastName email phone defaultPaymentMethodId address.line1",
+    "POST /customer/c/payment_method/card": f"{CARD} {VAULT} providerId ip setDefault skipExpiryDateValidation",
+    "POST /customer/c/payment_method/token": "token ip setDefault metadata",
+    "POST /customer/c/payment_method/payto": PAYTO,
+    "POST /customer/c/bank_account": f"{PERSON} {BANK} providerId setDefault metadata",
+    "POST /payment_method/card": f"{CARD} {VAULT} providerId ip setDefault metadata skipExpiryDateValidation",
+    "POST /payment_method/vault": "providerId paymentMethodId ccv",
+    "POST /payment_method/payto": PAYTO,
+    "POST /payment_method/provider_token": f"{TOKEN} email verify",
+    "POST /payment_method/provider_single_use_token": TOKEN,
+    "POST /payment_method/bank_account": f"{BANK} providerId firstName lastName setDefault metadata",
+    "PUT /payment_method/p": "card.expiryDate card.cardholder paymentMethodId providerId",
+    "POST /vault": "cardNumber ccv expireDate expireSeconds",
+    "POST /token/card": f"{CARD} {VAULT} ip",
+    "POST /token/card/least_cost": f"{CARD} {VAULT} amount currency ip",
+    "POST /token/payto": "payerName description maximumAmount providerId ip payerPayIdDetails.payId",
+    "POST /provider": "type name environment currency authenticationParameters providerCountry threeDsProviderId "
+    "additionalParameters",
+    "PUT /provider/p": "name currency authenticationParameters providerCountry threeDsProviderId additionalParameters",
+    "POST /transfer": "groupReference providerId chargeId transfers.account transfers.message transfers.reference",
+    "POST /batch/transaction/payment_method": "count description batch metadata webhookConfig.url",
+    "POST /payment_link": "title amount currency allowedPaymentTypes description image confirmationMessage redirectUrl "
+    "callToAction limitPayments metadata invoiceId",
+    "POST /subscription/payment_method": "paymentMethodId amount currency interval frequency startDate endAfter.count "
+    "retry.maximum webhook.url metadata",
+    "PUT /subscription/s": "amount currency interval frequency endAfter.count retry.maximum webhook.url metadata",
+    "POST /webhook/subscription": "url authorization types",
+}
+LISTS = {"items", "transfers"}
+
+
+def body_of(fields: str) -> dict[str, Any]:
+    """An object that has the fields, by their places."""
+    body: dict[str, Any] = {}
+    for field in fields.split():
+        *places, name = field.split(".")
+        inner = body
+        for place in places:
+            held = inner.setdefault(place, [{}] if place in LISTS else {})
+            inner = held[0] if place in LISTS else held
+        inner[name] = None
+    return body
+
+
+def pascal(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name[:1].upper() + name[1:]: pascal(item) for name, item in value.items()}
+    return [pascal(item) for item in value] if isinstance(value, list) else value
+
+
+def unknown(api: Api, route: str, body: dict[str, Any]) -> list[str]:
+    """The fields of a body that a finding names."""
+    method, path = route.split()
+    api.call(method, path, body)
+    return [row["about"]["field"] for row in api.get("/__admin/findings", finding="unknown-field")["findings"]]
+
+
+@each(("route", "fields"), BODIES.items())
+def test_what_a_library_sends_is_no_finding(route: str, fields: str) -> None:
+    body = body_of(fields)
+    assert unknown(Api(), route, body) == unknown(Api(), route, pascal(body)) == []
+
+
+@each(
+    ("route", "body"),
+    [
+        ("POST /charge/card", {"order": {"county": "x"}}),
+        ("POST /charge/card", {"country": "x"}),
+        ("PUT /customer/c", {"providerId": "x"}),
+        ("PUT /payment_method/p", {"customerId": "x"}),
+        ("PUT /payment_method/p", {"card": {"providerId": "x"}}),
+        ("POST /payment_link", {"recurring": True}),
+    ],
+)
+def test_the_same_name_elsewhere_is_a_finding(route: str, body: dict[str, Any]) -> None:
+    assert len(unknown(Api(), route, body)) == 1
+
+
+def test_every_row_is_a_field_that_is_not_read() -> None:
+    """What is read, or no library sends, needs no row."""
+    api = Api()
+    for route, fields in BODIES.items():
+        unknown(api, route, body_of(fields))
+    entries = api.get("/__admin/journal", limit=100)["entries"]
+    assert {(entry["op"], name.lower()) for entry in entries for name in entry["ignored"]} == _rows()
