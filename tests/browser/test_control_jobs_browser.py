@@ -185,7 +185,7 @@ def test_a_request_is_sent_again_and_made_a_rule_that_matches_it(desk: Any, shop
     desk.get_by_test_id("dry-run").click()
     expect(desk.get_by_test_id("dry-run-result")).to_contain_text("would have fired on 2 of")
     desk.get_by_test_id("scenario-add").click()
-    expect(desk.get_by_test_id("scenario-told")).to_contain_text("Loaded")
+    expect(desk.get_by_test_id("scenario-summary")).to_contain_text("Loaded")
     assert shop.charge(reference="order-5")["code"] == 15
     shop.call("DELETE", "/__admin/scenarios")
 
@@ -268,7 +268,7 @@ def test_a_long_list_of_objects_stays_true_at_both_ends(page: Any, sandbox: Box)
     sandbox.call("DELETE", f"/charge/{oldest}")
     expect(rows(page, "objects").last).to_contain_text("REFUND")
     sandbox.charge(reference="the newest")
-    expect(page.get_by_test_id("objects-told")).to_have_text("251 in all")
+    expect(page.get_by_test_id("objects-summary")).to_have_text("251 in all")
     listed.evaluate("list => { list.scrollTop = 0; }")
     expect(rows(page, "objects").first).to_contain_text("the newest")
 
@@ -306,7 +306,7 @@ def test_the_jobs_take_as_many_clicks_as_the_documentation_says(page: Any, sandb
     press("make-rule").click()
     expect(press("scenario-text")).to_contain_text("like-request-")
     press("scenario-add").click()
-    done(press("scenario-told").get_by_text("Loaded"))
+    done(press("scenario-summary").get_by_text("Loaded"))
     press("tab-findings").click()
     rows(page, "findings").first.click()
     done(press("evidence"))
@@ -393,7 +393,7 @@ def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any,
     expect(desk.get_by_test_id("message")).to_contain_text("no report of an exploration")
     for file in (short, whole):
         desk.get_by_test_id("report-file").set_input_files(file)
-        expect(desk.get_by_test_id("report-told")).to_have_text("sh pay.sh, seed 1")
+        expect(desk.get_by_test_id("report-summary")).to_have_text("sh pay.sh, seed 1")
         expect(rows(desk, "explorations")).to_have_count(2)
         expect(rows(desk, "explorations").first).to_contain_text("lost_answer")
         expect(desk.locator("#count-explorations")).to_have_text("1")

@@ -9,7 +9,7 @@ export function choose(id) {
   history.replaceState(null, "", `${location.pathname}?sandbox=${encodeURIComponent(id)}${location.hash}`);
 }
 
-// The secret key of the sandbox, when the page was told it.
+// The secret key of the sandbox, when the page was given it.
 export function keyOf(id = sandbox) { return sessionStorage.getItem(`key-${id}`); }
 
 export function rememberKey(id, key) { sessionStorage.setItem(`key-${id}`, key); }
@@ -42,7 +42,7 @@ export async function api(method, path, body = null, options = {}) {
   let value = text;
   try { value = JSON.parse(text); } catch { /* not JSON: the text says it */ }
   if (answer.ok) return value;
-  const details = value && value.details ? Object.entries(value.details).map(([name, told]) => `${name}: ${told}`).join("\n") : "";
+  const details = value && value.details ? Object.entries(value.details).map(([name, words]) => `${name}: ${words}`).join("\n") : "";
   const problem = new Error(details || (value && value.message) || `${method} ${path} answered ${answer.status}`);
   problem.status = answer.status;
   problem.body = value;

@@ -72,8 +72,8 @@ async function summary(before, moved) {
   const results = new Map();
   for (const hook of hooks.webhooks) {
     const end = hook.tries.at(-1);
-    const told = `webhook ${hook.state.replace("_", " ")}${end ? ` (${end.error || end.status}, ${hook.tries.length} ${hook.tries.length === 1 ? "try" : "tries"})` : ""}`;
-    results.set(told, (results.get(told) || 0) + 1);
+    const outcome = `webhook ${hook.state.replace("_", " ")}${end ? ` (${end.error || end.status}, ${hook.tries.length} ${hook.tries.length === 1 ? "try" : "tries"})` : ""}`;
+    results.set(outcome, (results.get(outcome) || 0) + 1);
   }
   const parts = [...happened, ...results].map(([what, many]) => (many > 1 ? `${many} × ${what}` : what));
   const head = `Now ${time(moved.now).slice(0, 19)}. ${moved.ran} due ${moved.ran === 1 ? "thing" : "things"} happened`;

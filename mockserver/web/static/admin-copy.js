@@ -69,7 +69,7 @@ function javascript({ method, url, headers, body, key }) {
 
 // A menu that copies: where the browser refuses the clipboard, the text stands there to be copied by hand.
 export function copyMenu(items) {
-  const told = h("span", { class: "soft", role: "status" });
+  const outcome = h("span", { class: "soft", role: "status" });
   const shown = h("pre", { tabindex: "0", hidden: true, "data-testid": "copied", "aria-label": "Copied text" });
   const menu = h("details", { class: "menu", "data-testid": "copy" }, h("summary", { role: "button" }, "Copy as"), h("div", { class: "items" },
     Object.entries(items).map(([label, make]) => h("button", { type: "button", "data-testid": `copy-${label.toLowerCase().replaceAll(" ", "-")}`, onclick: async () => {
@@ -82,11 +82,11 @@ export function copyMenu(items) {
       shown.hidden = false;
       try {
         await navigator.clipboard.writeText(shown.textContent);
-        told.textContent = "copied";
+        outcome.textContent = "copied";
       } catch {
-        told.textContent = "the browser does not allow copying here: the text is below";
+        outcome.textContent = "the browser does not allow copying here: the text is below";
       }
-      setTimeout(() => { told.textContent = ""; }, 4000);
+      setTimeout(() => { outcome.textContent = ""; }, 4000);
     } }, label))));
-  return { menu, told, shown };
+  return { menu, outcome, shown };
 }

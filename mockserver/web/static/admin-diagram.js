@@ -77,7 +77,7 @@ function edge(before, after, events, places, taken) {
   const from = places.get(before);
   const to = places.get(after);
   if (!from || !to) return h("svg:g");
-  const told = events.map((event) => event.replaceAll("_", " ")).join(", ");
+  const summary = events.map((event) => event.replaceAll("_", " ")).join(", ");
   let path;
   let middle;
   if (before === after) {
@@ -96,7 +96,7 @@ function edge(before, after, events, places, taken) {
     middle = to.column > from.column ? [x2 - 20, y2] : [(from.x + to.x + WIDTH) / 2, Math.max(from.y, to.y) + HEIGHT + 30];
   }
   return h("svg:g", { class: `move${taken ? " taken" : ""}` },
-    h("svg:title", {}, `${before || "begins"} → ${after}: ${told}`),
+    h("svg:title", {}, `${before || "begins"} → ${after}: ${summary}`),
     h("svg:path", { d: path, "marker-end": `url(#arrow${taken ? "-taken" : ""})` }),
     ...(taken ? [
       h("svg:rect", { class: "step", x: middle[0] - 6 - 3 * taken.length, y: middle[1] - 9, width: 12 + 6 * taken.length, height: 18, rx: 9 }),

@@ -82,9 +82,9 @@ function actions(entry, box) {
       say(`Sent again: ${got.status ?? "no answer"}.`, "info");
       location.hash = route("requests", got.entry);
     }, { "data-testid": "again" }) : null,
-    asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", JSON.stringify({ text: rule(entry), told: "This rule matches the request that you came from. Change what it does, then add it." })); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
+    asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", JSON.stringify({ text: rule(entry), summary: "This rule matches the request that you came from. Change what it does, then add it." })); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
     act("Fork to here", () => { clear(fork).append(forkForm(entry.id, box)); fork.querySelector("input").focus(); }, { "data-testid": "fork" }),
-    copy.menu, copy.told), fork, copy.shown);
+    copy.menu, copy.outcome), fork, copy.shown);
 }
 
 export function forkForm(at, box) {

@@ -52,7 +52,7 @@ export function explorations(panel, count) {
   const input = h("input", { type: "file", accept: ".json,.jsonl,application/json", class: "hidden", tabindex: "-1", "aria-label": "Report of an exploration", "data-testid": "report-file", onchange: () => take(input.files[0]) });
   const verdicts = h("div", { class: "kinds", role: "group", "aria-label": "Verdicts" });
   const filter = h("input", { type: "search", placeholder: "call, fault, finding", "aria-label": "Filter cells", "data-testid": "cell-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
-  const told = h("span", { class: "soft", role: "status", "data-testid": "report-told" });
+  const summary = h("span", { class: "soft", role: "status", "data-testid": "report-summary" });
   const list = new List({
     label: "Cells", testid: "explorations", keyOf: (cell) => cell.name, pick: (cell) => { location.hash = route("explorations", cell.name); },
     look: (cell) => (cell.verdict === "unsafe" ? "failed" : ""),
@@ -61,7 +61,7 @@ export function explorations(panel, count) {
       h("span", { class: "line soft" }, h("span", {}, cell.fault), h("span", { class: "c-path" }, names(cell)), h("span", {}, end(cell))),
     ],
   });
-  const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), input), verdicts, h("div", { class: "bar told" }, told), list.element], null, "explorations");
+  const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), input), verdicts, h("div", { class: "bar summary" }, summary), list.element], null, "explorations");
   panel.firstElementChild.addEventListener("dragover", (event) => event.preventDefault());
   panel.firstElementChild.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]); });
 
@@ -86,7 +86,7 @@ export function explorations(panel, count) {
       type: "button", "aria-pressed": String(name === wanted), title: MEANINGS[name], "data-testid": `verdict-${name.replace(" ", "-")}`, onclick: () => { wanted = wanted === name ? null : name; paint(); },
     }, name, h("span", { class: "count" }, String(all.filter((cell) => cell.verdict === name).length)))));
     verdicts.hidden = !report;
-    told.textContent = report ? `${report.command}, seed ${report.seed}` : "";
+    summary.textContent = report ? `${report.command}, seed ${report.seed}` : "";
     list.set(all.filter((cell) => (!wanted || cell.verdict === wanted) && `${cell.point} ${cell.fault} ${names(cell)}`.toLowerCase().includes(word)));
     list.select(shown);
     const cell = all.find((one) => one.name === shown);
@@ -109,7 +109,7 @@ function story(cell) {
     h("h2", { "data-testid": "cell-title" }, `${cell.fault} at ${cell.point}`),
     h("p", { class: "facts" }, h("span", { class: `badge ${CLASSES[cell.verdict] || ""}`, "data-testid": "cell-verdict" }, cell.verdict), h("span", {}, MEANINGS[cell.verdict]), h("span", {}, end(cell)), h("span", {}, `${cell.seconds} s`)),
     cell.scenario ? h("div", { class: "actions" }, act("Open in the editor", () => {
-      sessionStorage.setItem("draft-rule", JSON.stringify({ text: cell.scenario, told: "This scenario brings the fault about: add it, and run your test against this sandbox." }));
+      sessionStorage.setItem("draft-rule", JSON.stringify({ text: cell.scenario, summary: "This scenario brings the fault about: add it, and run your test against this sandbox." }));
       location.hash = "scenarios";
     }, { class: "primary", "data-testid": "cell-edit" })) : null,
     cell.findings.length ? h("section", { class: "block" }, h("h3", {}, "Findings"), table(["Severity", "What happened", "What to do"], cell.findings.map((one) => [h("span", { class: `mark f-${one.severity}` }, one.severity || "finding"), one.title || one.finding, one.advice || ""]), "cell-findings")) : null,

@@ -13,7 +13,7 @@ let heard = null;
 let raised = 0;
 let judges = true;
 let story = 0;
-let told = {};
+let asked = {};
 
 // Another sandbox, or a new life of this one.
 export function forget() {
@@ -21,18 +21,18 @@ export function forget() {
   found = new Map();
   heard = null;
   raised = 0;
-  told = {};
+  asked = {};
   index();
 }
 
 // Fetch what was raised since the last look; `changed` is called with how many there are when anything was.
 export function learn(event, changed) {
-  told = { event, changed };
+  asked = { event, changed };
   later.soon();
 }
 
 const later = calmly(async () => {
-  const { event, changed } = told;
+  const { event, changed } = asked;
   try {
     if (event && await look(event)) changed(found.size);
   } catch (problem) {
@@ -122,7 +122,7 @@ function subject([kind, id]) {
 export function findings(panel) {
   let shown = null;
   let drawn = null;
-  const told = h("span", { class: "soft" });
+  const summary = h("span", { class: "soft" });
   const list = new List({
     label: "Findings", testid: "findings", keyOf: (item) => item.id, pick: (item) => { location.hash = `findings/${item.id}`; },
     look: (item) => (item.severity === "error" ? "failed" : ""),
@@ -134,7 +134,7 @@ export function findings(panel) {
     ],
   });
   const detail = split(panel, [
-    h("div", { class: "bar" }, told,
+    h("div", { class: "bar" }, summary,
       h("button", { onclick: () => ask("POST", "/__admin/findings/finish"), "data-testid": "findings-finish", title: "Report what was left open, such as authorisations" }, "Report what is open"),
       h("button", { class: "quiet", onclick: () => ask("DELETE", "/__admin/findings"), "data-testid": "findings-clear" }, "Clear")),
     list.element,
@@ -151,7 +151,7 @@ export function findings(panel) {
 
   function update() {
     list.set(sorted());
-    told.textContent = WORST_FIRST.map((word) => [word, [...found.values()].filter((one) => one.severity === word).length])
+    summary.textContent = WORST_FIRST.map((word) => [word, [...found.values()].filter((one) => one.severity === word).length])
       .filter(([, many]) => many).map(([word, many]) => `${many} ${word}${many === 1 ? "" : "s"}`).join(", ") || "none";
     draw();
   }

@@ -24,7 +24,7 @@ export function objects(panel, count) {
     examples: ["state:FAILED", "is:finding", "currency:AUD"],
     changed: (value) => { q = value; history.replaceState(null, "", route("objects", kind, shown, { q })); detail.chosen(shown, route("objects", kind, { q })); again(); },
   });
-  const told = h("span", { class: "soft", role: "status", "data-testid": "objects-told" });
+  const summary = h("span", { class: "soft", role: "status", "data-testid": "objects-summary" });
   const list = new List({
     label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item) => { location.hash = route("objects", kind, item.id, { q }); },
     inSight: (first, last) => { sight = [first, last]; need(); }, look: (item) => (stateClass(item.state) === "s-5" ? "failed" : ""),
@@ -35,7 +35,7 @@ export function objects(panel, count) {
       h("span", { class: "line soft" }, h("span", { class: "c-path", title: item.id }, item.id)),
     ],
   });
-  const detail = split(panel, [kinds, h("div", { class: "bar" }, bar.element), h("div", { class: "bar told" }, told), list.element], null, "objects");
+  const detail = split(panel, [kinds, h("div", { class: "bar" }, bar.element), h("div", { class: "bar summary" }, summary), list.element], null, "objects");
   const later = calmly(() => { known = new Set(); need(); if (!rows.length) read(0); if (shown) draw(shown); });
 
   function pageOf(index) { return Math.floor(Math.max(0, index) / PAGE); }
@@ -66,7 +66,7 @@ export function objects(panel, count) {
       if (got.count !== rows.length) { rows = Array.from({ length: got.count }); known = new Set([page]); }
       for (let i = 0; i < PAGE && page * PAGE + i < got.count; i += 1) rows[page * PAGE + i] = got.objects[i];
       drawKinds(got.counts);
-      told.textContent = q ? `${got.count} of ${got.counts[kind]} fit` : got.count ? `${got.count} in all` : "";
+      summary.textContent = q ? `${got.count} of ${got.counts[kind]} fit` : got.count ? `${got.count} in all` : "";
       list.set(rows);
       count(Object.values(got.counts).reduce((sum, one) => sum + one, 0) || "");
       if (!shown) clear(detail).append(...(got.count || q ? [h("p", { class: "soft hint" }, got.count ? "Choose an object to see its state, its story and what may happen to it next." : "Nothing fits.")] : lesson("objects")));

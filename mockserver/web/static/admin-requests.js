@@ -67,7 +67,7 @@ export function requests(panel, count, box) {
   let missed = 0;
   let begun = false;
   let shown = null;
-  const told = h("span", { class: "soft", role: "status", "data-testid": "told" });
+  const summary = h("span", { class: "soft", role: "status", "data-testid": "requests-summary" });
   const bar = search({
     testid: "filter", label: "Search requests", hint: "order-5, an id, status:4xx, rule:x, code:15 …",
     examples: ["is:failed", "is:finding", "is:declined", "op:charge.create", "since:10m", "is:due"],
@@ -78,7 +78,7 @@ export function requests(panel, count, box) {
     label: "Requests", testid: "requests", keyOf: (item) => item.id, pick: (item) => { location.hash = route("requests", item.id, { q }); },
     dayOf: (item) => item.at.slice(0, 10), look: (item) => (failed(item) ? "failed" : ""), nearEnd: older, draw,
   });
-  const detail = split(panel, [h("div", { class: "bar" }, bar.element, pause), h("div", { class: "bar told" }, told), list.element], null, "requests");
+  const detail = split(panel, [h("div", { class: "bar" }, bar.element, pause), h("div", { class: "bar summary" }, summary), list.element], null, "requests");
   const entry = entryView(detail, box);
   const later = calmly(fresh);
 
@@ -90,7 +90,7 @@ export function requests(panel, count, box) {
   function paint(grownBy = 0) {
     list.set(all, { grownBy });
     const dropped = all.length && !q && all[all.length - 1].id > 1 && all.length >= fits ? `; older ones are no longer kept (--journal-limit)` : "";
-    told.textContent = q ? `${fits} of ${last} fit` : last ? `${last} so far${dropped}` : "";
+    summary.textContent = q ? `${fits} of ${last} fit` : last ? `${last} so far${dropped}` : "";
     if (!all.length && !shown) entry.say(q ? [h("p", { class: "soft hint" }, "Nothing fits. A hyphen before a word excludes it; operators: status op code ref rule id amount currency is since method path.")] : lesson("requests"));
     else if (!shown) entry.say([h("p", { class: "soft hint" }, "Choose a request to see what was asked, what was answered and which rule decided.")]);
   }

@@ -17,7 +17,7 @@ export function scenarios(panel, count) {
   const rules = h("div", {});
   const place = h("div", { class: "editor", "data-testid": "scenario-editor" });
   const outcome = h("div", { "data-testid": "dry-run-result", role: "status" });
-  const told = h("p", { class: "soft", role: "status", "data-testid": "scenario-told" });
+  const summary = h("p", { class: "soft", role: "status", "data-testid": "scenario-summary" });
   const shipped = h("select", { "aria-label": "Begin with a shipped scenario", "data-testid": "shipped" }, h("option", { value: "" }, "Begin with …"));
   let editor = null;
   let ready = null;
@@ -27,11 +27,11 @@ export function scenarios(panel, count) {
   const send = (method) => async () => {
     await ready;
     const got = await api(method, "/__admin/scenarios", editor.text(), { type: "application/yaml" });
-    told.textContent = `Loaded.${got.notApplied ? ` Not applied, because the sandbox was used: ${got.notApplied.join(", ")}.` : ""}`;
+    summary.textContent = `Loaded.${got.notApplied ? ` Not applied, because the sandbox was used: ${got.notApplied.join(", ")}.` : ""}`;
     await draw();
   };
   panel.append(h("div", { class: "columns" },
-    h("section", {}, h("h2", {}, "Editor"), h("div", { class: "actions" }, shipped, act("Example", async () => { await ready; editor.put(EXAMPLE); }, { class: "quiet", "data-testid": "scenario-example" })), place, told,
+    h("section", {}, h("h2", {}, "Editor"), h("div", { class: "actions" }, shipped, act("Example", async () => { await ready; editor.put(EXAMPLE); }, { class: "quiet", "data-testid": "scenario-example" })), place, summary,
       h("div", { class: "actions" }, act("Add", send("POST"), { class: "primary", "data-testid": "scenario-add" }), act("Replace all", send("PUT"), { "data-testid": "scenario-replace" }),
         act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Clear all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome),
     h("section", {}, h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
@@ -44,7 +44,7 @@ export function scenarios(panel, count) {
     editor = await openEditor(place, draft, (text) => localStorage.setItem(DRAFT, text));
     if (made) {
       editor.put(made.text);
-      told.textContent = `This rule matches the request that you came from. Change what it does, then add it.${draft.trim() ? " Ctrl + Z brings your draft back." : ""}`;
+      summary.textContent = `This rule matches the request that you came from. Change what it does, then add it.${draft.trim() ? " Ctrl + Z brings your draft back." : ""}`;
     }
     const got = await api("GET", "/__admin/scenarios/shipped");
     texts = new Map(got.scenarios.map((one) => [one.name, one.text]));
@@ -67,7 +67,7 @@ export function scenarios(panel, count) {
     await ready;
     const got = await api("GET", `/__admin/scenarios/texts/${encodeURIComponent(name)}`, null, keyOf() ? { secret: keyOf() } : {});
     editor.put(got.text);
-    told.textContent = got.masked ? "Card numbers and credentials are masked here: open the sandbox by its secret key to edit them." : "";
+    summary.textContent = got.masked ? "Card numbers and credentials are masked here: open the sandbox by its secret key to edit them." : "";
   }
 
   async function near(rule, at) {

@@ -7,7 +7,7 @@ const PAUSE_MS = 200;
 export function search({ testid, label, hint, examples, changed }) {
   let waiting = null;
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Parts of the search", "data-testid": `${testid}-chips` });
-  const told = h("p", { class: "wrong", role: "status", "data-testid": `${testid}-problem`, hidden: true });
+  const problem = h("p", { class: "wrong", role: "status", "data-testid": `${testid}-problem`, hidden: true });
   const input = h("input", {
     type: "search", placeholder: hint, "aria-label": label, "data-testid": testid, spellcheck: "false", autocomplete: "off",
     oninput: () => { clearTimeout(waiting); waiting = setTimeout(apply, PAUSE_MS); },
@@ -44,11 +44,11 @@ export function search({ testid, label, hint, examples, changed }) {
 
   draw();
   return {
-    element: h("div", { class: "search" }, input, chips, told),
+    element: h("div", { class: "search" }, input, chips, problem),
     input,
     set,
     value: () => input.value.trim(),
-    problem: (text) => { told.hidden = !text; told.textContent = text || ""; input.setAttribute("aria-invalid", String(Boolean(text))); },
+    problem: (text) => { problem.hidden = !text; problem.textContent = text || ""; input.setAttribute("aria-invalid", String(Boolean(text))); },
     stop: () => clearTimeout(waiting),
   };
 }

@@ -14,7 +14,7 @@ export function webhooks(panel) {
   let run = 0;
   let shown = null;
   let word = "";
-  const told = h("span", { class: "soft", role: "status" });
+  const summary = h("span", { class: "soft", role: "status" });
   const filter = h("input", { type: "search", placeholder: "event, state, receiver, id", "aria-label": "Filter webhooks", "data-testid": "webhook-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
   const send = h("details", { class: "menu wide" }, h("summary", { role: "button", "data-testid": "send-event" }, "Send an event"), sendForm());
   const list = new List({
@@ -27,7 +27,7 @@ export function webhooks(panel) {
       h("span", { class: "line soft" }, h("span", { class: "c-latency" }, tries(item)), h("bdi", { class: "c-path", title: item.url }, item.url)),
     ],
   });
-  const detail = split(panel, [h("div", { class: "bar" }, filter, send), h("div", { class: "bar told" }, told), list.element], null, "webhooks");
+  const detail = split(panel, [h("div", { class: "bar" }, filter, send), h("div", { class: "bar summary" }, summary), list.element], null, "webhooks");
   const later = calmly(fresh);
 
   function tries(item) {
@@ -58,7 +58,7 @@ export function webhooks(panel) {
       // More has happened than one answer holds: begin anew.
       if (more) { changes = 0; known.clear(); later.soon(); return; }
       while (known.size > Math.max(kept, PAGE)) known.delete(known.keys().next().value);
-      told.textContent = [kept ? `${kept} ${kept === 1 ? "webhook" : "webhooks"}` : "", got.dropped ? `${got.dropped} older ones dropped` : "", got.refused ? `${got.refused} found no room` : ""].filter(Boolean).join(", ");
+      summary.textContent = [kept ? `${kept} ${kept === 1 ? "webhook" : "webhooks"}` : "", got.dropped ? `${got.dropped} older ones dropped` : "", got.refused ? `${got.refused} found no room` : ""].filter(Boolean).join(", ");
       paint();
       if (shown) list.select(shown);
       if (shown && got.webhooks.some((item) => item.id === shown)) draw(shown);

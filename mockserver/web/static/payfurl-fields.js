@@ -40,16 +40,16 @@
       this.form.className = compact ? "compact" : "";
       this.form.setAttribute("aria-label", kind === "card" ? "Card" : "PayTo");
       this.inputs = FIELDS[kind].map((row) => this.field(...row));
-      this.form.addEventListener("focusin", () => this.tell({ focused: true }));
+      this.form.addEventListener("focusin", () => this.post({ focused: true }));
       this.form.addEventListener("keydown", (event) => {
         if (event.key !== "Enter") return;
         event.preventDefault();
-        this.tell({ entered: true });
+        this.post({ entered: true });
       });
       document.body.replaceChildren(this.form);
       new ResizeObserver(() => this.measure()).observe(this.form);
       port.onmessage = (event) => this.obey(event.data);
-      this.tell({ ready: true });
+      this.post({ ready: true });
     }
 
     // A field has no name: were it ever inside a form of somebody else, nothing of it would be sent.
@@ -60,7 +60,7 @@
       if (wanted) input.setAttribute("aria-required", "true");
       input.addEventListener("input", () => {
         this.unmark(input);
-        this.tell({ typed: true });
+        this.post({ typed: true });
       });
       const [row, caption] = [document.createElement("div"), document.createElement("label")];
       caption.htmlFor = name;
@@ -70,12 +70,12 @@
       return input;
     }
 
-    tell(message) {
+    post(message) {
       this.port.postMessage(message);
     }
 
     measure() {
-      this.tell({ height: Math.ceil(this.form.getBoundingClientRect().height) });
+      this.post({ height: Math.ceil(this.form.getBoundingClientRect().height) });
     }
 
     obey({ fill, submit }) {
@@ -97,9 +97,9 @@
       try {
         const token = await (this.kind === "card" ? this.ofCard(values, payment) : this.ofAgreement(values, payment));
         this.inputs.filter((input) => SECRET.includes(input.id)).forEach((input) => { input.value = ""; });
-        this.tell({ done: { token: token.tokenId, challenge: token.threeDsRedirectUrl } });
+        this.post({ done: { token: token.tokenId, challenge: token.threeDsRedirectUrl } });
       } catch (problem) {
-        this.tell({ done: { failure: this.mark(problem) } });
+        this.post({ done: { failure: this.mark(problem) } });
       }
     }
 
@@ -130,14 +130,14 @@
       return value;
     }
 
-    // Tell each fault beside its field, bring the payer to the first of them, and return what to say of all.
+    // Show each fault beside its field, bring the payer to the first of them, and return what to say of all.
     mark(problem) {
       const details = Object.entries(problem.details || {});
       const faults = details.map(([path, text]) => [path.split(".").pop().toLowerCase(), text]);
       if (problem.code === INVALID_CARD_NUMBER && !faults.length) faults.push(["cardnumber", ""]);
-      const told = new Map(faults);
-      const marked = this.inputs.filter((input) => told.has(input.id.toLowerCase()));
-      const texts = marked.map((input) => this.words(input, told.get(input.id.toLowerCase())));
+      const wrong = new Map(faults);
+      const marked = this.inputs.filter((input) => wrong.has(input.id.toLowerCase()));
+      const texts = marked.map((input) => this.words(input, wrong.get(input.id.toLowerCase())));
       marked.forEach((input, place) => {
         const error = document.createElement("p");
         [error.className, error.id, error.textContent] = ["error", `${input.id}-error`, texts[place]];
@@ -173,8 +173,8 @@
       const count = `${value.length} ${/^\d+$/.test(value) ? "digit" : "character"}${value.length === 1 ? "" : "s"}`;
       const misplaced = value.replace(/\D/g, "").length > LONGEST_DATE;
       const got = misplaced || SECRET.includes(input.id) ? `got ${count}` : `got '${value.slice(0, 40)}'`;
-      const told = text && text.startsWith("got ");
-      const said = told && !misplaced ? text : `${got}, ${told ? wanted : text || wanted}`;
+      const isGiven = text && text.startsWith("got ");
+      const said = isGiven && !misplaced ? text : `${got}, ${isGiven ? wanted : text || wanted}`;
       return `${this.label(input)} is not right: ${said}.`;
     }
   }

@@ -233,7 +233,7 @@
 
     addBnpl(...given) { return this.addCheckout(...given); }
 
-    // Every way to pay that the account offers, behind tabs; they come when the service has told which.
+    // Every way to pay that the account offers, behind tabs; they come when the service has named them.
     addDropIn(id, amount, currency, options) {
       const publicKey = this.publicKey;
       const place = this.place(id);
@@ -305,13 +305,13 @@
       const entry = this.add(id, amount, currency);
       if (!entry) return this;
       for (const [option, words] of Object.entries(NOT_SIMULATED)) if (options[option]) this.log(`${option}: ${words}`);
-      entry.fields = new Fields(kind, entry, options, (told) => {
-        if (told.focused) {
+      entry.fields = new Fields(kind, entry, options, (message) => {
+        if (message.focused) {
           this.current = entry;
           this.announce("activate", kind);
         }
-        if (told.typed) entry.handed = false;
-        if (told.entered) this.run(entry);
+        if (message.typed) entry.handed = false;
+        if (message.entered) this.run(entry);
       });
       entry.pay = async () => {
         const price = this.price(entry);
@@ -408,7 +408,7 @@
       else this.fail("No way to pay is offered for this amount and currency");
     }
 
-    // What older versions of the published script told the page that holds them.
+    // What older versions of the published script sent to the page that holds them.
     announce(status, component) {
       window.postMessage({ status, component });
     }
@@ -432,19 +432,19 @@
     async run(entry) {
       if (this.running && this.running.place.isConnected) return;
       this.running = entry;
-      let tell = () => {};
+      let end = () => {};
       try {
         if (await this.allowed()) {
           entry.handed = false;
           const result = await entry.pay();
-          tell = () => this.hand(entry, result);
+          end = () => this.hand(entry, result);
         }
       } catch (problem) {
-        tell = () => this.fail(problem.message);
+        end = () => this.fail(problem.message);
       }
       if (this.running !== entry) return;
       this.running = null;
-      tell();
+      end();
     }
 
     async allowed() {
@@ -458,7 +458,7 @@
     async hand(entry, result) {
       entry.handed = true;
       this.handing = true;
-      await this.call(this.success || ((told) => this.submitForm(entry, told)), result);
+      await this.call(this.success || ((token) => this.submitForm(entry, token)), result);
       this.handing = false;
     }
 
@@ -559,7 +559,7 @@
         headers: { "x-publickey": publicKey, ...(body ? { "content-type": "application/json" } : {}) },
         body: body && JSON.stringify(body),
       }).catch(async () => {
-        // Which policy was in the way, if one was, is told after the failure.
+        // Which policy was in the way, if one was, is named after the failure.
         await new Promise((resolve) => { window.setTimeout(resolve, 0); });
         throw new Error(this.forbidden || "The service cannot be reached");
       });
