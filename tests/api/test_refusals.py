@@ -65,7 +65,7 @@ def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, templ
         ("live_123", "live"),
         ("sk_prod_1", "live"),
         *((key, "live") for key in ("sk-live-abc", "sk_live-au", "au-live-1", "sk.Live.1", "sk_au_live", "LIVE")),
-        *((key, "live") for key in ("live1234", "liveKey", "sk live", "sk_test-prod", "sk_production_1")),
+        *((key, "live") for key in ("live1234", "liveKey", "sk live", "sk_live_test", "sk_production_1")),
         ("k" * 257, "got a key of 257 characters, wanted at most 256"),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> No
     "key",
     [
         *("sk_test_olive", "sk_test_oliver", "liverpool", "sk-delivery-1", "alive_1", "product-tests", "sk_demo-au"),
-        *("sk_reproduction", "Lively"),
+        *("sk_reproduction", "Lively", "sk_test_live_updates", "sandbox-prod", "sk_demo_live"),
     ],
 )
 def test_a_word_that_only_holds_that_of_live_keys_is_no_live_key(key: str) -> None:

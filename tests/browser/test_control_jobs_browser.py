@@ -409,6 +409,7 @@ def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any,
     assert accessible(desk, "explorations") == []
     desk.get_by_test_id("cell-edit").click()
     expect(desk.get_by_test_id("scenario-text")).to_contain_text("name: lost")
+    expect(desk.get_by_test_id("scenario-summary")).to_contain_text("This scenario brings the fault about")
 
 
 def test_everything_is_reached_by_keys(desk: Any) -> None:

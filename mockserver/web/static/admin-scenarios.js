@@ -44,7 +44,7 @@ export function scenarios(panel, count) {
     editor = await openEditor(place, draft, (text) => localStorage.setItem(DRAFT, text));
     if (made) {
       editor.put(made.text);
-      summary.textContent = `This rule matches the request that you came from. Change what it does, then add it.${draft.trim() ? " Ctrl + Z brings your draft back." : ""}`;
+      summary.textContent = `${made.summary}${draft.trim() ? " Ctrl + Z brings your draft back." : ""}`;
     }
     const got = await api("GET", "/__admin/scenarios/shipped");
     texts = new Map(got.scenarios.map((one) => [one.name, one.text]));
