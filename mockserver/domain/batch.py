@@ -19,7 +19,7 @@ from mockserver.domain.charge import WebhookTarget
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
 from mockserver.domain.ids import Salt
-from mockserver.domain.money import number_text
+from mockserver.domain.money import amount_fault, number_text
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
@@ -52,7 +52,8 @@ LINES = 1_000
 """Lines that are read or written between two pauses."""
 
 _SPECIAL = re.compile(r'[",\r\n]')
-_AMOUNT = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
+_MOST_PLACES = 6
+_AMOUNT = re.compile(rf"-?[0-9]{{1,15}}(?:\.[0-9]{{1,{_MOST_PLACES}}})?", re.ASCII)
 _FOLDED = tuple(name.lower() for name in COLUMNS)
 _FINEST = Decimal("0.0001")
 _WORDS = {state: state.value for state in BatchState}
@@ -308,7 +309,7 @@ def _row(cells: list[str], amounts: dict[str, Decimal]) -> BatchRow | str:
     if number is None:
         bare = amount.strip()
         if not _AMOUNT.fullmatch(bare):
-            return f"Amount: {'got a comma, ' if ',' in bare else ''}wanted a number such as 12.50"
+            return f"Amount: {amount_fault(bare, currency, _MOST_PLACES)}"
         number = amounts[amount] = Decimal(bare)
     if len(reference) > LONGEST_REFERENCE:
         return f"Reference: got {len(reference)} characters, wanted at most {LONGEST_REFERENCE}"

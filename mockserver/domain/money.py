@@ -5,6 +5,7 @@ Amounts stay decimal for every currency, those without minor units included (pub
 
 from __future__ import annotations
 
+import re
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
@@ -86,6 +87,21 @@ def check_length(amount: Decimal) -> None:
         raise _refused(f"got {before} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed")
 
 
+def amount_fault(text: str, code: str, most: int) -> str:
+    """Why a text is no amount of a currency, where one of ``most`` digits after the point would be."""
+    number = re.fullmatch(r"-?([0-9]+)(?:\.([0-9]+))?", text)
+    if number is None:
+        return f"{'got a comma, ' if ',' in text else ''}wanted a number such as 12.50"
+    whole, fraction = number[1], number[2] or ""
+    if len(whole) > MAX_INTEGER_DIGITS:
+        return f"got {len(whole)} digits before the point, at most {MAX_INTEGER_DIGITS} are allowed"
+    known = CURRENCIES.get(code.strip().upper())
+    allowed = (
+        f"{known.code} has {known.digits or 'no'} digits after the point" if known else f"at most {most} are allowed"
+    )
+    return f"got {len(fraction)} digits after the point, {allowed}"
+
+
 def number_text(number: Decimal) -> str:
     """JSON text of a finite number: ``5``, ``200``, ``12.5``; never ``5.0`` or ``2E+2`` (published facts, 0 rule 4).
 
@@ -124,18 +140,20 @@ def _exact_of_any(amount: Decimal, currency: Currency) -> Decimal:
     if not amount:
         return ZERO
     check_length(amount)
-    places = _places(amount)
-    if places > currency.digits:
+    given = places(amount)
+    if given > currency.digits:
         # Counted, not quoted, when long: a card number may have slipped into the wrong field.
-        short = places + max(0, amount.adjusted()) < _SHOWN
-        got = number_text(amount) if short else f"{places} digits after the point"
+        short = given + max(0, amount.adjusted()) < _SHOWN
+        got = number_text(amount) if short else f"{given} digits after the point"
         raise _refused(f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
     return Decimal(number_text(amount))
 
 
-def _places(amount: Decimal) -> int:
-    """Digits after the point that are left without trailing zeros, for a finite number other than zero."""
+def places(amount: Decimal) -> int:
+    """Digits after the point that are left without trailing zeros, for a finite number."""
     _, digits, exponent = amount.as_tuple()
+    if not amount:
+        return 0
     zeros = 0
     while digits[-1 - zeros] == 0:
         zeros += 1

@@ -34,9 +34,10 @@ class Call:
     ``entry`` is its number in the journal; ``request`` has camelCase names, ``path`` the placeholders of the path,
     ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal.
     ``charge`` is the charge that it is about or has made, as it now is; ``subject`` the id of what it is about or has
-    made. ``unknown`` are the fields that unknown field, with the nearest known name. ``pace`` is the instant by which
-    reads are counted, None where they are not. ``is_open`` says that its answer is still on the way and that
-    ``Watch.ended`` follows; ``waited_as`` is what ``Watch.arrived`` gave it, 0 when it was acted on at once.
+    made. ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that
+    nobody reads, with the nearest known name. ``pace`` is the instant by which reads are counted, None where they are
+    not. ``is_open`` says that its answer is still on the way and that ``Watch.ended`` follows; ``waited_as`` is what
+    ``Watch.arrived`` gave it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
     state, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
     provider approved a part only. ``retry_after`` is the pause that the answer asks for.
@@ -57,6 +58,7 @@ class Call:
     charge: Charge | None = None
     subject: str | None = None
     events: Sequence[Event] = ()
+    currency: str | None = None
     unknown: Mapping[str, str | None] | None = None
     pace: Micros | None = None
     is_open: bool = False

@@ -14,6 +14,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.masking import mask_start
 from mockserver.domain.outline import RUN, outline_of
 from mockserver.domain.record import mutable
+from mockserver.findings.amounts import inexact
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
@@ -35,7 +36,6 @@ _UNREAD = frozenset(
 
 _MOST_OF_HEADER = 500
 _OWN = frozenset({"cardnumber", "card_number"})
-_INEXACT = 2
 _LONGEST_PATH = 60
 _LONGEST_TEXT = 1_000_000
 _MOST_READ = 5_000
@@ -52,8 +52,8 @@ class Habits:
         """A call was decided."""
         if call.unknown:
             self._unknown(call, call.unknown)
-        if call.code == _INEXACT:
-            evidence = evidence_of(call, "the amount is not exact")
+        if (where := inexact(call)) is not None:
+            evidence = evidence_of(call, f"{where} is not exact")
             self._ledger.add("amount-not-exact", call.at, (evidence,), operation=call.op)
         if call.is_browser:
             evidence = evidence_of(call, "sent by a browser with the secret key")

@@ -8,16 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mockserver.assumptions.table import CURRENCY_DEFAULT
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
 from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_start, printable
+from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
+from mockserver.engine import providers
+from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
+from mockserver.findings.amounts import ALSO_TAKEN
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
@@ -32,6 +37,11 @@ from mockserver.wire.sdk_fields import is_sent_by_sdk
 _REFUSED = 400
 _MANUAL, _SUCCESS = ClockMode.MANUAL, ChargeState.SUCCESS
 _LONGEST_ID = 60
+_IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
+"""Operations whose amounts are in the currency of a charge or of a provider."""
+
+_NAMING = ("chargeId", "paymentMethodId", "providerId")
+
 _MOST_UNKNOWN = 20
 _MOST_LOOKED_AT = 100
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
@@ -85,6 +95,7 @@ def called(
     is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
         step.watched = entry
+    code = _code_of(answer) if status is not None and status >= _REFUSED else None
     watch.called(
         Call(
             entry=entry,
@@ -98,11 +109,12 @@ def called(
             where=where,
             headers=headers,
             answer=answer if reply.parts is None else reply.parts,
-            code=_code_of(answer) if status is not None and status >= 400 else None,
+            code=code,
             doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
             subject=_subject_of(step),
             events=step.events,
+            currency=_currency_of(sandbox, step) if code is not None or step.op in ALSO_TAKEN else None,
             unknown=_unknown(step, model) if step.ignored else None,
             is_open=is_open,
             waited_as=waited_as,
@@ -191,6 +203,27 @@ def _subject_of(step: Step) -> str | None:
     # What stands in the path names nothing that there is: a card number or a key, at worst.
     given = step.path.get(name)
     return mask_start(given, _LONGEST_ID) if given is not None else None
+
+
+def _currency_of(sandbox: Sandbox, step: Step) -> str | None:
+    """The currency of an amount that names none, as far as it is known."""
+    for name in ("charge", "subscription"):
+        known: str | None = getattr(step.about.get(name), "currency", None)
+        if known is not None:
+            return known
+    default: str = sandbox.assumed[CURRENCY_DEFAULT]
+    if default != PROVIDERS_OWN and step.op not in _IN_ANOTHERS:
+        return default
+    # The body of a batch takes long to read, and names nobody.
+    named = {name: str(step.request.get(name)) for name in _NAMING} if step.op != "batch.create" else {}
+    if (charge := sandbox.charges.get(named.get("chargeId", ""))) is not None:
+        return charge.currency
+    method = sandbox.payment_methods.get(named.get("paymentMethodId", ""))
+    provider_id = method.provider.provider_id if method is not None else named.get("providerId")
+    if (provider := providers.known(sandbox, provider_id)) is not None:
+        return provider.currency
+    every = {provider.currency for provider in providers.in_use(sandbox, Capability.CARD)}
+    return every.pop() if len(every) == 1 else None
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:
