@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, TEST_NUMBERS, clean, lengths_of, mask
-from mockserver.domain.percent import decoded
-from mockserver.domain.record import mutable
+from mockserver.domain.percent import decoded, decoding
 from mockserver.domain.remembered import Remembered
+from mockserver.domain.slices import Slices, at_once
+from mockserver.domain.windows import pieces, replaced, windows
 
 LONGEST_TEXT = 20_000
 """Characters of one text that are shown."""
@@ -28,8 +27,6 @@ LONGEST_TEXT = 20_000
 CARD_VARIABLE = "$CARD_NUMBER"
 """Replaces a card number that is not a published test number, in a request that is to be sent again."""
 
-_MOST_SHOWN = 100_000
-_LEAST_SHOWN = 5
 _PARTS = " \t._/+-"
 _PART = rf"[{_PARTS}]{{0,3}}+"
 _CANDIDATE = (
@@ -38,10 +35,12 @@ _CANDIDATE = (
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?![0-9A-Za-z])"
     rf"|[0-9](?:{_PART}[0-9]){{11,}}+"
 )
+_CANDIDATE_GOES_ON = rf"(?:{_PART}[0-9])++"
 _QUICK = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
 _PARTING = frozenset({"Zs", "Zl", "Zp", "Pd", "Pc", "Cf", "Mn", "Me"})
 _GROUP = re.compile(r"[0-9]+")
 KEY = re.compile(r"(?<![0-9A-Za-z])sk_[\w.~-]+")
+_KEY_GOES_ON = re.compile(r"[\w.~-]+")
 _AS_NOUGHT = bytes.maketrans(b"123456789", b"0" * 9)
 _SHORTEST = b"0" * MIN_LENGTH
 _STARS = str.maketrans("0123456789", "*" * 10)
@@ -60,9 +59,9 @@ _LONGEST_PREFIX = 8
 _LONGEST_ID = 40
 _MOST_LOOKED_AT = 5_000
 _USUAL = (15, 16)
-_LONGEST_CARD_TEXT = 4 * MAX_LENGTH
+LONGEST_CARD_TEXT = 4 * MAX_LENGTH
 _MOST_KNOWN = 5_000
-_LONGEST_NAME = 100
+LONGEST_NAME = 100
 _MOST_DECODED = 2
 
 
@@ -109,33 +108,41 @@ def mask_text(text: str) -> str:
     percent-encoded, also within other texts, and some clients do it twice: what has to be masked in a text once it is
     decoded is shown decoded.
     """
-    read = masked = _mask_plain(text)
+    if text.isascii() and "%" not in text and "sk_" not in text and not _QUICK.search(text):
+        EFFORT.signs += len(text) // 10
+        return text
+    return at_once(masking(text))
+
+
+def masking(text: str) -> Slices[str]:
+    """The same, with pauses in a long text."""
+    read = masked = yield from _masking_plain(text)
     for _ in range(_MOST_DECODED):
-        if "%" not in read or (plain := decoded(read)) == read:
+        if "%" not in read or (plain := (yield from decoding(read))) == read:
             break
-        if (shown := _mask_plain(read := plain)) != plain:
+        if (shown := (yield from _masking_plain(read := plain))) != plain:
             return shown
     return masked
 
 
-def _mask_plain(text: str) -> str:
+def _masking_plain(text: str) -> Slices[str]:
     EFFORT.signs += len(text) // 10
     if "sk_" in text:
-        text = KEY.sub("sk_***", text)
-    plain = text if text.isascii() else text.translate(_PLAIN)
-    if not _QUICK.search(plain):
-        return text
-    parts, done, left = [], 0, _MOST_LOOKED_AT
-    for found in re.finditer(_CANDIDATE, plain):
-        if found["id"] is not None:
+        text = yield from replaced(text, KEY, _KEY_GOES_ON, _key_shown)
+    plain = text if text.isascii() else (yield from _plain(text))
+    parts, done, left = list[str](), 0, _MOST_LOOKED_AT
+    for piece in pieces(plain, re.compile(_CANDIDATE), re.compile(_CANDIDATE_GOES_ON), _QUICK):
+        if piece is None:
+            yield
             continue
-        begin, stop = found.span()
-        far = min(stop, begin + left)
+        begin, stop, is_more, _ = piece
+        EFFORT.signs += stop - begin
+        # The first piece of a long run has more signs than are looked at.
+        far = begin if is_more else min(stop, begin + left)
         left -= far - begin
-        EFFORT.signs += far - begin
         # A number may reach beyond the part that is looked at, so its last signs are masked with the rest.
-        rest = stop if far == stop else max(begin, far - _LONGEST_CARD_TEXT)
-        for start, end, shown in _cards_in(plain, begin, far):
+        rest = stop if far == stop else max(begin, far - LONGEST_CARD_TEXT)
+        for start, end, shown in _cards_in(plain, begin, far) if far > begin else ():
             if end > rest:
                 rest = min(rest, start)
                 break
@@ -147,6 +154,18 @@ def _mask_plain(text: str) -> str:
     return "".join(parts) + text[done:]
 
 
+def _key_shown(part: str, is_more: bool, goes_on: bool) -> str:
+    return "" if is_more else "sk_***"
+
+
+def _plain(text: str) -> Slices[str]:
+    parts = []
+    for part in windows(text):
+        parts.append(part.translate(_PLAIN))
+        yield
+    return "".join(parts)
+
+
 def mask_printed(text: str) -> str:
     """What a program printed, masked like any text, and each ccv that stands behind its name."""
     return re.sub(_CCV_PRINTED, r"\1***", mask_text(text))
@@ -154,7 +173,7 @@ def mask_printed(text: str) -> str:
 
 def mask_start(text: str, most: int) -> str:
     """The first ``most`` characters of a masked text; a long text is not examined as a whole."""
-    return mask_text(text[: most + _LONGEST_CARD_TEXT])[:most]
+    return mask_text(text[: most + LONGEST_CARD_TEXT])[:most]
 
 
 def printable(text: str) -> str:
@@ -234,26 +253,12 @@ def _hides_number(digits: str) -> bool:
     return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
 
 
-def mask_json(value: object) -> object:
-    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their form.
-
-    Of a long text the beginning is shown, and of a value that holds very much its first parts.
-    """
-    return _Shown(_MOST_SHOWN, mask_field).value(value, "")
-
-
-def sendable_json(value: object) -> object:
-    """The same, fit to be sent again: published test numbers as they are, other card numbers as ``CARD_VARIABLE``, each
-    ccv as a test value of its length. Keys stay masked."""
-    return _Shown(_MOST_SHOWN, sendable_field).value(value, "")
-
-
 def sendable_field(name: str, text: str) -> str:
     """The whole text of a field, fit to be sent again."""
     masked = mask_field(name, text)
     if masked == text or clean(text) in TEST_NUMBERS:
         return text
-    match _kind_of(name[-_LONGEST_NAME:]):
+    match _kind_of(name[-LONGEST_NAME:]):
         case _Kind.CARD:
             return CARD_VARIABLE
         case _Kind.CCV:
@@ -264,14 +269,27 @@ def sendable_field(name: str, text: str) -> str:
 
 def mask_field(name: str, text: str) -> str:
     """The whole text of a field, masked by its name and its form."""
-    match _kind_of(name[-_LONGEST_NAME:]):
+    return at_once(masking_field(name, text)) if is_masked_by_name(name[-LONGEST_NAME:]) else mask_text(text)
+
+
+def masking_field(name: str, text: str) -> Slices[str]:
+    """The same, with pauses in a long text."""
+    match _kind_of(name[-LONGEST_NAME:]):
         case _Kind.PLAIN:
-            return mask_text(text)
+            return (yield from masking(text))
         case _Kind.CARD:
-            masked = mask_text(text)
-            digits = sum(sign.isdigit() for sign in masked)
-            # Few digits are a search by leading digits, or a number that was masked before.
-            return masked if digits <= _LONGEST_PREFIX else masked[:4] + mask_digits(masked[4:])
+            masked, digits = (yield from masking(text)), 0
+            for part in windows(masked):
+                digits += sum(map(str.isdigit, part))
+                yield
+            if digits <= _LONGEST_PREFIX:
+                # A search by leading digits, or a number that was masked before.
+                return masked
+            parts = [masked[:4]]
+            for part in windows(masked[4:]):
+                parts.append(mask_digits(part))
+                yield
+            return "".join(parts)
         case _Kind.CCV | _Kind.KEY:
             return "***"
 
@@ -309,74 +327,6 @@ def is_plain(raw: bytes) -> bool:
     if b"sk_" in raw or b"%" in raw or not raw.isascii():
         return False
     return _SHORTEST not in raw.translate(_AS_NOUGHT, _PARTS.encode())
-
-
-@mutable
-class _Shown:
-    """Shows a value until ``left`` signs are used up, each text as ``field`` shows it in a field of its name."""
-
-    left: int
-    field: Callable[[str, str], str]
-
-    def value(self, value: object, name: str) -> object:
-        """A value in a field of a name; what is in lists and objects inherits a name that stars."""
-        self.left -= _LEAST_SHOWN
-        match value:
-            case None | bool():
-                return value
-            case str():
-                return self._text(value, name)
-            case int() | Decimal():
-                text = format(value, "f") if isinstance(value, Decimal) else str(value)
-                shown = self.field(name, text)
-                if shown == text:
-                    return value
-                return int(shown) if shown.isdecimal() else shown
-            case Mapping():
-                return self._mapping(value, name)
-            case list() | tuple():
-                return self._list(value, name)
-            case _:
-                return self._text(str(value), name)
-
-    def _mapping(self, value: Mapping[Any, object], name: str) -> dict[str, object]:
-        shown: dict[str, object] = {}
-        inherits = is_masked_by_name(name[-_LONGEST_NAME:])
-        for number, (key, item) in enumerate(value.items()):
-            if self.left <= 0:
-                shown["..."] = f"{len(value) - number} more"
-                break
-            words = self._key(str(key))
-            shown[words] = self.value(item, name if inherits else str(key))
-        return shown
-
-    def _list(self, value: Sequence[object], name: str) -> list[object]:
-        shown: list[object] = []
-        for number, item in enumerate(value):
-            if self.left <= 0:
-                shown.append(f"... {len(value) - number} more")
-                break
-            shown.append(self.value(item, name))
-        return shown
-
-    def _key(self, text: str) -> str:
-        if len(text) > min(_LONGEST_NAME, self.left):
-            return self._text(text, "")
-        self.left -= len(text)
-        return _shown_key(text, self.field)
-
-    def _text(self, text: str, name: str) -> str:
-        most = max(min(len(text), LONGEST_TEXT, self.left), 0)
-        self.left -= most
-        if most == len(text):
-            return self.field(name, text)
-        return f"{self.field(name, text[: most + _LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
-
-
-@lru_cache(maxsize=1_000)
-def _shown_key(text: str, field: Callable[[str, str], str]) -> str:
-    """A name that objects have, as it may be shown: half of what is masked are the same few hundred."""
-    return field("", text)
 
 
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:

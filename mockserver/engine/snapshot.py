@@ -23,6 +23,7 @@ from mockserver.engine.codec import Write, form, record_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.masked_ahead import written
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES
@@ -93,7 +94,8 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
         # Each is worked out when it is first asked for: all of them take as long as others may wait.
         forms[name] = record_form(row)
         yield
-    document: ExportedState = form(State).write(state, secrets)
+    write = form(State).write
+    document: ExportedState = write(state, secrets) if secrets else (yield from written(write, state))
     for name, tally in document["rules"]["rules"].items():
         for some in parts_of(many.get(name, {})):
             tally["keys"] |= form(KEYS).write(some, secrets)
@@ -121,7 +123,7 @@ def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
     """Put plain data in the place of what was taken, with a rest after each slice, and after rows with much to mask."""
     rested, effort = 0, EFFORT.signs
     for number, item in enumerate(items, 1):
-        items[number - 1] = write(item, secrets)
+        items[number - 1] = write(item, secrets) if secrets else (yield from written(write, item))
         if number - rested >= SLICE or EFFORT.signs - effort > MUCH:
             rested, effort = number, EFFORT.signs
             yield

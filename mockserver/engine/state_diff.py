@@ -14,6 +14,7 @@ from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices
 from mockserver.engine.codec import record_form
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.masked_ahead import written
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 
@@ -48,7 +49,7 @@ def differences(here: Sandbox, there: Sandbox) -> Slices[dict[str, KindDiff]]:
         for number, row in enumerate(mine):
             if number % _SLICE == _SLICE - 1:
                 yield
-            _compare(diff, id_of(row), row, others.pop(id_of(row), None))
+            yield from _compare(diff, id_of(row), row, others.pop(id_of(row), None))
         for row_id in others:
             _count(diff, "onlyThere", diff.only_there, row_id)
         if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
@@ -62,12 +63,13 @@ def _rows(table: Table[Any]) -> list[Any]:
     return [batch.copied() for batch in rows] if rows and isinstance(rows[0], Batch) else rows
 
 
-def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
+def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> Slices[None]:
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
         return
     if mine != theirs:
-        one, other = (record_form(row.__class__).write(row, False) for row in (mine, theirs))
+        one = yield from written(record_form(mine.__class__).write, mine)
+        other = yield from written(record_form(theirs.__class__).write, theirs)
         if fields := dict(_fields("", one, other)):
             diff.counts["changed"] += 1
             if len(diff.changed) < MOST:

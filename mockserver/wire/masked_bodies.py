@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from mockserver.domain.masked_json import mask_json, sendable_json
 from mockserver.domain.masking import (
     EFFORT,
     KEY,
@@ -17,9 +18,7 @@ from mockserver.domain.masking import (
     is_plain,
     mask_digits,
     mask_field,
-    mask_json,
     mask_text,
-    sendable_json,
 )
 from mockserver.wire.jsonio import MalformedJson, compact, dumps, loads
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.domain.masking import mask_field, mask_json, sendable_field, sendable_json
+from mockserver.domain.masked_json import mask_json, sendable_json
+from mockserver.domain.masking import mask_field, sendable_field
 
 NUMBERS = st.sampled_from(
     ["4111111111111111", "5555 5555 5555 4444", "sk_secret", "4111********1111", "ccv", "\uff15\uff15"]

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from mockserver.domain.masking import is_plain, mask_json, mask_text
+from mockserver.domain.masked_json import mask_json
+from mockserver.domain.masking import is_plain, mask_text
 from mockserver.wire.jsonio import MalformedJson, compact, dumps, loads
 from mockserver.wire.masked_bodies import _masked_at_once, _shown, mask_body, masked_text
 from tests.depth import tries
