@@ -109,7 +109,13 @@ class Sandbox(Tables):
         policy = config.findings
         # What is imported brings other tables; and no cycle keeps a sandbox that is gone.
         present = proxy(self)
-        self.watch = Watch(lambda charge_id: present.charges.get(charge_id), policy) if policy is not None else None
+        self.watch = None
+        if policy is not None:
+            self.watch = Watch(
+                lambda charge_id: present.charges.get(charge_id),
+                lambda subscription_id: present.charges.find("subscription", subscription_id),
+                policy,
+            )
         for provider in (default_provider(self.now), *config.providers(self.now)):
             self.providers.add(provider)
         self.replays = Replays()

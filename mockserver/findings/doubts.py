@@ -3,7 +3,7 @@ sent twice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 
 from mockserver.domain.charge import Charge, Refund
@@ -22,6 +22,7 @@ HOLDING = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PE
 _SEARCHES = {
     "charge.create": "charge.search",
     "batch.create": "batch.search",
+    "subscription.create": "subscription.search",
     "transfer.create": "transfer.search",
 }
 _UNDONE = frozenset({ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND})
@@ -91,10 +92,12 @@ class Chains:
 
 @mutable
 class Doubts:
-    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now."""
+    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
+    subscription."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
+    _payments_of: Callable[[str], Iterable[Charge]]
     _arrivals: int = field(init=False, default=0)
     _calls: Recent[int, _Doubtful] = memory(_MOST, is_pending=True)
     _looks: Recent[int, list[_Doubtful]] = memory(_MOST)
@@ -150,14 +153,18 @@ class Doubts:
         return place
 
     def moved(self, event: Event) -> None:
-        """Time or a payer has moved a charge."""
-        pair = self._pairs.get(event.subject_id)
+        """Time or a payer has moved a charge, or a subscription has made one."""
+        charge = self._charge_of(event.subject_id) if self._pairs else None
+        if charge is None:
+            return
+        kind = "charge" if charge.subscription_id is None else "subscription"
+        pair = self._pairs.get(charge.subscription_id or charge.charge_id)
         if pair is None:
             return
         root, earlier, later, both = pair
         if self._hold_money(earlier, later):
             paid = Evidence(f"{event.subject_id}: the charge is {event.after}")
-            self._ledger.add("double-charge", event.at, (*both, paid), charge=root)
+            self._ledger.add("double-charge", event.at, (*both, paid), **{kind: root})
             self._pairs.pop(earlier, None)
             self._pairs.pop(later, None)
 
@@ -240,7 +247,7 @@ class Doubts:
         both = first.evidence, later.evidence
         op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]
-        if op == "charge.create":
+        if op == "charge.create" or (op == "subscription.create" and not first.looked):
             self._charged_again(first, later, both)
         elif op == "batch.create":
             if first.subject is not None and later.subject is not None and later.subject != first.subject:
@@ -254,15 +261,15 @@ class Doubts:
         earlier, later = first.subject, again.subject
         if earlier is None or later is None or earlier == later:
             return
-        root = first.root or earlier
+        root, kind = first.root or earlier, first.intent.op.partition(".")[0]
         if self._hold_money(earlier, later):
-            self._ledger.add("double-charge", again.at, both, charge=root)
+            self._ledger.add("double-charge", again.at, both, **{kind: root})
             return
         pair = root, earlier, later, both
-        for charge_id in (earlier, later):
-            charge = self._charge_of(charge_id)
-            if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
-                self._pairs.put(charge_id, pair)
+        for one in (earlier, later):
+            charge = self._charge_of(one)
+            if charge is None or charge.status is ChargeState.PENDING_CHECKOUT:
+                self._pairs.put(one, pair)
 
     def _gave_both(self, first: _Doubtful, later: _Doubtful) -> bool:
         """Whether both calls have made a refund, and none of the two has failed since."""
@@ -272,9 +279,13 @@ class Doubts:
         made = [refund.added for refund in _refunds_of(charge)]
         return made.count(first.at) > (first.at == later.at) and later.at in made
 
-    def _hold_money(self, *charge_ids: str) -> bool:
-        charges = [self._charge_of(charge_id) for charge_id in charge_ids]
-        return all(charge is not None and charge.status in HOLDING for charge in charges)
+    def _hold_money(self, *ids: str) -> bool:
+        """Whether each of some charges, or a payment of each of some subscriptions, holds money."""
+        return all(any(charge.status in HOLDING for charge in self._payments(one)) for one in ids)
+
+    def _payments(self, one: str) -> Iterable[Charge]:
+        charge = self._charge_of(one)
+        return self._payments_of(one) if charge is None else (charge,)
 
     def _is_undone(self, charge_id: str) -> bool:
         charge = self._charge_of(charge_id)

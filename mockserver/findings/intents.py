@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import DAY, Micros
+from mockserver.domain.clock import DAY, MILLISECOND, Micros
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
@@ -20,29 +20,35 @@ WINDOW: Micros = DAY
 """How long two calls can be of the same intent, in sandbox time."""
 
 MONEY = frozenset(
-    {"charge.create", "charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}
+    {"charge.create", "charge.capture", "charge.void", "charge.refund"}
+    | {"batch.create", "subscription.create", "transfer.create"}
 )
 """Operations that move money, or promise to."""
 
 _LONGEST_WORD = 40
+_LENGTH_OF_DAY = len("2031-03-01")
+_DAY_IN_MS = DAY // MILLISECOND
 _SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
 
 
 @record
 class Intent:
-    """``sources`` are the names under which the source of the money is known: as given and as found."""
+    """``sources`` are the names under which the source of the money is known: as given and as found; ``plan`` is how
+    often, and until when, a subscription pays."""
 
     op: str
     sources: frozenset[str]
     amount: Decimal | None
     currency: str | None
     reference: str | None
+    plan: str | None = None
 
     def is_same(self, other: Intent) -> bool:
-        """Whether both want the same: operation, source, amount, currency, and no two different references."""
+        """Whether both want the same: operation, source, amount, currency, plan, and no two different references."""
         return (
             self.op == other.op
             and self.amount == other.amount
+            and self.plan == other.plan
             and not self.sources.isdisjoint(other.sources)
             and (self.currency is None or other.currency is None or self.currency == other.currency)
             and (self.reference is None or other.reference is None or self.reference == other.reference)
@@ -61,7 +67,8 @@ def intent_of(call: Call) -> Intent:
         rows, group = repr(request.get("transfers")), request.get("groupReference")
         return Intent(call.op, frozenset((digest("transfers", rows).hex(),)), None, None, str(group) if group else None)
     charge = call.charge
-    reference = request.get("reference")
+    subscribes = call.op == "subscription.create"
+    reference = _mark_of(request) if subscribes else request.get("reference")
     currency = charge.currency if charge is not None else request.get("currency")
     return Intent(
         call.op,
@@ -69,7 +76,25 @@ def intent_of(call: Call) -> Intent:
         amount_of(request.get("amount")),
         str(currency).upper() if currency else None,
         str(reference) if reference else None,
+        _plan_of(request) if subscribes else None,
     )
+
+
+def _plan_of(request: Mapping[str, object]) -> str:
+    """How often, and until when, a subscription is to pay."""
+    end = request.get("endAfter")
+    ends = (amount_of(end.get("count")), amount_of(end.get("amount"))) if isinstance(end, Mapping) else ()
+    return f"{amount_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
+
+
+def _mark_of(request: Mapping[str, object]) -> str | None:
+    """What distinguishes a subscription, which has no reference, from others of its customer: the day on which it
+    starts, as many clients send the instant of each try, and its metadata."""
+    start, metadata = request.get("startDate"), request.get("metadata")
+    number = amount_of(start)
+    day = str(start or "")[:_LENGTH_OF_DAY] if number is None else number // _DAY_IN_MS
+    named = sorted(metadata.items()) if isinstance(metadata, Mapping) else ()
+    return digest("subscription", day, repr(named)).hex() if day or named else None
 
 
 def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[str]:

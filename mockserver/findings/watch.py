@@ -6,7 +6,7 @@ Source: findings document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -28,8 +28,8 @@ READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
 
 
 class Watch:
-    """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now; ``doubts`` are the calls whose
-    end the client cannot know."""
+    """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
+    subscription; ``doubts`` are the calls whose end the client cannot know."""
 
     _before_create: tuple[Sized, ...]
     _before_read: tuple[Sized, ...]
@@ -43,10 +43,15 @@ class Watch:
     ledger: Ledger
     __slots__ = tuple(__annotations__)
 
-    def __init__(self, charge_of: Callable[[str], Charge | None], policy: Policy = DEFAULT) -> None:
+    def __init__(
+        self,
+        charge_of: Callable[[str], Charge | None],
+        payments_of: Callable[[str], Iterable[Charge]],
+        policy: Policy = DEFAULT,
+    ) -> None:
         self._charge_of = charge_of
         self.ledger = ledger = Ledger(policy.allow)
-        self.doubts = Doubts(ledger, charge_of)
+        self.doubts = Doubts(ledger, charge_of, payments_of)
         self._declines = Declines(ledger, policy)
         self._pace = Pace(ledger, policy)
         self._webhooks = Webhooks(ledger, self.doubts, policy)

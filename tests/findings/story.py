@@ -28,8 +28,12 @@ class Story:
 
     def __init__(self, policy: Policy | None = None) -> None:
         self.charges = {"ch_1": charge_in(ChargeState.AUTHORISED)}
-        self.watch = Watch(self.charges.get, policy or Policy())
+        self.watch = Watch(self.charges.get, self.payments, policy or Policy())
         self.entry = 0
+
+    def payments(self, subscription_id: str) -> list[Charge]:
+        """The charges of a subscription."""
+        return [charge for charge in self.charges.values() if charge.subscription_id == subscription_id]
 
     def asked(self, op: str, subject: str | None, **facts: object) -> Call:
         """A call that nobody has judged yet."""
