@@ -138,7 +138,8 @@ class Batch:
     and never will be.
 
     The only entity that changes in place: a new value for each move would copy up to 100,000 rows. Its rows are
-    values; those that are open move with the batch, all at once.
+    values; those that are open move with the batch, all at once. ``meaning`` is what was asked for by the call that has
+    just made it (``batches.meaning_of``).
     """
 
     batch_id: str
@@ -154,6 +155,7 @@ class Batch:
     webhook: WebhookTarget | None = None
     stalled: NonNegative | None = None
     seq: int = -1
+    meaning: str | None = field(default=None, init=False, repr=False, compare=False)
     _moved: list[int] | None = field(default=None, init=False, repr=False, compare=False)
     _by_charge: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
     _found: int = field(default=0, init=False, repr=False, compare=False)

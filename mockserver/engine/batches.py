@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from hashlib import blake2b
 
 from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM, BATCH_RETURNED
 from mockserver.domain.batch import (
@@ -47,21 +48,37 @@ _RETURNED = RowFailure("The payment was returned after the transaction had been 
 @record
 class Reading:
     """A batch as read: its rows, what is wrong with its text by line, what the scenario says of it, with the salt of
-    its draws, and of which rows (from 1) the outcome is settled by that."""
+    its draws, of which rows (from 1) the outcome is settled by that, and what the rows mean."""
 
     rows: list[BatchRow]
     wrong: dict[str, str]
     script: BatchScript
     salt: str
     outcomes: _Outcomes
+    meaning: str | None
 
 
-def reading(step: Step, text: str) -> Slices[Reading]:
-    """Read the text of a batch that is being submitted. Nothing changes."""
+def reading(step: Step, text: str, *, is_watched: bool = True) -> Slices[Reading]:
+    """Read the text of a batch that is being submitted. Nothing changes. Only one that is watched is asked what it
+    means."""
     script, salt = _script(step)
     rows, wrong = yield from read_rows(text)
     outcomes = (yield from _scripted(rows, script.rows, salt)) if script.rows and not wrong else {}
-    return Reading(rows, wrong, script, salt, outcomes)
+    meaning = (yield from meaning_of(rows)) if is_watched and not wrong else None
+    return Reading(rows, wrong, script, salt, outcomes, meaning)
+
+
+def meaning_of(rows: Sequence[BatchRow]) -> Slices[str]:
+    """What some rows ask for: equal for the same transactions, in whatever order and words. A sum of their hashes: to
+    sort so many would be one long step."""
+    total = 0
+    for start in range(0, len(rows), LINES):
+        yield
+        for row in rows[start : start + LINES]:
+            said = f"{row.payment_method_id}\0{row.amount.normalize()}\0{row.currency.upper()}\0{row.reference}"
+            hashed = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+            total += int.from_bytes(hashed, "big")
+    return f"{len(rows)} rows {total:x}"
 
 
 def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
@@ -92,6 +109,7 @@ def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> 
             webhook=command.webhook,
         )
     )
+    batch.meaning = read.meaning
     if read.script.rows:
         _script_rows(sandbox, batch, read.outcomes)
     created, started, _ = sandbox.assume(BATCH_FLOW)

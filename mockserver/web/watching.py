@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.assumptions.table import CURRENCY_DEFAULT
+from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
 from mockserver.domain.errors import nearest_of
@@ -91,7 +92,7 @@ def called(
             subject = _subject_of(step) if step.op in READS else None
             if watch.read(step.op, entry, sandbox.now, pace, subject):
                 return
-    waited_as = min(step.watched, 0)
+    waited_as, batch = min(step.watched, 0), step.about.get("batch")
     is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
         step.watched = entry
@@ -124,6 +125,7 @@ def called(
             is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in step.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(sandbox, step, fault) if fault is not None or step.pause else None,
+            rows=batch.meaning if step.op == "batch.create" and isinstance(batch, Batch) else None,
         )
     )
 

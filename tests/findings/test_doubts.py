@@ -180,8 +180,10 @@ def test_the_same_source_by_another_way(request_: dict[str, object], instrument:
 
 @each(
     "op",
-    ["charge.create", "charge.capture", "charge.void", "charge.refund"]
-    + ["batch.create", "subscription.create", "transfer.create"],
+    [
+        *("charge.create", "charge.capture", "charge.void", "charge.refund"),
+        *("batch.create", "subscription.create", "transfer.create"),
+    ],
 )
 def test_operations_that_move_money(op: str) -> None:
     story = Story()

@@ -1,4 +1,4 @@
-"""What a client hands over to the service to charge, over HTTP: subscriptions that are sent twice."""
+"""What a client hands over to the service to charge, over HTTP: subscriptions and batches that are sent twice."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from tests.driving import DUMMY, Api, card
 from tests.findings.test_client_mistakes import found, lossy, send
 from tests.rows import each
 
+HEADER = "PaymentMethodId,Amount,Currency,Reference"
 TWICE = ["double-charge", "blind-retry"]
 
 
@@ -21,6 +22,15 @@ def method(api: Api, number: str = "4111111111111111") -> str:
 def subscribe(api: Api, payer: str, **fields: object) -> Any:
     plan = {"paymentMethodId": payer, "amount": 10, "currency": "AUD", "interval": "Month", **fields}
     return send(api, "POST", "/subscription/payment_method", plan)
+
+
+def hand_in(api: Api, *rows: str, description: str = "payroll", text: str | None = None) -> Any:
+    """A batch that has been carried out, unless its request was lost."""
+    batch = "\n".join((HEADER, *rows)) if text is None else text
+    body = {"count": len(rows) or 2, "description": description, "batch": batch}
+    reply = send(api, "POST", "/batch/transaction/payment_method", body)
+    api.advance("1m")
+    return reply
 
 
 def test_a_subscription_sent_again_blindly_charges_twice() -> None:
@@ -134,3 +144,49 @@ def test_a_first_payment_that_was_refunded_before_the_second_is_no_double_charge
     subscribe(api, payer)
     api.advance("1d")
     assert found(api) == {}
+
+
+def batch_texts(payer: str) -> dict[str, str]:
+    one, two = f"{payer},1,AUD,a", f"{payer},2.5,AUD,b"
+    return {
+        "order": f"{HEADER}\n{two}\n{one}",
+        "amounts": f"{HEADER}\n{payer},1.00,AUD,a\n{payer},2.50,AUD,b",
+        "lines": f"{HEADER}\r\n{one}\r\n{two}\r\n",
+        "quotes": f'"PaymentMethodId",Amount,Currency,Reference\n"{payer}","1","AUD","a"\n{two}\n',
+        "letters": f"\ufeff{HEADER.lower()}\n{payer},1,aud,a\n{two}\n\n",
+    }
+
+
+@pytest.mark.parametrize("words", ["order", "amounts", "lines", "quotes", "letters"])
+def test_the_same_rows_in_other_words_are_the_same_batch(words: str) -> None:
+    api = lossy("batch.create")
+    payer = method(api)
+    hand_in(api, f"{payer},1,AUD,a", f"{payer},2.5,AUD,b")
+    hand_in(api, text=batch_texts(payer)[words], description="payroll, second try")
+    assert list(found(api)) == ["batch-sent-twice", "blind-retry"]
+
+
+@each(
+    "rows",
+    [
+        ["{0},2.5,AUD,a", "{0},1,AUD,b"],
+        ["{0},1,AUD,a", "{0},2.5,USD,b"],
+        ["{0},1,AUD,a", "{0},2.5,AUD,B"],
+        ["{0},1,AUD,a", "{0},2.5,AUD,b", "{0},2.5,AUD,b"],
+        ["{1},1,AUD,a", "{0},2.5,AUD,b"],
+    ],
+)
+def test_rows_that_mean_something_else_are_another_batch(rows: list[str]) -> None:
+    api = lossy("batch.create")
+    payer, other = method(api), method(api, "5555555555554444")
+    hand_in(api, f"{payer},1,AUD,a", f"{payer},2.5,AUD,b")
+    hand_in(api, *(row.format(payer, other) for row in rows))
+    assert found(api) == {}
+
+
+def test_a_batch_whose_request_was_lost_is_known_by_its_text() -> None:
+    api = lossy("batch.create", at="receive")
+    row = f"{method(api)},1,AUD,a"
+    hand_in(api, row)
+    hand_in(api, row)
+    assert list(found(api)) == ["blind-retry"]

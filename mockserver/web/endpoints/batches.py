@@ -21,7 +21,9 @@ from mockserver.wire.batches import (
 def read_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
     """Read the transactions of a batch that is being submitted."""
     text = step.request.get("batch")
-    return (yield from batches.reading(step, text)) if isinstance(text, str) else None
+    if not isinstance(text, str):
+        return None
+    return (yield from batches.reading(step, text, is_watched=sandbox.watch is not None))
 
 
 def write_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
