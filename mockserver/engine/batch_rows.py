@@ -184,6 +184,9 @@ def _take(sandbox: Sandbox, batch: Batch, place: int) -> None:
         batch.end_row(place, _refusal(refused), None, row.amount)
         return
     batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
+    if sandbox.watch is not None and batch.results_fault is None:
+        # Spoilt results tell the client what it cannot be blamed for.
+        sandbox.watch.charged(charge, sandbox.now, sandbox.journal.last)
 
 
 def _end(sandbox: Sandbox, batch: Batch) -> None:

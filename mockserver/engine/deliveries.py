@@ -378,6 +378,7 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -
             gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
             took=made.latency,
             result=str(made.status) if made.status is not None else made.error or "no answer",
+            entry=sandbox.journal.last,
         )
     )
 

@@ -87,7 +87,7 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         if sandbox.watch is not None:
             for event in sandbox.step.events:
                 if event.data is None:
-                    sandbox.watch.moved(event)
+                    sandbox.watch.moved(event, sandbox.journal.last)
         left -= 1 + len(sandbox.step.webhooks)
         if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break

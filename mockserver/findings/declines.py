@@ -1,20 +1,28 @@
-"""Cards that were declined, and clients that retry them."""
+"""Cards that were declined, and clients that retry them.
+
+What a batch or a subscription charges is charged by the service, at a time of its own. Its declines count for the limit
+of the card schemes, but the client is accused only of what it decided: that it sent a batch, or began or resumed a
+subscription, while it knew of the declines before. Tries that the service makes by itself accuse nobody.
+"""
 
 from __future__ import annotations
 
-from mockserver.domain.charge import Charge
+from collections.abc import Iterable, Sized
+
+from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.record import mutable
+from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.sources import Instrument
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, SubscriptionEvent
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import ccv_of, charged_of, evidence_of
+from mockserver.findings.intents import NO_CCV, ccv_of, charged_of, evidence_of, evidence_of_payment, instrument_of
 from mockserver.findings.ledger import Evidence, Ledger
 from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent, memory
 
 _MOST = 1_000
+_MOST_UNTOLD = 256
 _OF_THE_PAYMENT = frozenset(
     {
         Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT,
@@ -35,15 +43,59 @@ _TECHNICAL = frozenset(
 """Refusals that no issuer has made."""
 
 
+_SENT = frozenset({"batch.create", "subscription.create"})
+_SHOW_ONE = frozenset({"batch.get", "charge.get", "subscription.get"})
+_SHOW_MANY = {"charge.search": "charge_id", "subscription.search": "asked_by"}
+"""Operations whose answers tell of declines, and what searches show them by."""
+
+_GOES_ON = b"Active"
+
+
+@record
+class _Final:
+    """A decline that no retry helps, known to the client since a journal entry."""
+
+    evidence: Evidence
+    known: int
+
+
+@record
+class _Untold:
+    """Such a decline of a charge that a batch or subscription (``asked_by``) has asked for. The client knows it when it
+    reads one of the two, or takes a webhook about it, and when the batch has ended: its results are complete then."""
+
+    charge_id: str
+    asked_by: str
+    evidence: Evidence
+
+
+@record
+class _Sent:
+    """The call with which the client handed a batch or subscription over. ``is_known`` is False when it cannot know
+    that this was taken."""
+
+    entry: int
+    at: Micros
+    evidence: Evidence
+    is_known: bool
+
+
 @mutable
 class Declines:
-    """The declined cards and accounts of one sandbox. ``_final`` are those that no retry helps, with the ccv that was
-    wrong where another one may."""
+    """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with the ccv that was
+    wrong where another one may; ``untold`` those of them that the client does not know yet."""
 
     _ledger: Ledger
     policy: Policy
-    _final: Recent[str, Evidence] = memory(_MOST, is_pending=True)
+    _hard: Recent[str, _Final] = memory(_MOST, is_pending=True)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
+    _sent: Recent[str, _Sent] = memory(_MOST)
+    _untold: Recent[str, _Untold] = memory(_MOST_UNTOLD)
+
+    @property
+    def untold(self) -> Sized:
+        """What is empty while no answer can tell of a decline."""
+        return self._untold
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""
@@ -51,43 +103,140 @@ class Declines:
         instrument = charged_of(call, charge) if charge is not None else None
         if charge is None or instrument is None:
             return
-        with_ccv = f"{instrument} {ccv_of(call)}"
-        final = self._final.get(instrument) or self._final.get(with_ccv)
+        names = instrument, f"{instrument} {ccv_of(call)}"
+        final = self._final(names)
         if final is not None:
-            lines = (final, evidence_of(call))
+            lines = (final.evidence, evidence_of(call))
             self._ledger.add("hard-decline-retried", call.at, lines, **_about(charge.instrument))
-        if charge.status is ChargeState.FAILED:
-            self._declined(call, charge, instrument, with_ccv)
-        else:
-            self._final.pop(instrument, None)
-            self._final.pop(with_ccv, None)
+        if charge.status is not ChargeState.FAILED:
+            self._forget(names)
+        elif (said := _said(charge)) is not None:
+            evidence = evidence_of(call, _words(said))
+            declined = _declined(said, names)
+            if call.doubt is None and call.is_ours and declined is not None and declined not in self._hard:
+                self._hard.put(declined, _Final(evidence, call.entry))
+            self._tried(instrument, charge, call.at, evidence, call)
+
+    def sent(self, call: Call) -> None:
+        """A call was decided that may hand something over to the service, or let it go on."""
+        is_sent = call.op in _SENT or any(event.what == SubscriptionEvent.RESUMED for event in call.events)
+        if is_sent and call.subject is not None and call.code is None:
+            self._sent.put(
+                call.subject,
+                _Sent(call.entry, call.at, evidence_of(call), is_known=call.doubt is None and call.is_ours),
+            )
+
+    def charged(self, charge: Charge, at: Micros, entry: int) -> None:
+        """The service has charged for a batch or a subscription; ``entry`` is the newest of the journal."""
+        is_failed = charge.status is ChargeState.FAILED
+        asked_by = charge.batch_id or charge.subscription_id
+        if asked_by is None:
+            return
+        sent = self._sent.get(asked_by)
+        if charge.batch_id is None:
+            # Whatever comes after the first payment comes by the plan of the subscription.
+            self._sent.pop(asked_by, None)
+        instrument = instrument_of(charge) if is_failed or self._hard or self._untold else None
+        if instrument is None:
+            return
+        said = _said(charge) if is_failed else None
+        shown = sent.entry if sent is not None and charge.batch_id is not None else entry
+        names = instrument, f"{instrument} {NO_CCV}"
+        final = self._final(names)
+        if final is not None and sent is not None and final.known < sent.entry:
+            evidence = evidence_of_payment(charge, _words(said), shown)
+            lines = (final.evidence, sent.evidence if charge.batch_id is None else None, evidence)
+            self._ledger.add("hard-decline-retried", at, lines, **_about(charge.instrument))
+        if not is_failed:
+            self._forget(names)
+        elif said is not None:
+            evidence = evidence_of_payment(charge, _words(said), shown)
+            declined = _declined(said, names)
+            if declined is not None and declined not in self._hard:
+                self._untold.put(declined, _Untold(charge.charge_id, asked_by, evidence))
+            self._tried(instrument, charge, at, evidence, sent)
+
+    def told(self, subject: str | None, entry: int) -> None:
+        """The client has learnt of a charge, batch or subscription, at a journal entry."""
+        self._tell((name for name, one in self._untold.items() if subject in (one.charge_id, one.asked_by)), entry)
+
+    def answered(self, call: Call) -> None:
+        """A call has got its whole answer."""
+        if call.op.startswith("subscription.") and _GOES_ON in call.answer:
+            # What is still tried again by itself tells of nothing final.
+            return
+        if call.op in _SHOW_ONE:
+            self.told(call.subject, call.entry)
+        elif self._untold and (shown_by := _SHOW_MANY.get(call.op)) is not None:
+            shown = ((name, getattr(one, shown_by)) for name, one in self._untold.items())
+            self._tell((name for name, one in shown if one.encode() in call.answer), call.entry)
+
+    def batch_ended(self, batch_id: str, entry: int) -> None:
+        """A batch has come to its end: whoever knows of it knows what became of its rows."""
+        sent = self._sent.get(batch_id)
+        if sent is not None and sent.is_known:
+            self.told(batch_id, entry)
 
     def ended(self, entry: int) -> None:
         """The client has hung up before an answer: it did not learn of a decline."""
-        for declined, evidence in list(self._final.items()):
-            if evidence.entry == entry:
-                del self._final[declined]
+        for declined, final in list(self._hard.items()):
+            if final.evidence.entry == entry:
+                del self._hard[declined]
+        for subject, sent in self._sent.items():
+            if sent.entry == entry:
+                self._sent[subject] = replace(sent, is_known=False)
 
     def finish(self) -> None:
         """The story has ended: the next one may use the same test cards."""
-        self._final.clear()
-        self._tries.clear()
+        for one in (self._hard, self._tries, self._sent, self._untold):
+            one.clear()
 
-    def _declined(self, call: Call, charge: Charge, instrument: str, with_ccv: str) -> None:
-        said = charge.failed_attempts[-1] if charge.failed_attempts else None
-        if said is None or said.error_code in _TECHNICAL:
-            return
-        evidence = evidence_of(call, "declined, retryable" if said.is_retryable else "declined, not retryable")
-        is_known = call.doubt is None and call.is_ours and said.error_code not in _OF_THE_PAYMENT
-        declined = with_ccv if said.error_code == Code.INVALID_CCV else instrument
-        if is_known and not said.is_retryable and declined not in self._final:
-            self._final.put(declined, evidence)
+    def _final(self, names: tuple[str, str]) -> _Final | None:
+        return self._hard.get(names[0]) or self._hard.get(names[1])
+
+    def _forget(self, names: tuple[str, str]) -> None:
+        """A card or account has paid: it is no longer declined."""
+        for name in names:
+            self._hard.pop(name, None)
+            self._untold.pop(name, None)
+
+    def _tell(self, names: Iterable[str], entry: int) -> None:
+        for name in list(names):
+            one = self._untold.pop(name)
+            if name not in self._hard:
+                self._hard.put(name, _Final(one.evidence, entry))
+
+    def _tried(
+        self, instrument: str, charge: Charge, at: Micros, evidence: Evidence, call: Call | _Sent | None
+    ) -> None:
+        """Count a declined try; ``call`` is that by which the client decided on it, None when the service did. It is
+        one too many if the client could know of the others then."""
         limit = self.policy.retry_limit
-        tries = (*self._tries.get(instrument, ()), (call.at, evidence))[-limit - 1 :]
+        tries = (*self._tries.get(instrument, ()), (at, evidence))[-limit - 1 :]
         self._tries.put(instrument, tries)
-        if len(tries) > limit and call.at - tries[0][0] <= self.policy.retry_window:
-            lines = (tries[0][1], evidence)
-            self._ledger.add("too-many-retries", call.at, lines, **_about(charge.instrument))
+        if call is None or len(tries) <= limit or at - tries[0][0] > self.policy.retry_window:
+            return
+        if all(before <= call.at and (line.entry or 0) < call.entry for before, line in tries[-2:-1]):
+            self._ledger.add("too-many-retries", at, (tries[0][1], evidence), **_about(charge.instrument))
+
+
+def _said(charge: Charge) -> FailedAttempt | None:
+    """What the issuer of a failed charge said, if it was the issuer."""
+    said = charge.failed_attempts[-1] if charge.failed_attempts else None
+    return None if said is None or said.error_code in _TECHNICAL else said
+
+
+def _words(said: FailedAttempt | None) -> str:
+    if said is None:
+        return "charged"
+    return "declined, retryable" if said.is_retryable else "declined, not retryable"
+
+
+def _declined(said: FailedAttempt, names: tuple[str, str]) -> str | None:
+    """What a decline is final for: a card, or a card with its ccv; None when another try may help."""
+    if said.is_retryable or said.error_code in _OF_THE_PAYMENT:
+        return None
+    return names[said.error_code == Code.INVALID_CCV]
 
 
 def _about(instrument: Instrument) -> dict[str, str]:

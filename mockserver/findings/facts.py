@@ -80,7 +80,7 @@ class WebhookTry:
     ``event_id`` is equal for all copies of one event; ``reported`` the state of its subject that it reports;
     ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly;
     ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver; ``gave_up`` that it was the
-    last try, in vain, of a webhook that no receiver may refuse.
+    last try, in vain, of a webhook that no receiver may refuse. ``entry`` is the newest of the journal.
     """
 
     at: Micros
@@ -97,3 +97,4 @@ class WebhookTry:
     gave_up: bool
     took: Micros
     result: str
+    entry: int

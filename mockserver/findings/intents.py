@@ -142,6 +142,10 @@ def instrument_of(charge: Charge) -> str | None:
     return f"paymentMethodId:{stored}" if stored is not None else None
 
 
+NO_CCV = digest("ccv", None).hex()
+"""The ccv of payments that are made without one."""
+
+
 def ccv_of(call: Call) -> str:
     """What distinguishes one ccv, or none, from another."""
     card = call.request.get("paymentInformation")
@@ -166,12 +170,23 @@ def asked_of(call: Call) -> str:
     """What was asked, in a few words."""
     charge, request = call.charge, call.request
     currency = request.get("currency") if charge is None else charge.currency
-    words = [call.op]
-    for one in (request.get("amount"), currency, request.get("reference"), call.subject):
+    return _asked(call.op, request.get("amount"), currency, request.get("reference"), call.subject)
+
+
+def _asked(op: str, *parts: object) -> str:
+    words = [op]
+    for one in parts:
         # Anything else may hold what must not be shown.
         if isinstance(one, str | int | Decimal) and one != "":
             words.append(mask_start(str(one), _LONGEST_WORD))
     return mask_text(" ".join(words))
+
+
+def evidence_of_payment(charge: Charge, said: str, entry: int) -> Evidence:
+    """One line about a charge that the service has made for a batch or a subscription."""
+    op = "subscription.renew" if charge.batch_id is None else "batch.row"
+    asked = _asked(op, charge.amount, charge.currency, charge.reference, charge.charge_id)
+    return Evidence(f"{asked}: {said}", entry=entry)
 
 
 def ending_of(call: Call) -> str:

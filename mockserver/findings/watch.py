@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.states import BatchEvent
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import Call, Doubt, WebhookTry
@@ -25,6 +26,8 @@ from mockserver.findings.webhooks import Webhooks
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
 READS = frozenset((*(f"{kind}.get" for kind in _KINDS.split()), "batch.status"))
 """Operations that read one object."""
+
+_ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
 
 
 class Watch:
@@ -57,7 +60,7 @@ class Watch:
         self._webhooks = Webhooks(ledger, self.doubts, policy)
         self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
-        self._before_read = (*pending(self.doubts), *pending(self._pace))
+        self._before_read = (*pending(self.doubts), *pending(self._pace), self._declines.untold)
         self._before_create = (
             *self._before_read,
             *pending(self._declines),
@@ -118,6 +121,9 @@ class Watch:
             if call.charge is not None and not call.charge.reference and call.code is None:
                 self._habits.unnamed(call.entry, call.at, call.charge)
             self._declines.called(call)
+        if call.doubt is None and call.is_ours and call.code is None and not call.is_open:
+            self._declines.answered(call)
+        self._declines.sent(call)
         self._webhooks.called(call)
         self.doubts.called(call)
         self._pace.called(call)
@@ -138,11 +144,19 @@ class Watch:
         if doubt is not None:
             self._declines.ended(entry)
 
-    def moved(self, event: Event) -> None:
-        """Time or a payer has moved an object."""
+    def moved(self, event: Event, entry: int) -> None:
+        """Time or a payer has moved an object, at a journal entry."""
         if event.subject is Subject.CHARGE:
             self.doubts.moved(event)
             self._loose_ends.moved(event)
+            if event.before is None and (charge := self._charge_of(event.subject_id)) is not None:
+                self._declines.charged(charge, event.at, entry)
+        elif event.subject is Subject.BATCH and event.what in _ENDS:
+            self._declines.batch_ended(event.subject_id, entry)
+
+    def charged(self, charge: Charge, at: Micros, entry: int) -> None:
+        """The service has charged a row of a batch; ``entry`` is the newest of the journal."""
+        self._declines.charged(charge, at, entry)
 
     def tried(self, tried: WebhookTry) -> None:
         """A webhook was tried."""
@@ -150,6 +164,7 @@ class Watch:
         self._webhooks.tried(tried, charge.status.value if charge is not None else None)
         if tried.is_accepted and not tried.is_scripted:
             self.doubts.took(tried)
+            self._declines.told(tried.subject, tried.entry)
 
     def sent(self, delivery_id: str, entry: int) -> None:
         """A webhook goes out to a receiver of the client, after a journal entry; ``tried`` follows."""

@@ -67,7 +67,7 @@ def called(
     status, fault = reply.status, reply.fault
     if step.op in PAYER_OPERATIONS:
         for event in step.events:
-            watch.moved(event)
+            watch.moved(event, sandbox.journal.last)
         return
     charge: Any = step.about.get("charge")
     headers = step.headers

@@ -67,7 +67,7 @@ class Story:
         """Time or a payer moves a charge."""
         before = self.charges[charge_id].status
         self.charges[charge_id] = charge_in(after, charge_id)
-        self.watch.moved(Event(Subject.CHARGE, charge_id, what, before, after, self.entry * SECOND))
+        self.watch.moved(Event(Subject.CHARGE, charge_id, what, before, after, self.entry * SECOND), self.entry)
 
     def webhook(self, meanwhile: Callable[[], object] | None = None, **facts: object) -> None:
         """A webhook that is sent and answered; the client acts ``meanwhile``."""
@@ -86,6 +86,7 @@ class Story:
             "gave_up": False,
             "took": 0,
             "result": "200",
+            "entry": self.entry,
         }
         tried = WebhookTry(**{**fields, **facts})  # type: ignore[arg-type]
         self.watch.sent(tried.delivery_id, self.entry)

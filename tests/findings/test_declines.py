@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from mockserver.domain.clock import DAY
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import DAY, SECOND
 from mockserver.domain.codes import Code
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt
@@ -185,3 +190,57 @@ def test_evidence_is_in_the_order_of_the_journal() -> None:
         pay(story, declined(SOFT, may_retry=True), at=0)
     (finding,) = story.watch.ledger
     assert [line.entry for line in finding.evidence] == [1, 2, 3, 4]
+
+
+def renewed(story: Story, charge_id: str, charge: Charge = HARD) -> None:
+    """A subscription charges its payment method."""
+    story.charges[charge_id] = replace(charge, charge_id=charge_id, subscription_id="sub_1")
+    story.entry += 1
+    begun = Event(Subject.CHARGE, charge_id, "declined", None, charge.status, story.entry * SECOND)
+    story.watch.moved(begun, story.entry)
+
+
+@each(
+    ("told", "count"),
+    [
+        ({"subject": "ch_9"}, 1),
+        ({"subject": "sub_1"}, 1),
+        ({"subject": "ch_8"}, 0),
+        ({"subject": None}, 0),
+        ({"subject": "ch_9", "is_accepted": False}, 0),
+        ({"subject": "ch_9", "is_scripted": True}, 0),
+    ],
+)
+def test_a_webhook_tells_of_a_declined_renewal(told: dict[str, object], count: int) -> None:
+    for resumed in (True, False):
+        story = Story()
+        renewed(story, "ch_9")
+        story.webhook(**told)
+        if resumed:
+            went_on = Event(Subject.SUBSCRIPTION, "sub_1", "resumed", "Suspended", "Active", 0)
+            story.call("subscription.status", "sub_1", events=[went_on])
+            renewed(story, "ch_10")
+            renewed(story, "ch_11")
+        else:
+            pay(story)
+        assert retried(story) == count
+
+
+@each(("doubt", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
+def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: Doubt | None, count: int) -> None:
+    story = Story()
+    story.end(story.call("batch.create", "b_1", is_open=True), doubt)
+    row = replace(HARD, charge_id="ch_9", batch_id="b_1")
+    story.watch.charged(row, story.entry * SECOND, story.entry)
+    story.watch.moved(Event(Subject.BATCH, "b_1", "finished", "IN_PROGRESS", "SUCCESS", 0), story.entry)
+    pay(story)
+    assert retried(story) == count
+
+
+@pytest.mark.parametrize("declined_by", [pay, lambda story: renewed(story, "ch_9")], ids=["call", "service"])
+def test_a_renewal_that_pays_ends_the_decline(story: Story, declined_by: Callable[[Story], object]) -> None:
+    declined_by(story)
+    renewed(story, "ch_10", PAID)
+    story.webhook(subject="ch_9")
+    pay(story, PAID)
+    assert story.found() == []

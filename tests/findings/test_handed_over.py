@@ -1,4 +1,5 @@
-"""What a client hands over to the service to charge, over HTTP: subscriptions and batches that are sent twice."""
+"""What a client hands over to the service to charge, over HTTP: subscriptions and batches that are sent twice, and
+declined cards in them."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.driving import DUMMY, Api, card
-from tests.findings.test_client_mistakes import found, lossy, send
+from tests.driving import DUMMY, Api, card, card_charge
+from tests.findings.test_client_mistakes import DEAD, SOFT, charge, finished, found, lossy, scripted, send
 from tests.rows import each
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
@@ -190,3 +191,246 @@ def test_a_batch_whose_request_was_lost_is_known_by_its_text() -> None:
     hand_in(api, row)
     hand_in(api, row)
     assert list(found(api)) == ["blind-retry"]
+
+
+def test_a_card_declined_for_good_in_a_batch_is_sent_again() -> None:
+    api = Api()
+    good, dead = method(api), method(api, DEAD)
+    rows = f"{good},1,AUD,a", f"{dead},2,AUD,b"
+    hand_in(api, *rows)
+    assert found(api) == {}
+    hand_in(api, *rows, description="again")
+    row = found(api)["hard-decline-retried"]
+    assert (row["about"], row["count"]) == ({"paymentMethod": dead}, 1)
+    lines = [line["line"] for line in row["evidence"]]
+    assert lines[0].startswith("batch.row 2 AUD b ")
+    assert lines[0].endswith(": declined, not retryable")
+    entries = [line["entry"] for line in row["evidence"]]
+    assert len(set(entries)) == 2
+
+
+@each(
+    ("then", "names"),
+    [
+        ("charge", ["hard-decline-retried"]),
+        ("subscribe", ["hard-decline-retried"]),
+        ("batch", ["hard-decline-retried"]),
+        ("update", []),
+        ("other", []),
+    ],
+)
+def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(then: str, names: list[str]) -> None:
+    api = Api()
+    dead = method(api, DEAD)
+    hand_in(api, f"{dead},2,AUD,b")
+    match then:
+        case "charge":
+            send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": dead, "reference": "x"})
+        case "subscribe":
+            subscribe(api, dead)
+        case "batch":
+            hand_in(api, f"{dead},7,AUD,c")
+        case "update":
+            assert api.put(f"/payment_method/{dead}", {"card": {"expiryDate": "11/41"}}).status == 200
+            hand_in(api, f"{dead},2,AUD,b")
+        case _:
+            hand_in(api, f"{method(api)},2,AUD,b")
+    assert list(found(api)) == names
+
+
+def test_a_card_that_a_batch_has_twice_was_decided_on_once() -> None:
+    api = Api()
+    dead = method(api, DEAD)
+    hand_in(api, f"{dead},1,AUD,a", f"{dead},2,AUD,b")
+    assert found(api) == {}
+
+
+def test_a_batch_that_was_sent_before_the_decline_was_known_is_no_retry() -> None:
+    api = Api()
+    dead = method(api, DEAD)
+    body = {"count": 1, "description": "d", "batch": f"{HEADER}\n{dead},1,AUD,a"}
+    for _ in range(2):
+        api.post("/batch/transaction/payment_method", body)
+    charge(api, paymentInformation=card(DEAD))
+    api.advance("1m")
+    assert found(api) == {}
+
+
+def test_a_batch_whose_answer_was_lost_tells_of_no_decline() -> None:
+    api = lossy("batch.create")
+    dead = method(api, DEAD)
+    hand_in(api, f"{dead},1,AUD,a")
+    hand_in(api, f"{dead},2,AUD,b")
+    assert found(api) == {}
+
+
+def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch() -> None:
+    api = Api()
+    charge(api, paymentInformation=card(DEAD))
+    hand_in(api, f"{method(api, DEAD)},1,AUD,a")
+    row = found(api)["hard-decline-retried"]
+    assert [line["line"].partition(" ")[0] for line in row["evidence"]] == ["charge.create", "batch.row"]
+
+
+def test_a_row_that_is_left_out_of_the_results_is_not_known_to_be_declined() -> None:
+    api = scripted("when: {op: batch.create}, then: {batch: {results: {omit_rows: [1]}}}")
+    dead = method(api, DEAD)
+    for _ in range(2):
+        hand_in(api, f"{dead},1,AUD,a")
+    assert found(api) == {}
+
+
+def test_a_batch_that_has_not_ended_tells_of_a_decline_when_it_is_read() -> None:
+    for reads in (True, False):
+        api = scripted("when: {op: batch.create}, limit: 1, then: {batch: {stall_at: 0.5}}")
+        good, dead = method(api), method(api, DEAD)
+        first = hand_in(api, f"{dead},1,AUD,a", f"{good},1,AUD,b")["batchId"]
+        api.get(f"/batch/{first}/status")
+        if reads:
+            api.get(f"/batch/{first}")
+        hand_in(api, f"{dead},2,AUD,a")
+        assert list(found(api)) == (["hard-decline-retried"] if reads else [])
+
+
+def test_a_subscription_that_still_goes_on_tells_of_nothing_final() -> None:
+    api = Api()
+    dead = method(api, DEAD)
+    made = subscribe(api, dead, **RETRIES)["subscriptionId"]
+    api.advance("90m")
+    assert api.get(f"/subscription/{made}")["status"] == "Active"
+    assert api.get("/subscription")["count"] == 1
+    send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": dead, "reference": "x"})
+    assert found(api) == {}
+
+
+RETRIES = {"retry": {"maximum": 30, "interval": "Hour", "frequency": 1}}
+
+
+def test_tries_that_the_service_makes_by_itself_are_not_the_clients() -> None:
+    api = Api()
+    subscribe(api, method(api, DEAD), **RETRIES)
+    subscribe(api, method(api, SOFT), **RETRIES)
+    api.advance("40h")
+    assert finished(api) == {}
+
+
+@each(
+    ("told", "names"),
+    [
+        ("subscription", ["hard-decline-retried"]),
+        ("search", ["hard-decline-retried"]),
+        ("charge", ["hard-decline-retried"]),
+        ("charges", ["hard-decline-retried"]),
+        ("other", []),
+        ("nothing", []),
+    ],
+)
+@pytest.mark.parametrize("then", ["resume", "charge"])
+def test_a_subscription_declined_for_good_goes_on_with_the_same_card(told: str, names: list[str], then: str) -> None:
+    api = Api()
+    dead = method(api, DEAD)
+    other = subscribe(api, method(api))["subscriptionId"]
+    made = subscribe(api, dead)["subscriptionId"]
+    api.advance("1h")
+    match told:
+        case "subscription":
+            assert api.get(f"/subscription/{made}")["status"] == "Suspended"
+        case "search":
+            api.get("/subscription", Status="Suspended")
+        case "charges":
+            assert api.get("/charge", Status="FAILED")["count"] == 1
+        case "charge":
+            entries = api.get("/__admin/journal")["entries"]
+            moved = next(event for entry in entries for event in entry["events"] if event["after"] == "FAILED")
+            api.get(f"/charge/{moved['id']}")
+        case "other":
+            api.get(f"/subscription/{other}")
+        case _:
+            pass
+    if then == "resume":
+        api.put(f"/subscription/{made}/status", {"status": "Active"})
+        api.advance("70d")
+    else:
+        send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": dead, "reference": "x"})
+    rows = found(api)
+    assert list(rows) == names
+    assert all(row["count"] == 1 for row in rows.values())
+
+
+def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decision() -> None:
+    api = Api()
+    charge(api, paymentInformation=card(DEAD))
+    subscribe(api, method(api, DEAD), **RETRIES)
+    api.advance("40h")
+    row = found(api)["hard-decline-retried"]
+    assert row["count"] == 1
+    ops = [line["line"].partition(" ")[0] for line in row["evidence"]]
+    assert ops == ["charge.create", "subscription.create", "subscription.renew"]
+
+
+@each(
+    ("by_service", "then", "names"),
+    [
+        (15, "charge", ["too-many-retries"]),
+        (14, "charge", []),
+        (15, "batch", ["too-many-retries"]),
+        (15, "subscribe", ["too-many-retries"]),
+        (15, "nothing", []),
+    ],
+)
+def test_tries_of_the_service_count_and_the_clients_own_is_one_too_many(
+    by_service: int, then: str, names: list[str]
+) -> None:
+    api = Api()
+    soft = method(api, SOFT)
+    subscribe(api, soft, retry={"maximum": by_service - 1, "interval": "Hour", "frequency": 1})
+    api.advance("20h")
+    assert api.get("/charge", Status="FAILED")["count"] == by_service
+    match then:
+        case "charge":
+            api.post("/charge/card", card_charge(paymentInformation=card(SOFT), reference="x"))
+        case "batch":
+            hand_in(api, f"{soft},1,AUD,a")
+        case "subscribe":
+            subscribe(api, soft)
+            api.advance("1h")
+        case _:
+            pass
+    assert list(found(api)) == names
+
+
+def test_a_batch_may_be_sent_fifteen_times_with_a_card_that_is_declined_for_now() -> None:
+    api = Api()
+    soft = method(api, SOFT)
+    for number in range(15):
+        hand_in(api, f"{soft},{number + 1},AUD,a")
+    assert found(api) == {}
+    hand_in(api, f"{soft},1,AUD,a")
+    assert list(found(api)) == ["too-many-retries"]
+
+
+def test_sixteen_rows_of_one_batch_are_one_decision() -> None:
+    api = Api()
+    soft = method(api, SOFT)
+    hand_in(api, *(f"{soft},{number + 1},AUD,a" for number in range(20)))
+    assert found(api) == {}
+    hand_in(api, f"{soft},1,AUD,a")
+    assert list(found(api)) == ["too-many-retries"]
+
+
+def test_a_card_that_pays_in_a_batch_is_no_longer_declined() -> None:
+    rule = "when: {{op: {op}}}, limit: 1, then: {{decline: stolen_card}}"
+    api = scripted(rule.format(op="batch.row"))
+    payer = method(api)
+    hand_in(api, f"{payer},1,AUD,a", f"{payer},2,AUD,b")
+    hand_in(api, f"{payer},3,AUD,a")
+    assert found(api) == {}
+
+
+def test_a_story_that_has_ended_says_nothing_of_what_the_next_hands_over() -> None:
+    api = Api()
+    dead = method(api, DEAD)
+    hand_in(api, f"{dead},1,AUD,a")
+    assert finished(api) == {}
+    hand_in(api, f"{dead},1,AUD,a")
+    assert found(api) == {}
