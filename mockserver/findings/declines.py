@@ -32,6 +32,7 @@ _OF_THE_PAYMENT = frozenset(
         Code.ISSUER_INVALID_AMOUNT,
         Code.LOCATION_NOT_SUPPORTED,
         Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE,
+        Code.REQUIRE_THREE_D_SECURE,
         Code.THREE_D_SECURE_FAILED,
     }
 )

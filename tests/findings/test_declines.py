@@ -166,6 +166,7 @@ def test_fifteen_tries_in_thirty_days_are_allowed(story: Story, tries: int, afte
         (Code.ISSUER_INVALID_AMOUNT, False, True),
         (Code.LOCATION_NOT_SUPPORTED, False, True),
         (Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, False, True),
+        (Code.REQUIRE_THREE_D_SECURE, False, True),
         (Code.THREE_D_SECURE_FAILED, False, True),
         # No issuer has said it.
         (Code.PROVIDER_SERVICE_ERROR, False, False),

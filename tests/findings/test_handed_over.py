@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, card_charge
-from tests.findings.test_client_mistakes import DEAD, SOFT, charge, finished, found, lossy, scripted, send
+from tests.findings.test_client_mistakes import CHALLENGED, DEAD, SOFT, charge, finished, found, lossy, scripted, send
 from tests.rows import each
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
@@ -270,6 +270,16 @@ def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch() -> None:
     hand_in(api, f"{method(api, DEAD)},1,AUD,a")
     row = found(api)["hard-decline-retried"]
     assert [line["line"].partition(" ")[0] for line in row["evidence"]] == ["charge.create", "batch.row"]
+
+
+def test_a_batch_cannot_pass_a_challenge_and_its_payer_can() -> None:
+    api = Api()
+    payer = method(api, CHALLENGED)
+    hand_in(api, f"{payer},1,AUD,a")
+    assert api.get("/charge", Status="FAILED")["charges"][0]["failedAttempts"][0]["errorCode"] == "113"
+    asked = api.post("/charge/payment_method", {"amount": 20, "paymentMethodId": payer, "reference": "x"})
+    assert asked["status"] == "PENDING_CHECKOUT"
+    assert found(api) == {}
 
 
 def test_a_row_that_is_left_out_of_the_results_is_not_known_to_be_declined() -> None:

@@ -2,15 +2,18 @@
 raise nothing above a note (findings document, The catalogue).
 
 Careful means: it gives each charge a reference of its own, looks after an answer that it did not get whole, reads
-before it moves money of a charge, stops at a final decline, counts the others, sends payers to their challenge, charges
-or gives back what a partial approval leaves, ends every authorisation and acts on no webhook unread.
+before it moves money of a charge, reads the results of batches, stops at a final decline, counts the others, sends
+payers to their challenge, charges or gives back what a partial approval leaves, ends every authorisation and acts on no
+webhook unread.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -64,6 +67,11 @@ class Payer:
     method: str | None = None
     declines: int = 0
     is_dead: bool = False
+
+    @property
+    def may_pay(self) -> bool:
+        """Whether the client charges again."""
+        return not self.is_dead and self.declines < MOST_DECLINES
 
     def declined(self, charges: Sequence[Mapping[str, Any]], before: int) -> None:
         """Count the declined charges of an order that were found by looking; ``before`` were of other orders."""
@@ -127,7 +135,7 @@ class Client:
 
     def payer(self) -> Payer:
         """Somebody whose card is not known to be refused, often one who was here before."""
-        known = [payer for payer in self.payers if not payer.is_dead and payer.declines < MOST_DECLINES]
+        known = [payer for payer in self.payers if payer.may_pay]
         if known and self.chance.random() < 0.7:
             return self.chance.choice(known)
         taken = {payer.number for payer in self.payers}
@@ -161,7 +169,7 @@ class Client:
                     return self.seen(answer.body, payer, amount)
                 payer.declines += 1
                 payer.is_dead = not answer.may_try_again
-            if payer.is_dead or payer.declines >= MOST_DECLINES:
+            if not payer.may_pay:
                 return None
             self.wait(self.chance.choice(WAITS))
         return None
@@ -334,27 +342,39 @@ class Client:
 
     def batch(self) -> None:
         """Send a batch; after a lost answer look for it."""
-        methods = [payer.method for payer in self.payers if payer.method and not payer.is_dead][:3]
-        if not methods:
+        payers = [payer for payer in self.payers if payer.method and payer.may_pay][:3]
+        if not payers:
             return
         name = self.reference()
-        lines = [f"{method},{self.amount()},AUD,{name} {place}" for place, method in enumerate(methods)]
+        lines = [f"{payer.method},{self.amount()},AUD,{name} {place}" for place, payer in enumerate(payers)]
         rows = "\n".join(["PaymentMethodId,Amount,Currency,Reference", *lines, ""])
         for _ in range(TRIES):
             try:
                 made = self.ask(
                     "POST",
                     "/batch/transaction/payment_method",
-                    {"count": len(methods), "description": name, "batch": rows},
+                    {"count": len(payers), "description": name, "batch": rows},
                 )
             except Lost:
-                if self.look("/batch", Description=name).body["count"]:
-                    return
+                found = self.look("/batch", Description=name).body["batches"]
+                if found:
+                    return self.results(found[0]["batchId"], payers)
             else:
                 if made.is_done:
-                    self.wait("1m")
-                    self.look(f"/batch/{made.body['batchId']}/status")
+                    self.results(made.body["batchId"], payers)
                 return
+
+    def results(self, batch_id: str, payers: Sequence[Payer]) -> None:
+        """Read what became of the rows of a batch; who stands in it no more is not charged again."""
+        self.wait("1m")
+        self.look(f"/batch/{batch_id}/status")
+        text = self.look(f"/batch/{batch_id}").body["results"]
+        rows = {row["PaymentMethodId"]: row for row in csv.DictReader(StringIO(text))}
+        for payer in payers:
+            row = rows.get(payer.method or "")
+            if row is None or row["Status"] == "FAILED":
+                payer.declines += 1
+                payer.is_dead = row is None or row["IsRetryable"] != "true"
 
     def let_time_pass(self) -> None:
         """Wait a little, or long once nothing is left open."""
