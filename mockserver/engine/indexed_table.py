@@ -50,17 +50,16 @@ class ListPage(Generic[R]):
 
 class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
-    and the value before (None: a new row). ``has_long`` says that a text that was made of a row was very long."""
+    and the value before (None: a new row)."""
 
     __slots__ = (
-        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "_texts", "has_long",
+        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "_texts",
         "on_change", "rows"
     )  # fmt: skip
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
-        self.has_long = False
         self._id_of = id_of
         self._by_id: Spread[str, R] = Spread()
         self._derived: dict[int, tuple[R, object]] = {}

@@ -109,10 +109,12 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
 
 @record
 class Ahead(Generic[R]):
-    """A scan, and the assumptions under which its parameters were read."""
+    """A scan, None where one is not worth while, and the assumptions under which its parameters were read. ``texts``
+    are those of rows by number, each beside what it was made of."""
 
-    scan: Scan[R]
+    scan: Scan[R] | None
     assumed: Assumed
+    texts: Mapping[int, tuple[object, bytes]] = field(default_factory=dict)
 
 
 @record

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.web.endpoints.lists import parts_with_rows
 from mockserver.wire.jsonio import MalformedJson, dumps, loads, with_rows
 from tests.rows import each
 
@@ -232,4 +231,3 @@ def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
 def test_a_list_of_texts_is_written_as_one_of_values(rows: list[dict[str, int]]) -> None:
     first = {"limit": 20, "skip": 0}
     assert with_rows(first, "rows", list(map(dumps, rows))) == dumps({**first, "rows": rows})
-    assert parts_with_rows(first, "rows", list(map(dumps, rows))).whole() == dumps({**first, "rows": rows})

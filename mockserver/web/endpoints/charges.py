@@ -11,7 +11,6 @@ from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
-from mockserver.wire.jsonio import LONG
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.refusals import declined
 
@@ -88,10 +87,7 @@ def shown(call: OperationCall, charge: Charge) -> ChargeReply:
 
 
 def _text(call: OperationCall, charge: Charge) -> bytes:
-    text = charge_text(charge, *_voice(call, charge))
-    if len(text) > LONG:
-        call.sandbox.charges.has_long = True
-    return text
+    return charge_text(charge, *_voice(call, charge))
 
 
 def _voice(call: OperationCall, charge: Charge) -> tuple[WireProfile, int, str | None]:
