@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
-from mockserver.adapters.scenario_files import load, preparing, read_text, shipped
+from mockserver.adapters.scenario_files import load, preparing, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.domain.slices import Slices
 from mockserver.scenario.scenario import Scenario
@@ -59,6 +59,9 @@ class _Given:
 
     def shipped(self) -> list[tuple[str, str, str]]:
         return shipped()
+
+    def schema_text(self) -> str:
+        return schema_text()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ class ScenarioReader(Protocol):
     def load(self) -> list[Scenario]:
         """The scenarios of the settings. Raises ``ScenarioRefused``."""
 
+    def schema_text(self) -> str:
+        """The JSON Schema of scenario files."""
+
     def preparing(self) -> Slices[None]:
         """Load and make what reads a text, bit by bit."""
 

@@ -26,7 +26,7 @@ from mockserver.wire.jsonio import (
     depth_of,
     dumps,
     given_twice,
-    half_pair_in,
+    half_pair,
 )
 from mockserver.wire.long_text import Parts
 
@@ -255,7 +255,7 @@ def _whole(text: _Window, levels: int) -> Generator[None, None, tuple[Any, int] 
             return None
         if end - begin > 2 * WINDOW:
             yield
-        text.check(begin, end)
+        yield from text.check(begin, end)
         text.at = end
         return value, begin
 
@@ -384,10 +384,10 @@ class _Window:
         """How many containers may begin in a part of the window."""
         return self.signs.count("{", begin, end) + self.signs.count("[", begin, end)
 
-    def check(self, begin: int, end: int) -> None:
+    def check(self, begin: int, end: int) -> Slices[None]:
         """Refuse half of a surrogate pair in a part of the window. Raises ``MalformedJson``."""
         if self.signs.find("\\", begin, end) >= 0 and SURROGATE.search(self.signs, begin, end):
-            place = half_pair_in(self.signs[begin:end])
+            place = yield from half_pair(self.signs[begin:end])
             if place is not None:
                 self.at = begin + place
                 raise self.malformed("half of a surrogate pair")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
-from mockserver.web import templating
+from mockserver.domain.slices import at_once
+from mockserver.scenario.reference import json_schema
+from mockserver.web import openapi, templating
 from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
 from mockserver.web.control.description import _loading
 from mockserver.web.page import PAGE_ROUTES
@@ -89,3 +92,21 @@ def test_the_first_page_pauses_between_what_it_needs_and_is_as_the_next_one(
     then, same = turns(api, "GET", path)
     assert answer == same
     assert first == then + len(row.deferred()) + len(list(templating.loading()))
+
+
+def test_a_description_is_made_operation_by_operation_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openapi, "_DESCRIBED", {})
+    assumed, pauses = Api().app.world.directory.assumed, []
+    for url in ("http://a.test", "http://b.test"):
+        describing = openapi.describing(assumed, url)
+        pauses.append(sum(1 for _ in describing))
+        assert openapi.document(assumed, url) is at_once(openapi.describing(assumed, url))
+        assert list(openapi.describing(assumed, url)) == []
+    assert pauses == [len(ROUTES) + 1] * 2
+    monkeypatch.setattr(openapi, "_MOST_KEPT", 2)
+    openapi.document(assumed, "http://c.test")
+    assert [url for _, url in openapi._DESCRIBED] == ["http://c.test"]
+
+
+def test_the_schema_of_scenarios_is_the_one_that_is_made_of_them() -> None:
+    assert Api().call("GET", "/__admin/scenarios/schema").raw == json.dumps(json_schema()).encode()

@@ -186,3 +186,12 @@ def test_what_follows_a_long_text_is_read_in_slices_too() -> None:
     pauses = sum(1 for _ in counting)
     assert pauses >= len(raw) / long_json.WINDOW / 3
     assert at_once(loads_in_slices([raw])) == loads(raw)
+
+
+def test_a_text_full_of_escapes_is_looked_through_with_pauses() -> None:
+    pair, many = "\\ud83d\\ude00", 40_000
+    reading = loads_in_slices([f'{{"a":"{pair * many}"}}'.encode()])
+    assert sum(1 for _ in reading) > many / 10_000
+    for lone, place in ((f"{pair * many}\\ud83d", 7 + 12 * many), (f"\\ud83d{pair * many}", 7)):
+        with pytest.raises(MalformedJson, match=rf"half of a surrogate pair \(line 1, column {place}\)"):
+            at_once(loads_in_slices([f'{{"a":"{lone}"}}'.encode()]))

@@ -33,7 +33,7 @@ async def payments(call: ControlCall) -> tuple[int, object]:
     await with_pauses(_loading(ROUTES, "reply", "handle"))
     openapi = import_module("mockserver.web.openapi")
     await asyncio.sleep(0)
-    return 200, openapi.document(call.assumed(), call.world.directory.config.public_url)
+    return 200, await with_pauses(openapi.describing(call.assumed(), call.world.directory.config.public_url))
 
 
 def _loading(rows: Sequence[RouteRow], *cells: str) -> Slices[None]:

@@ -260,11 +260,9 @@ def shipped(call: ControlCall) -> tuple[int, object]:
     }
 
 
-def schema(_: ControlCall) -> tuple[int, bytes]:
+def schema(call: ControlCall) -> tuple[int, bytes]:
     """The JSON Schema of scenario files."""
-    from mockserver.scenario.reference import json_schema
-
-    return 200, json.dumps(json_schema()).encode()
+    return 200, json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 
 def _given(call: ControlCall, name: str = "posted") -> Scenario:

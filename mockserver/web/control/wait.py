@@ -6,7 +6,7 @@ import asyncio
 
 from mockserver.domain.clock import DAY, SECOND, ClockMode, Micros, duration_text
 from mockserver.domain.errors import invalid
-from mockserver.domain.masking import mask_text
+from mockserver.domain.masking import masking
 from mockserver.domain.slices import Slices
 from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
@@ -116,7 +116,7 @@ def _why_it_ended(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros,
 
 async def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
     found = {one.kind: await with_pauses(one.unmet(sandbox)) for one in wanted}
-    return {kind: mask_text(why) for kind, why in found.items() if why is not None}
+    return {kind: await with_pauses(masking(why)) for kind, why in found.items() if why is not None}
 
 
 def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> Slices[bool]:
