@@ -24,7 +24,7 @@ from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import is_for_phones, mask_start
 from mockserver.domain.record import record
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.masked_ahead import shown_field
@@ -133,8 +133,9 @@ def record_form(cls: type) -> Record:
     parts = {field.name: form(hints[field.name]) for field in stored(cls)}
     lists = {name: part.rows for name, part in parts.items() if part.rows}
     writes = [
-        (field.name, _as_list if field.name in lists else parts[field.name].write, field.repr, field.default is None)
+        (name, _as_list if name in lists else _writer(name, parts[name]), field.repr, field.default is None)
         for field in stored(cls)
+        for name in [field.name]
     ]
     reads = {name: part.read for name, part in parts.items()}
     required = {field.name for field in stored(cls) if field.default is MISSING and field.default_factory is MISSING}
@@ -330,6 +331,13 @@ def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
 def _write_text(value: object, secrets: bool) -> str:
     # A field that is written as text may hold a member of an enumeration.
     return str(value) if secrets else shown_field("", str(value))
+
+
+def _writer(name: str, part: Form) -> Callable[[Any, bool], Any]:
+    """What writes a field: the text of a phone number is masked as such."""
+    if not is_for_phones(name):
+        return part.write
+    return lambda value, secrets: value if secrets else shown_field(name, value)
 
 
 def write_plain(value: Any, secrets: bool = True) -> Any:

@@ -8,26 +8,39 @@ from decimal import Decimal
 from functools import lru_cache
 from urllib.parse import unquote_plus
 
-from mockserver.domain.cards import MAX_LENGTH, lengths_of, passes_luhn
+from mockserver.domain.card_search import BREAKS, PARTS, card_stands_in
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.masking import mask_start
-from mockserver.domain.outline import RUN, outline_of
+from mockserver.domain.masking import is_for_phones, mask_start
+from mockserver.domain.outline import HIDDEN, RUN, outline_of
 from mockserver.domain.record import mutable
 from mockserver.findings.amounts import inexact
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
-_OWN_NUMBER = re.compile(rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"')
-_OWN_VALUE = re.compile(rb'ardNumber"(: ?"[0-9]{13})?')
-_CANDIDATE = re.compile(r"(?<![0-9A-Za-z.])[0-9](?:[ -]?[0-9]){12,}+(?![0-9A-Za-z])")
-_LONG = re.compile("[0-9][0-9 -]{12}")
+_OWN_NUMBER = rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"'
+_OWN_NAME = b'ardNumber"'
+_METADATA = b'etadata"'
+_LONG = re.compile(rf"[0-9][0-9{BREAKS}{PARTS}]{{12}}")
 _SHORTEST = RUN
 _LONG_RUN = b"0" * _SHORTEST
+_OWN_VALUE = (b':0"' + _LONG_RUN, b':"' + _LONG_RUN)
+"""How the outline goes on behind the name of the card's field where its value is a long number."""
+
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
-_PARTING = b" -"
-_AROUND_VALUE = b' -:"'
+_PARTING = PARTS.encode() + b"\\"
+_HIDDEN = (
+    rb"(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
+    rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
+)
+"""What parts digits, or is one, and takes more than a sign of a body. A line belongs to no number before it when it
+begins with more than digits, as rows do with an id."""
+
+_MOST_HIDDEN = 40_000
+"""Bytes of a body in which that is looked for: as many as ``_MOST_READ`` signs may take."""
+
+_AROUND_VALUE = PARTS.encode() + b':"'
 _UNREAD = frozenset(
     {"x-secretkey", "x-publickey", "authorization", "cookie", "x-admin-token", "host", "accept", "accept-encoding"}
     | {"connection", "content-type", "content-length"}
@@ -96,21 +109,24 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
 
 
 def _is_clean_body(text: bytes) -> bool:
-    _, runs = outline_of(text)
-    if not runs:
+    outline, runs = outline_of(text)
+    if HIDDEN in outline:
+        text = re.sub(_HIDDEN, b"0", text[:_MOST_HIDDEN]) + text[_MOST_HIDDEN:]
+    elif not runs:
         return True
-    own = _OWN_VALUE.search(text)
-    if runs == 1 and own is not None and own[1] and text.find(b'etadata"', 0, own.start()) < 0:
-        return True
+    elif runs == 1:
+        start = text.find(_OWN_NAME)
+        if outline.startswith(_OWN_VALUE, start + len(_OWN_NAME)) and text.find(_METADATA, 0, start) < 0 <= start:
+            return True
     # Digits that are parted, or more of them than those of the one card.
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
     if runs == 1:
         # The one run must begin the value of the card number, and not of metadata of that name.
-        start = text.find(b'ardNumber"') + 10
-        if text.find(b'etadata"', 0, start) >= 0:
-            own = _OWN_NUMBER.search(text)
+        start = text.find(_OWN_NAME) + len(_OWN_NAME)
+        if text.find(_METADATA, 0, start) >= 0:
+            own = re.search(_OWN_NUMBER, text)
             start = own.end() if own is not None else 0
-        number = text[start : start + 30] if start >= 10 else b""
+        number = text[start : start + 30] if start >= len(_OWN_NAME) else b""
         return number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN)
     return not runs
 
@@ -118,19 +134,20 @@ def _is_clean_body(text: bytes) -> bool:
 @lru_cache(maxsize=4_096)
 def _is_clean_header(value: str) -> bool:
     """Most clients send the same headers with every call."""
-    return not card_number_in(value)
+    return not card_stands_in(value)
 
 
 def _is_clean_place(where: str) -> bool:
     if "%" in where or "+" in where:
         where = unquote_plus(where)
-    return not (_LONG.search(where) and card_number_in(where))
+    is_plain = where.isascii() and "%" not in where and not _LONG.search(where)
+    return is_plain or not card_stands_in(where)
 
 
 def _places(call: Call) -> Iterator[str]:
     left = _MOST_READ
     for path, text in _texts(call.request, ""):
-        if card_number_in(text[:left]):
+        if card_stands_in(text[:left], for_phones=is_for_phones(path)):
             yield mask_start(path, _LONGEST_PATH)
         left -= len(text)
         if left <= 0:
@@ -157,29 +174,3 @@ def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
             yield path, str(value)
         case _:
             pass
-
-
-def card_number_in(text: str) -> bool:
-    """Whether a card number stands in a text: scheme range and length, check digit, not part of a longer number. Single
-    blanks or hyphens may part its digits."""
-    return any(_has_card(re.split("[ -]", found[0])) for found in _CANDIDATE.finditer(text))
-
-
-def _has_card(groups: list[str]) -> bool:
-    """Whether some groups of digits that follow one another are a card number."""
-    for first in range(len(groups)):
-        digits, lengths = "", None
-        for group in groups[first : first + MAX_LENGTH]:
-            digits += group
-            if len(digits) < _HEAD:
-                continue
-            lengths = _lengths_of(digits[:_HEAD]) if lengths is None else lengths
-            if not lengths or len(digits) > lengths[-1]:
-                break
-            if len(digits) in lengths and passes_luhn(digits):
-                return True
-    return False
-
-
-_HEAD = 4
-_lengths_of = lru_cache(maxsize=10_000)(lengths_of)

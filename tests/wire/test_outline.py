@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from mockserver.domain.outline import outline_of
+from mockserver.domain.outline import HIDDEN, outline_of
 from mockserver.findings import habits
 from mockserver.wire import fields
 from tests.depth import tries
@@ -54,7 +54,9 @@ def test_it_answers_as_the_whole_text_does(seed: int, monkeypatch: pytest.Monkey
         with monkeypatch.context() as patch:
             # As if there were always more to look at.
             patch.setattr(habits, "outline_of", lambda text: (text, len(text) + 2))
-            assert is_clean == habits.is_clean(text, "/", {}), text
+            plainly = habits.is_clean(text, "/", {})
+        # Where other signs may be or part digits, more is looked at (tests/findings/test_card_numbers.py).
+        assert HIDDEN in outline_of(text)[0] or is_clean == plainly, text
 
 
 def test_an_ordinary_body_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

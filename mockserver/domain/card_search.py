@@ -1,0 +1,206 @@
+"""Where card numbers stand in a text: the one definition, by which they are masked and by which findings are raised.
+
+A card number begins and is as long as those of a scheme, and its check digit is right. Blanks, hyphens, points, line
+ends and the like may part its digits, which may be those of any script. All that is like one is masked. A finding,
+which accuses somebody, is raised for less: for what can hardly be anything else (``card_stands_in``).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container, Iterable, Iterator
+from itertools import accumulate
+
+from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, lengths_of
+from mockserver.domain.percent import decoded
+
+PARTS = " \t._/+-"
+"""What may part digits within a line."""
+
+BREAKS = "\r\n\v\f"
+_PART = (
+    rf"(?:[{PARTS}]{{0,3}}+"
+    # A line that begins with more than digits begins with something else, as rows do with an id.
+    rf"|[ \t]?[{BREAKS}]{{1,2}}+[ \t]?(?![0-9]{{1,{MAX_LENGTH}}}+[A-Za-z]))"
+)
+CANDIDATE = (
+    # An identifier of our own form is left alone: its hex digits pass the check one time in ten.
+    r"(?<![0-9A-Za-z])(?P<id>(?=[0-9]*[a-fA-F])(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{24})"
+    r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?![0-9A-Za-z])"
+    rf"|[0-9](?:{_PART}[0-9]){{11,}}+"
+)
+CANDIDATE_GOES_ON = rf"(?:{_PART}[0-9])++"
+"""What a candidate may go on with."""
+
+QUICK = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
+_PARTING = frozenset({"Zs", "Zl", "Zp", "Pd", "Pc", "Cf", "Mn", "Me"})
+_GROUP = re.compile(r"[0-9]+")
+_LONGEST_ID = 40
+_USUAL = (15, 16)
+_MOST_KNOWN = 5_000
+_SHORTEST_TOLD = 13
+_PLAINLY_PARTED = frozenset({" ", "-"})
+_PRINTED = frozenset({(4, 4, 4, 4), *((4, 4, 4, 4, rest) for rest in (1, 2, 3)), (4, 6, 5), (4, 6, 4)})
+_MOST_DECODED = 2
+_PHONE = r"\+ ?[1-9](?:[ ().-]{0,2}+[0-9]){6,14}+(?![ ().-]{0,2}+[0-9])"
+"""An international phone number (E.164): no card number of 16 digits."""
+
+_IN_PHONE_FIELD = re.compile(r"(?:(\+|00) ?)?[1-9](?:[ ()./-]{0,2}+[0-9]){4,14}")
+_LONGEST_PHONE = 40
+_SURE_PHONE = 13
+"""Digits up to which no card is issued nowadays that a phone number could be taken for."""
+
+
+class _Plain(dict[int, str]):
+    """A table for ``str.translate``: digits of every script and form as 0 to 9, what separates or joins characters as
+    a blank. Every character stays one character, so that positions hold."""
+
+    def __missing__(self, code: int) -> str:
+        plain = chr(code)
+        digit, simple = unicodedata.digit(plain, None), unicodedata.normalize("NFKC", plain)
+        if digit is not None:
+            plain = str(digit)
+        elif unicodedata.category(plain) in _PARTING or plain in "·•\u2212\x85":
+            plain = " "
+        elif len(simple) == 1:
+            plain = simple
+        if len(self) < _MOST_KNOWN:
+            self[code] = plain
+        return plain
+
+
+_PLAIN = _Plain({code: chr(code) for code in range(128)})
+
+
+def plain_of(text: str) -> str:
+    """The text with digits as 0 to 9 and what parts them in ASCII, sign by sign."""
+    return text if text.isascii() else text.translate(_PLAIN)
+
+
+def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the card numbers of a candidate begin and end: numbers that overlap are one, and a run of more digits than
+    a card number has is one throughout when one may be in it."""
+    for group, groups in _groups_in(text, start, end):
+        first = last = 0
+        for begin, stop, _ in _parted(text, groups):
+            if begin < last:
+                last = max(last, stop)
+                continue
+            if last:
+                yield first, last
+            first, last = begin, stop
+        if last:
+            yield first, last
+        if group is not None and (group[1] - group[0] > _LONGEST_ID or _hides_number(text[slice(*group)])):
+            yield group
+
+
+_Span = tuple[int, int]
+
+
+def _groups_in(text: str, start: int, end: int) -> Iterator[tuple[_Span | None, list[_Span]]]:
+    """Groups of digits that follow one another, none longer than a card number, and the longer one behind them."""
+    groups: list[_Span] = []
+    for group in _GROUP.finditer(text, start, end):
+        if len(group[0]) <= MAX_LENGTH:
+            groups.append(group.span())
+        else:
+            yield group.span(), groups
+            groups = []
+    yield None, groups
+
+
+def _parted(text: str, groups: list[_Span]) -> Iterator[tuple[int, int, int]]:
+    """Where the card numbers begin and end that groups of digits make, and how many digits they have."""
+    digits = "".join(text[start:end] for start, end in groups)
+    ends = list(accumulate(end - start for start, end in groups))
+    begins = [0, *ends][:-1]
+    starts = dict(zip(begins, (start for start, _ in groups), strict=True))
+    stops = dict(zip(ends, (end for _, end in groups), strict=True))
+    for begin, end in _numbers(digits, begins, stops):
+        yield starts[begin], stops[end], end - begin
+
+
+def _numbers(digits: str, begins: Iterable[int], ends: Container[int]) -> Iterator[tuple[int, int]]:
+    """Where card numbers begin and end."""
+    if len(digits) < MIN_LENGTH:
+        return
+    even = [ord(digit) - 48 for digit in digits]
+    odd = even.copy()
+    even[1::2] = [DOUBLED[digit] for digit in even[1::2]]
+    odd[::2] = [DOUBLED[digit] for digit in odd[::2]]
+    # What the digits before a place count for, when every digit at an odd place counts double, and at an even one.
+    sums = list(accumulate(even, initial=0)), list(accumulate(odd, initial=0))
+    for begin in begins:
+        for length in lengths_of(digits[begin : begin + 4]):
+            end = begin + length
+            if end in ends and (sums[1 - end % 2][end] - sums[1 - end % 2][begin]) % 10 == 0:
+                yield begin, end
+
+
+def _hides_number(digits: str) -> bool:
+    """Whether a long run of digits begins or ends with a card number, or one of the usual length is anywhere in it."""
+    places = range(len(digits) + 1)
+    found = _numbers(digits, places, places)
+    return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
+
+
+def is_phone(text: str) -> bool:
+    """Whether the text of a field for phone numbers is surely one: written for abroad, and too short for a card."""
+    found = _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
+    if found is None or found[1] is None:
+        return False
+    return sum(map(str.isdecimal, text.removeprefix("00"))) <= _SURE_PHONE
+
+
+def _may_be_phone(text: str) -> bool:
+    """Whether such a text may be one: with ``+`` or ``00`` of up to 15 digits, without of up to 13."""
+    found = _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
+    return found is not None and (found[1] is not None or sum(map(str.isdecimal, text)) <= _SURE_PHONE)
+
+
+def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
+    """Whether a card number stands in a text that can hardly be anything else, as a client sent it or decoded.
+
+    It has 13 digits or more. No letter or digit stands beside it, as in ids and tokens, and no point after a digit
+    before it. Single blanks or hyphens part its digits anywhere, other signs only as cards are printed. It is no phone
+    number: with ``+`` in front, at most 15 digits are one, and in a field ``for_phones`` also without.
+    """
+    for _ in range(_MOST_DECODED + 1):
+        if _stands_in(text, for_phones=for_phones):
+            return True
+        if "%" not in text or (plain := decoded(text)) == text:
+            return False
+        text = plain
+    return False
+
+
+def _stands_in(text: str, *, for_phones: bool) -> bool:
+    plain = plain_of(text)
+    if not QUICK.search(plain) or (for_phones and _may_be_phone(plain)):
+        return False
+    if "+" in plain:
+        plain = re.sub(rf"(?<![0-9A-Za-z]){_PHONE}", "x", plain)
+    for found in re.finditer(CANDIDATE, plain):
+        start, end = (0, 0) if found["id"] is not None else found.span()
+        for _, groups in _groups_in(plain, start, end):
+            if any(_is_told(plain, begin, stop, digits) for begin, stop, digits in _parted(plain, groups)):
+                return True
+    return False
+
+
+def _is_told(text: str, start: int, end: int, digits: int) -> bool:
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    if digits < _SHORTEST_TOLD or before[-1:].isalnum() or after[:1].isalnum():
+        return False
+    if before[-1:] == "." and before[:1].isdigit():
+        return False
+    gaps = set(_GROUP.split(text[start:end])[1:-1])
+    if gaps <= _PLAINLY_PARTED:
+        return True
+    if after[:1] in PARTS and after[1:].isdigit():
+        return False
+    sizes = tuple(map(len, _GROUP.findall(text, start, end)))
+    signs = {gap.strip() for gap in gaps}
+    return sizes in _PRINTED and len(signs) == 1 and len(signs.pop()) <= 1
