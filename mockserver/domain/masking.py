@@ -58,6 +58,7 @@ _MOST_LOOKED_AT = 5_000
 LONGEST_CARD_TEXT = 4 * MAX_LENGTH
 LONGEST_NAME = 100
 _MOST_DECODED = 2
+_LEAST_EFFORT = 100
 
 
 class Effort:
@@ -89,6 +90,7 @@ def mask_text(text: str) -> str:
 
 def masking(text: str) -> Slices[str]:
     """The same, with pauses in a long text."""
+    EFFORT.signs += _LEAST_EFFORT
     read = masked = yield from _masking_plain(text)
     for _ in range(_MOST_DECODED):
         if "%" not in read or (plain := (yield from decoding(read))) == read:
