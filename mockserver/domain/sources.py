@@ -76,13 +76,13 @@ class CheckoutTransfer:
 
 
 @record
-class CardSource:
-    """Raw card details; ``provider_id`` None lets the cheapest provider take it."""
+class CardSource(CardDetails):
+    """Raw card details, unless none are given; ``provider_id`` None lets the cheapest provider take the card."""
 
     word = "card"
 
-    details: CardDetails | None
-    provider_id: str | None
+    provider_id: str | None = None
+    is_given: bool = True
 
 
 @record

@@ -98,7 +98,7 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
 def _card(
     sandbox: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
-    found = card_entry.check(sandbox, source.details, faults)
+    found = card_entry.check(sandbox, source if source.is_given else None, faults)
     if source.provider_id is not None:
         provider = providers.named(sandbox, source.provider_id, _CARD, faults)
         if found is None or provider is None:
@@ -115,9 +115,8 @@ def _card(
 
 
 def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
-    details = source.details
-    given = bool(details and (details.three_ds_server_trans_id or details.external_three_ds))
-    return given and sandbox.assume(THREE_DS) == "trusted"
+    given = source.three_ds_server_trans_id or source.external_three_ds
+    return bool(given) and sandbox.assume(THREE_DS) == "trusted"
 
 
 def _method(sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:

@@ -183,22 +183,22 @@ REQUIRED = object()
 @record
 class BodyField:
     """What is said of a field of a body beside its type: its default, the ``alias`` by which it goes over the wire, and
-    ``also``, another name by which it is read. Without a default it is required. A body that is ``unread`` is checked,
-    and left a dictionary: nobody reads it, and to make one takes 2,000 instructions."""
+    ``also``, another name by which it is read. Without a default it is required. A body that is ``bare`` is checked,
+    and left a dictionary of its fields: one place reads it, or none, and to make one takes 2,000 instructions."""
 
     default: Any = REQUIRED
     alias: str = ""
     description: str = ""
     also: str = ""
     annotation: Any = None
-    unread: bool = False
+    bare: bool = False
 
 
 def field(
-    default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "", unread: bool = False
+    default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "", bare: bool = False
 ) -> Any:
     """What a body says of one of its fields."""
-    return BodyField(default, alias, description, also, unread=unread)
+    return BodyField(default, alias, description, also, bare=bare)
 
 
 class Body:

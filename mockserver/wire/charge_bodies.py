@@ -3,7 +3,8 @@
 Source: service document, Charges; published facts, 1.2, 1.3.
 """
 
-from mockserver.domain.charge import Payer
+from typing import Any
+
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.sources import (
     CardSource,
@@ -33,8 +34,8 @@ class ChargeFields(Body):
     reference: Text40 | None = None
     capture: Flag | None = field(None, description="default true; false only authorises")
     ip: str | None = None
-    address: Address | None = field(None, unread=True)
-    order: Order | None = field(None, unread=True)
+    address: Address | None = field(None, bare=True)
+    order: Order | None = field(None, bare=True)
     customer_code: str | None = None
     invoice_number: str | None = None
     initiator: one_of(Initiator) | None = None  # type: ignore[valid-type]
@@ -47,45 +48,44 @@ class ChargeFields(Body):
 
     def charge(self, source: ChargeSource) -> NewCharge:
         """The command that these fields and a source make."""
-        payer, initiator, webhook = self.payer(), self.initiator, self.webhook
-        # In the order of the fields: every charge comes this way, and keywords would take 0.7 us instead of 0.2.
+        # Every charge comes this way: a field that is not given takes twice as long to find in the class, and keywords
+        # would take 0.7 us instead of 0.2.
+        given = self.__dict__.get
+        reference, initiator, webhook = given("reference"), given("initiator"), given("webhook")
+        payer = payer_of(reference, given("first_name"), given("last_name"), given("email"), given("phone"))
         return NewCharge(
             source,
             self.amount,
-            self.currency,
-            self.reference,
-            self.capture is not False,
+            given("currency"),
+            reference,
+            given("capture") is not False,
             payer,
             None if payer is None else payer.email,
-            self.ip,
+            given("ip"),
             initiator.value if initiator else None,
             webhook.command() if webhook else None,
-            self.metadata,
-            self.descriptor,
-            self.three_ds_notification_url,
+            given("metadata"),
+            given("descriptor"),
+            given("three_ds_notification_url"),
         )
-
-    def payer(self) -> Payer | None:
-        """Who pays, as far as the request says."""
-        return payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
 
 
 class LocatedCharge(ChargeFields):
     """What all variants but the network-token and the wallet charge accept as well."""
 
-    geolocation: Geolocation | None = field(None, unread=True)
+    geolocation: Geolocation | None = field(None, bare=True)
 
 
 class CardCharge(LocatedCharge):
     """Charge a card, provider chosen by cost."""
 
-    payment_information: CardRequestInformation | None = None
+    payment_information: CardRequestInformation | None = field(None, bare=True)
     first_name: Text40 | None = None
     last_name: Text40 | None = None
 
     def source(self) -> CardSource:
         """The card to charge."""
-        return CardSource(self.payment_information.details() if self.payment_information else None, None)
+        return _card(self.payment_information, None)
 
 
 class ProviderCardCharge(CardCharge):
@@ -95,8 +95,22 @@ class ProviderCardCharge(CardCharge):
 
     def source(self) -> CardSource:
         """The card to charge and who shall take it."""
-        card = self.payment_information
-        return CardSource(card.details() if card else None, self.provider_id)
+        return _card(self.payment_information, self.provider_id)
+
+
+def _card(fields: Any, provider_id: str | None) -> CardSource:
+    if fields is None:
+        return CardSource(provider_id=provider_id, is_given=False)
+    given = fields.get
+    return CardSource(
+        given("card_number"),
+        given("expiry_date"),
+        given("ccv"),
+        given("cardholder"),
+        given("three_ds_server_trans_id"),
+        given("external_three_ds_data"),
+        provider_id,
+    )
 
 
 class Capture(Body):

@@ -9,7 +9,7 @@ from typing import Annotated, TypedDict
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.marks import Bounds, Reads
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
-from mockserver.domain.sources import CardDetails, CardSource, ChargeSource, PaymentType, WalletSource
+from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, field, one_of
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
@@ -74,9 +74,9 @@ class LinkPaymentInput(Body):
         if self.payment_type is not LinkPaymentType.CARD:
             source: ChargeSource = WalletSource(self.payment_type.value, None, None, _KINDS.get(self.payment_type))
         elif card is None:
-            source = CardSource(None, None)
+            source = CardSource(is_given=False)
         else:
-            source = CardSource(CardDetails(card.card_number, card.expiry_date, card.ccv, card.cardholder), None)
+            source = CardSource(card.card_number, card.expiry_date, card.ccv, card.cardholder)
         return LinkPayment(
             source=source,
             attempt_key=self.attempt,

@@ -60,7 +60,7 @@ class _Typing:
         return {"type": "typed-dict", "fields": named, "extra_behavior": self._extra or body.extra}
 
     def _field(self, field: BodyField) -> Schema:
-        makes, self._makes = self._makes, self._makes and not field.unread
+        makes, self._makes = self._makes, self._makes and not field.bare
         schema, spelt = self._schema(field.annotation), self._spell(field.alias)
         self._makes = makes
         required = field.default is REQUIRED

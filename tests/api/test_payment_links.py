@@ -12,7 +12,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.commands import LinkPayment
 from mockserver.domain.errors import Invalid, NotFound, WrongState
 from mockserver.domain.payment_link import LinkPaymentType
-from mockserver.domain.sources import BankAccount, BankSource, CardDetails, CardSource, ChallengeAnswer, ChargeSource
+from mockserver.domain.sources import BankAccount, BankSource, CardSource, ChallengeAnswer, ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
@@ -45,7 +45,7 @@ def box_of(api: Api) -> Sandbox:
 
 
 def by_card(number: str = VISA) -> ChargeSource:
-    return CardSource(CardDetails(number, "12/40", "123", "Ann Example"), DUMMY)
+    return CardSource(number, "12/40", "123", "Ann Example", provider_id=DUMMY)
 
 
 BY_BANK = BankSource(BankAccount("123-456", "12345678", "Ann Example"), DUMMY)

@@ -198,7 +198,7 @@ def test_a_body_spelt_in_one_way_is_typed_without_being_folded(capitals: bool, m
     said = read({spelt(name, capitals): card if value is CARD else value for name, value in CHARGE.items()})
     monkeypatch.setattr(fields, "fold", None)
     typed = said.typed(ProviderCardCharge, strict=True)
-    assert (typed.provider_id, typed.payment_information.card_number) == ("p", CARD["cardNumber"])
+    assert (typed.provider_id, typed.source().number) == ("p", CARD["cardNumber"])
     assert said.unknown == ()
     assert said.get("metadata") == {"Shop": "x"}
     assert said.get("reference") is None
@@ -284,3 +284,16 @@ def test_a_long_body_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fields, "loads", _never)
     assert dict(said) == {name: value for name, value in before.items() if name != "order"}
     assert (said["reference"], list(said.unknown)) == ("x" * LONG, ["new"])
+
+
+@pytest.mark.parametrize("given", [{}, {"ip": "127.0.0.1", "capture": False, "initiator": "MERCHANT", "phone": "1"}])
+def test_a_charge_has_what_its_body_has(given: dict[str, object]) -> None:
+    body = read(CHARGE | given).typed(ProviderCardCharge, strict=True)
+    source, asked = body.source(), body.charge(body.source())
+    for name in ("amount", "currency", "reference", "ip", "metadata", "descriptor", "three_ds_notification_url"):
+        assert getattr(asked, name) == getattr(body, name)
+    assert asked.capture is (body.capture is not False)
+    assert asked.initiator == (body.initiator.value if body.initiator else None)
+    assert (asked.payer.phone if asked.payer else None) == body.phone
+    assert (source.number, source.expiry, source.ccv) == (CARD["cardNumber"], CARD["expiryDate"], None)
+    assert (source.provider_id, source.is_given) == ("p", True)
