@@ -6,14 +6,16 @@ Source: assumption ``card.required``; service document, Limits (ccv); published 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from mockserver.assumptions.table import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
-from mockserver.domain.clock import DAY, datetime_of
+from mockserver.domain.clock import DAY, Micros, datetime_of, instant_of
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
 from mockserver.domain.sources import CardDetails, Instrument
+from mockserver.engine.card_registry import Accepted
 from mockserver.engine.sandbox import Sandbox
 
 _NO_TEST_NUMBER = (
@@ -33,6 +35,13 @@ def check(
     if details is None:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
         return None
+    given = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
+    accepted, ccv = sandbox.cards.accepted.get(given), details.ccv
+    if accepted is not None and ccv is not None:
+        # Cards come back: what stays to be asked are the ccv, which nobody keeps, and the clock.
+        end, (shortest, longest), found = accepted
+        if shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii() and sandbox.now < end:
+            return found
     facts = check_number(sandbox, details.number, faults)
     if details.ccv is None and sandbox.assume(CARD_CCV) == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
@@ -44,7 +53,10 @@ def check(
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
-    return sandbox.cards.entered(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+    found = sandbox.cards.entered(facts, expiry, details.cardholder, bool(ccv), trans_id)
+    if ccv and expiry is not None and len(details.expiry or "") <= _USUAL_EXPIRY and not faults:
+        sandbox.cards.accept(given, Accepted(_end_of(expiry), ccv_length(facts.brand), found))
+    return found
 
 
 def check_number(sandbox: Sandbox, number: str | None, faults: Faults) -> CardNumber | None:
@@ -127,6 +139,12 @@ def _read_expiry(expiry: str) -> tuple[str, int] | None:
         return None
     month, year = int(found[1]), int(found[2][-2:])
     return f"{month:02d}/{year:02d}", (2000 + year) * 12 + month
+
+
+def _end_of(expiry: str) -> Micros:
+    """The instant at which a card expires, ``MM/YY``."""
+    month, year = int(expiry[:2]), 2000 + int(expiry[3:])
+    return instant_of(datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC))
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ No number is kept but published test numbers: facts are looked up by a salted di
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.cards import (
     PREFIX_LENGTHS,
@@ -17,17 +18,31 @@ from mockserver.domain.cards import (
     prefix_digest,
     read_number,
 )
+from mockserver.domain.clock import Micros
 from mockserver.domain.sources import Instrument, PaymentType
 
 MOST_INSTRUMENTS = 1_000
 """Instruments that are kept to be shared."""
 
+Given: TypeAlias = tuple[str | None, str | None, str | None, str | None]
+"""What is given of a card: number, expiry, cardholder, id of the 3-D Secure server transaction."""
+
+
+class Accepted(NamedTuple):
+    """A card that was accepted as it was given: the instant at which it expires, how many digits its ccv may have, and
+    what it became."""
+
+    end: Micros
+    ccv_length: tuple[int, int]
+    found: tuple[Card, Instrument]
+
 
 class CardRegistry:
     """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
-    lately; ``alike`` is what was read of a store lately that many rows hold."""
+    lately; ``alike`` is what was read of a store lately that many rows hold, ``accepted`` are published cards by what
+    was given of them."""
 
-    __slots__ = ("_by_prefix", "_fingerprint_of", "_instruments", "_published", "_salt", "alike", "facts")
+    __slots__ = ("_by_prefix", "_fingerprint_of", "_instruments", "_published", "_salt", "accepted", "alike", "facts")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
@@ -46,6 +61,7 @@ class CardRegistry:
         self._salt = salt
         self._fingerprint_of = fingerprints_of(salt)
         self._published: dict[str, CardNumber] = {}
+        self.accepted: dict[Given, Accepted] = {}
 
     def known(self, number: str) -> CardNumber | None:
         """The facts of a number that was met before, found by its digest; a published one is found without from its
@@ -91,6 +107,13 @@ class CardRegistry:
             card = Card(number, expiry, cardholder, ccv_given, trans_id)
             known = self._instruments[key] = card, Instrument(PaymentType.CARD, card, display_type=number.brand)
         return known
+
+    def accept(self, given: Given, accepted: Accepted) -> None:
+        """Keep a card that was accepted, to be found without checks; one whose number is not published is left."""
+        if given[0] in self._published:
+            if len(self.accepted) >= MOST_INSTRUMENTS:
+                self.accepted.clear()
+            self.accepted[given] = accepted
 
     def fingerprints(self, digits: str) -> list[str]:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+
 import pytest
 
 from mockserver.domain.cards import TEST_CARDS, TEST_NUMBERS, Card, passes_luhn
-from mockserver.domain.sources import Instrument, PaymentType
+from mockserver.domain.clock import Micros, instant_of
+from mockserver.domain.errors import Faults
+from mockserver.domain.sources import CardDetails, Instrument, PaymentType
+from mockserver.engine import card_entry
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.step import Step
+from tests.driving import NOW, Api
 
 OWN = "4000020000000000"
 
@@ -51,3 +60,50 @@ def test_a_card_that_paid_is_found_again_as_it_was_entered() -> None:
     ]
     assert all(again is first for again, first in zip((cards.entered(*way) for way in ways), made, strict=True))
     assert cards.instrument(made[0][0]) is made[0][1]
+
+
+class _Entries:
+    """Cards that are given to two sandboxes, of which one has to check each anew."""
+
+    def __init__(self) -> None:
+        api = Api()
+        self.quick, self.plain = (api.app.world.sandboxes.open(key, NOW) for key in ("sk_quick", "sk_plain"))
+        self.plain.cards = CardRegistry(self.quick.cards.salt)
+
+    def given(self, *card: str | None, at: Micros = NOW) -> list[Any]:
+        """What becomes of a card in both, and what was asked of the assumptions and refused."""
+        found: list[Any] = []
+        for sandbox in (self.quick, self.plain):
+            sandbox.step, sandbox.now, faults = Step("charge.create"), at, Faults()
+            self.plain.cards.accepted.clear()
+            entered = card_entry.check(sandbox, CardDetails(*card), faults)
+            found.append((entered, list(faults), sandbox.step.assumed, sandbox.step.warnings))
+        return found
+
+
+def test_a_card_that_is_accepted_again_is_what_a_check_makes_of_it() -> None:
+    entries = _Entries()
+    numbers = ("4111111111111111", "4111 1111 1111 1111", "4111111111111112", "378282246310005", OWN, "", None)
+    ways = product(
+        numbers,
+        ("12/40", "1/31", "13/40", None),
+        ("123", "1234", "12", "\u0661\u0662\u0663", "", None),
+        (None, "Ann"),
+        (None, "", "t", "12345678-1234-1234-1234-123456789012"),
+    )
+    for card in list(ways) * 3:
+        quick, plain = entries.given(*card)
+        assert quick == plain, card
+    assert entries.quick.cards.accepted
+    assert OWN not in repr(entries.quick.cards.accepted)
+
+
+@pytest.mark.parametrize(
+    ("expiry", "end"), [("12/39", "2040-01-01"), ("2/32", "2032-03-01"), ("01/2033", "2033-02-01")]
+)
+def test_a_card_that_was_accepted_expires_all_the_same(expiry: str, end: str) -> None:
+    entries, over = _Entries(), instant_of(datetime.fromisoformat(end).replace(tzinfo=UTC))
+    for at in (NOW, NOW, over - 1, over, over, over - 1):
+        quick, plain = entries.given("4111111111111111", expiry, "123", at=at)
+        assert quick == plain
+        assert (quick[0] is None) is (at >= over)
