@@ -75,7 +75,8 @@ def create(sandbox: Sandbox, command: NewCharge) -> Charge:
         amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
         faults.add(*providers.lacks(begun.provider, Capability.AUTHORISE))
-    faults.refuse()
+    if faults:
+        faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
     return _store(sandbox, command, begun, _try_routes(sandbox, command, begun), money)

@@ -147,8 +147,8 @@ def get(sandbox: Sandbox, provider_id: str) -> Provider:
 
 def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
     """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
-    provider = known(sandbox, provider_id)
-    if provider is None:
+    provider = sandbox.providers.get(provider_id)
+    if provider is None or provider.state is _REMOVED:
         faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(sandbox, provider_id))
         return None
     if needs not in provider.capabilities:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
-from mockserver.domain.sources import ChargeSource
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall, StatusReply
-from mockserver.wire.charge_bodies import ChargeFields, ChargeQuery
+from mockserver.wire.charge_bodies import ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
-from mockserver.wire.profile import WireProfile
 from mockserver.wire.refusals import declined
 
 _FAILED = ChargeState.FAILED
@@ -19,17 +17,12 @@ _FAILED = ChargeState.FAILED
 
 def create(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
-    return taken(call, call.body, call.body.source())
+    return answered(call, charges.create(call.sandbox, call.body.charge(call.body.source())))
 
 
 def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return taken(call, call.body, call.body.source(call.provider))
-
-
-def taken(call: OperationCall, body: ChargeFields, source: ChargeSource) -> bytes | StatusReply:
-    """Take a payment; a declined one answers as the assumption ``charge.declined_reply`` says."""
-    return answered(call, charges.create(call.sandbox, body.charge(source)))
+    return answered(call, charges.create(call.sandbox, call.body.charge(call.body.source(call.provider))))
 
 
 def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
@@ -83,17 +76,14 @@ def written(call: OperationCall, charge: Charge) -> bytes:
 
 def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
-    return charge_reply(charge, *_voice(call, charge))
+    address = three_ds.address(call.sandbox, charge) if charge.challenged else None
+    return charge_reply(charge, call.profile, call.sandbox.config.seed, address)
 
 
 def _text(call: OperationCall, charge: Charge) -> bytes:
-    return charge_text(charge, *_voice(call, charge))
-
-
-def _voice(call: OperationCall, charge: Charge) -> tuple[WireProfile, int, str | None]:
     sandbox = call.sandbox
     address = three_ds.address(sandbox, charge) if charge.challenged else None
-    return call.profile, sandbox.config.seed, address
+    return charge_text(charge, call.profile, sandbox.config.seed, address)
 
 
 search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)
