@@ -41,12 +41,15 @@ _USUAL = (15, 16)
 _MOST_KNOWN = 5_000
 _SHORTEST_TOLD = 13
 _PLAINLY_PARTED = frozenset({" ", "-"})
+_GROUP_OF_FOUR = re.compile(r"(?<![0-9A-Za-z])(?=[A-Z]*[0-9])[0-9A-Z]{4}[ -]\Z")
+"""Before a number it is part of a longer one: of an IBAN, or of a parcel."""
+
 _PRINTED = frozenset({(4, 4, 4, 4), *((4, 4, 4, 4, rest) for rest in (1, 2, 3)), (4, 6, 5), (4, 6, 4)})
 _MOST_DECODED = 2
 _PHONE = r"\+ ?[1-9](?:[ ().-]{0,2}+[0-9]){6,14}+(?![ ().-]{0,2}+[0-9])"
 """An international phone number (E.164): no card number of 16 digits."""
 
-_IN_PHONE_FIELD = re.compile(r"(?:(\+|00) ?)?[1-9](?:[ ()./-]{0,2}+[0-9]){4,14}")
+_IN_PHONE_FIELD = re.compile(r"\s*(?:(\+|00(?:11)?|01[01])[ ()./-]{0,2})?[1-9](?:[ ()./-]{0,2}+[0-9]){4,14}\s*")
 _LONGEST_PHONE = 40
 _SURE_PHONE = 13
 """Digits up to which no card is issued nowadays that a phone number could be taken for."""
@@ -80,10 +83,12 @@ def plain_of(text: str) -> str:
 
 def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Where the card numbers of a candidate begin and end: numbers that overlap are one, and a run of more digits than
-    a card number has is one throughout when one may be in it."""
+    a card number usually has is one throughout when one may be in it."""
     for group, groups in _groups_in(text, start, end):
         first = last = 0
-        for begin, stop, _ in _parted(text, groups):
+        spans = [(begin, stop) for begin, stop, _ in _parted(text, groups)]
+        spans += [one for one in groups if one[1] - one[0] > _USUAL[-1] and _is_glued(text[slice(*one)])]
+        for begin, stop in sorted(spans):
             if begin < last:
                 last = max(last, stop)
                 continue
@@ -146,6 +151,19 @@ def _hides_number(digits: str) -> bool:
     return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
 
 
+def _is_glued(digits: str) -> bool:
+    """Whether a run of digits that is too long for most cards begins or ends with a number of the usual length."""
+    size = len(digits)
+    starts, ends = {0, *(size - length for length in _USUAL)}, {size, *_USUAL}
+    found = _numbers(digits, sorted(starts), ends)
+    return any(end - begin in _USUAL and (begin == 0 or end == size) for begin, end in found)
+
+
+def is_card(digits: str) -> bool:
+    """Whether some digits are a card number as a whole."""
+    return any(_numbers(digits, (0,), (len(digits),)))
+
+
 def is_phone(text: str) -> bool:
     """Whether the text of a field for phone numbers is surely one: written for abroad, and too short for a card."""
     found = _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
@@ -198,7 +216,7 @@ def _is_told(text: str, start: int, end: int, digits: int) -> bool:
         return False
     gaps = set(_GROUP.split(text[start:end])[1:-1])
     if gaps <= _PLAINLY_PARTED:
-        return True
+        return not (gaps and before[-1:] in gaps and _GROUP_OF_FOUR.search(text, max(start - 6, 0), start))
     if after[:1] in PARTS and after[1:].isdigit():
         return False
     sizes = tuple(map(len, _GROUP.findall(text, start, end)))

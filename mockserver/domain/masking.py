@@ -20,6 +20,7 @@ from mockserver.domain.card_search import (
     PARTS,
     QUICK,
     cards_in,
+    is_card,
     is_phone,
     plain_of,
 )
@@ -131,7 +132,7 @@ def _masking_plain(text: str) -> Slices[str]:
 
 def _card_shown(text: str) -> str:
     digits = "".join(filter(str.isdecimal, text))
-    return mask(digits) if len(digits) <= MAX_LENGTH else "*" * len(digits)
+    return mask(digits) if is_card(digits) else "*" * len(digits)
 
 
 def _key_shown(part: str, is_more: bool, goes_on: bool) -> str:

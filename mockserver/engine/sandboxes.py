@@ -24,10 +24,10 @@ WAIT = 60
 MOST_ASIDE = 8
 """Sandboxes of one server that are kept for an undo."""
 
-_MODE = re.compile("(?i:(?<![a-z])(?:live|prod|production|test|demo|sandbox))(?![a-z])")
+_MODE = re.compile("(?i:(?<![a-z])(?:live|prod|production|test|demo|sandbox|dev|uat|staging|non|pre))(?![a-z])")
 """The word of a key that says for what it is: whatever but letters parts it from others, and ``liveKey`` has one,
 ``olive`` not. The first of them counts: ``sk_test_live_updates`` is a key for tests."""
-_FOR_TESTS = ("test", "demo", "sandbox")
+_FOR_TESTS = frozenset({"test", "demo", "sandbox", "dev", "uat", "staging", "non", "pre"})
 
 
 class Shelf(Protocol):

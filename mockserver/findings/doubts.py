@@ -221,7 +221,7 @@ class Doubts:
         waited = self._calls.pop(call.waited_as, new)
         new.retries, new.looked = waited.retries, waited.looked
         for entry, doubtful in list(self._calls.items()):
-            if call.at - doubtful.at > WINDOW:
+            if call.at - doubtful.at >= WINDOW:
                 del self._calls[entry]
             elif doubtful.intent.is_same(new.intent):
                 if not doubtful.is_settled:

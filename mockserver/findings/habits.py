@@ -31,27 +31,30 @@ _OWN_VALUE = (b':0"' + _LONG_RUN, b':"' + _LONG_RUN)
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = PARTS.encode() + b"\\"
 _HIDDEN = (
-    rb"(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
+    rb"(?<!\\[nrtf])(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
     rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
 )
 """What parts digits, or is one, and takes more than a sign of a body. A line belongs to no number before it when it
 begins with more than digits, as rows do with an id."""
 
-_MOST_HIDDEN = 40_000
+_MOST_HIDDEN = 80_000
 """Bytes of a body in which that is looked for: as many as ``_MOST_READ`` signs may take."""
 
 _AROUND_VALUE = PARTS.encode() + b':"'
 _UNREAD = frozenset(
     {"x-secretkey", "x-publickey", "authorization", "cookie", "x-admin-token", "host", "accept", "accept-encoding"}
     | {"connection", "content-type", "content-length"}
+    | {"traceparent", "tracestate", "baggage", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-parentspanid"}
+    | {"x-datadog-trace-id", "x-datadog-parent-id", "x-datadog-tags", "x-cloud-trace-context", "x-amzn-trace-id"}
+    | {"sentry-trace", "uber-trace-id"}
 )
-"""Headers that carry keys, or that HTTP itself reads."""
+"""Headers that carry keys, that HTTP itself reads, or that tracers add, whose ids may look like card numbers."""
 
 _MOST_OF_HEADER = 500
 _OWN = frozenset({"cardnumber", "card_number"})
 _LONGEST_PATH = 60
 _LONGEST_TEXT = 1_000_000
-_MOST_READ = 5_000
+_MOST_READ = 10_000
 """Signs of one call that are searched for card numbers field by field."""
 
 

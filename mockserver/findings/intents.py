@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import DAY, MILLISECOND, Micros
+from mockserver.domain.clock import DAY, MILLISECOND, Micros, parse_instant
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
@@ -17,7 +17,7 @@ from mockserver.findings.facts import Call
 from mockserver.findings.ledger import Evidence
 
 WINDOW: Micros = DAY
-"""How long two calls can be of the same intent, in sandbox time."""
+"""Two calls are of the same intent within less than this, in sandbox time: what is paid daily is paid again."""
 
 MONEY = frozenset(
     {"charge.create", "charge.capture", "charge.void", "charge.refund"}
@@ -26,7 +26,6 @@ MONEY = frozenset(
 """Operations that move money, or promise to."""
 
 _LONGEST_WORD = 40
-_LENGTH_OF_DAY = len("2031-03-01")
 _DAY_IN_MS = DAY // MILLISECOND
 _SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
 
@@ -91,11 +90,20 @@ def _plan_of(request: Mapping[str, object]) -> str:
 def _mark_of(request: Mapping[str, object]) -> str | None:
     """What distinguishes a subscription, which has no reference, from others of its customer: the day on which it
     starts, as many clients send the instant of each try, and its metadata."""
-    start, metadata = request.get("startDate"), request.get("metadata")
-    number = amount_of(start)
-    day = str(start or "")[:_LENGTH_OF_DAY] if number is None else number // _DAY_IN_MS
+    day, metadata = _day_of(request.get("startDate")), request.get("metadata")
     named = sorted(metadata.items()) if isinstance(metadata, Mapping) else ()
-    return digest("subscription", day, repr(named)).hex() if day or named else None
+    return digest("subscription", f"{day}", repr(named)).hex() if day or named else None
+
+
+def _day_of(moment: object) -> object:
+    """The day of a moment as sent: ISO 8601, or milliseconds since the epoch."""
+    number = amount_of(moment)
+    if number is not None:
+        return number // _DAY_IN_MS
+    try:
+        return parse_instant(str(moment)) // DAY if moment else None
+    except ValueError:
+        return str(moment)
 
 
 def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[str]:

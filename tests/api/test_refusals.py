@@ -82,7 +82,15 @@ def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> No
     "key",
     [
         *("sk_test_olive", "sk_test_oliver", "liverpool", "sk-delivery-1", "alive_1", "product-tests", "sk_demo-au"),
-        *("sk_reproduction", "Lively", "sk_test_live_updates", "sandbox-prod", "sk_demo_live"),
+        *(
+            "sk_reproduction",
+            "Lively",
+            "sk_test_live_updates",
+            "sandbox-prod",
+            "sk_demo_live",
+            "sk_non-prod-1",
+            "sk_uat_prod",
+        ),
     ],
 )
 def test_a_word_that_only_holds_that_of_live_keys_is_no_live_key(key: str) -> None:

@@ -96,3 +96,16 @@ def test_copies_know_that_there_are_long_rows() -> None:
     assert [sandboxes.open(key, 0).has_long for key in (api.key, "sk_fork", "sk_imported", "sk_new")] == [True] * 3 + [
         False
     ]
+
+
+def test_assumptions_that_change_meanwhile_hold_for_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    api = Api()
+    for _ in range(3):
+        api.charge(capture=False, metadata=NOTE)
+    monkeypatch.setattr(lists, "_PART", 60_000)
+    rests, answer = turns(
+        listing(api, "/charge"), lambda: api.call("PUT", "/__admin/assumptions", {"profile": "sdk"}, waits=True)
+    )
+    assert rests > 2
+    assert answer.count(b'"AUTHORISE"') == 3
+    assert answer.count(b'"Authorised"') == 0

@@ -46,9 +46,12 @@ def shown(api: Api, entry: int = -1) -> dict[str, Any]:
         (f"+49 151 {BY_CHANCE[5:]}", False, False),
         (f"+49 (151) {BY_CHANCE[5:9]}-{BY_CHANCE[9:]}", False, False),
         (f"00 49 151/{BY_CHANCE[5:]}", False, False),
+        (f"00-49-151-{BY_CHANCE[5:]}", False, False),
         ("+61 400 000 000", False, False),
         # Not surely for abroad, or as long as a card's: masked, and not accused.
         (BY_CHANCE, False, True),
+        (f" 00 49 151 {BY_CHANCE[5:]}", False, True),
+        (f"011 49 151 {BY_CHANCE[5:]}", False, True),
         ("+378282246310005", False, True),
         ("+30569309025904", False, True),
         # A card.
@@ -142,6 +145,48 @@ MASKED_ONLY = [
 ]  # fmt: skip
 
 
+LONGER = [
+    *("DE64 5001 0517 4933 8991 93", "9400 8897 3979 1279 3441 95", "2031 4111 1111 1111 1111"),
+    *("AT61-4111-1111-1111-1111",),
+]
+"""Numbers in groups of four that have a card number by chance: of accounts and parcels."""
+
+
+@each("text", [text for text in LONGER if mask_text(text) != text])
+def test_a_part_of_a_longer_number_in_groups_is_not_told(text: str) -> None:
+    assert not card_stands_in(text)
+    assert card_stands_in(f"{VISA[:4]} {VISA[4:8]} {VISA[8:12]} {VISA[12:]} {text}")
+
+
+OTHERS_VISA = "4929501277346182"
+"""No published test number."""
+
+
+@each("text", [f.format(OTHERS_VISA) for f in ("00{}", "000{}", "+00{}", "0{}", "1{}", "{}1", "+{}1", "{}123", "{}12")])
+def test_no_digit_of_a_number_with_some_before_or_behind_it_is_shown(text: str) -> None:
+    masked = "".join("*" if sign.isdigit() else sign for sign in text)
+    assert mask_text(text) == masked
+    assert mask_field("phone", text) == masked
+    assert not card_stands_in(text) or text.startswith("+")
+
+
+def test_ids_that_tracers_add_are_not_told() -> None:
+    for name in ("x-datadog-trace-id", "X-Datadog-Parent-Id", "traceparent", "x-b3-traceid"):
+        api = Api()
+        api.call("GET", "/charge", headers={name.lower(): VISA})
+        assert told(api) == [], name
+    api = Api()
+    api.call("GET", "/charge", headers={"x-note": VISA})
+    assert told(api) == ["header x-note"]
+
+
+def test_the_first_ten_thousand_characters_are_looked_at() -> None:
+    for before, fields in ((9_000, ["metadata.n"]), (10_000, [])):
+        api = Api()
+        api.post("/charge/card", card_charge(metadata={"a": "x" * before, "n": VISA}))
+        assert told(api) == fields
+
+
 @each("text", MASKED_ONLY)
 def test_what_may_be_a_number_is_masked_and_not_told(text: str) -> None:
     api = Api()
@@ -211,7 +256,7 @@ def test_what_is_clean_at_a_glance_has_no_number(seed: int) -> None:
     assert min(cleans, finds) > 150
 
 
-UNITS = ["1\n", "1\n\n", "1111\n", "4111\r\n", " \n ", "1" * 19 + "\n", "\n1x", "%31", "1 (", "+1 ", "+49 ", "\u00e9",
+UNITS = ["\n", "\t", "1\n", "1\n\n", "1111\n", "4111\r\n", " \n ", "1" * 19 + "\n", "\n1x", "%31", "1 (", "+1 ", "+49 ", "\u00e9",
          "4111.", "1.", "\u00a01", "\\n", "6" * 12 + "\n"]  # fmt: skip
 
 

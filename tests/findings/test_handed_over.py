@@ -78,6 +78,7 @@ def test_another_subscription_of_the_same_customer_is_meant(other: dict[str, obj
     [
         ({"startDate": "2031-03-02T00:00:01Z"}, {"startDate": "2031-03-02T00:00:09Z"}),
         ({"startDate": 1_930_003_200_000}, {"startDate": 1_930_003_207_000}),
+        ({"startDate": 1_930_003_200_000}, {"startDate": "2031-02-28T01:00:00Z"}),
         ({"metadata": {"a": "1", "b": "2"}}, {"metadata": {"b": "2", "a": "1"}}),
         ({"currency": "aud", "frequency": 1}, {"interval": "month"}),
         ({}, {"metadata": {"member": "Ann"}}),

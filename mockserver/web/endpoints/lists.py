@@ -56,7 +56,8 @@ class ListOf:
         else:
             page = listing.search(sandbox, self._wanted, vars(call.query), ready)
         if ready is not None and ready.texts:
-            texts = ready.texts
+            # Under other assumptions every row has another text.
+            texts = ready.texts if ready.assumed is sandbox.assumed else {}
             return self._text(page, [self._written(call, row, *texts.get(row.seq, _UNKNOWN)) for row in page.rows])
         rows: list[Any] = [self._shown(call, row) for row in page.rows]
         if self._bare:
