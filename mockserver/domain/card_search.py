@@ -36,6 +36,7 @@ CANDIDATE_GOES_ON = rf"(?:{_PART}[0-9])++"
 QUICK = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
 _PARTING = frozenset({"Zs", "Zl", "Zp", "Pd", "Pc", "Cf", "Mn", "Me"})
 _GROUP = re.compile(r"[0-9]+")
+_ENCODED_DIGIT = re.compile("%(?:25)*3[0-9]")
 _LONGEST_ID = 40
 _USUAL = (15, 16)
 _MOST_KNOWN = 5_000
@@ -87,7 +88,7 @@ def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for group, groups in _groups_in(text, start, end):
         first = last = 0
         spans = [(begin, stop) for begin, stop, _ in _parted(text, groups)]
-        spans += [one for one in groups if one[1] - one[0] > _USUAL[-1] and _is_glued(text[slice(*one)])]
+        spans += [one for one in groups if one[1] - one[0] > _USUAL[-1] and _is_glued(text, *one)]
         for begin, stop in sorted(spans):
             if begin < last:
                 last = max(last, stop)
@@ -151,9 +152,12 @@ def _hides_number(digits: str) -> bool:
     return any(begin == 0 or end == len(digits) or end - begin in _USUAL for begin, end in found)
 
 
-def _is_glued(digits: str) -> bool:
-    """Whether a run of digits that is too long for most cards begins or ends with a number of the usual length."""
-    size = len(digits)
+def _is_glued(text: str, start: int, stop: int) -> bool:
+    """Whether a run of digits that is too long for most cards begins or ends with a number of the usual length. One
+    whose first digit is percent-encoded is found once it is decoded."""
+    if start and _ENCODED_DIGIT.match(text, start - 1):
+        return False
+    digits, size = text[start:stop], stop - start
     starts, ends = {0, *(size - length for length in _USUAL)}, {size, *_USUAL}
     found = _numbers(digits, sorted(starts), ends)
     return any(end - begin in _USUAL and (begin == 0 or end == size) for begin, end in found)

@@ -256,8 +256,8 @@ def test_what_is_clean_at_a_glance_has_no_number(seed: int) -> None:
     assert min(cleans, finds) > 150
 
 
-UNITS = ["\n", "\t", "1\n", "1\n\n", "1111\n", "4111\r\n", " \n ", "1" * 19 + "\n", "\n1x", "%31", "1 (", "+1 ", "+49 ", "\u00e9",
-         "4111.", "1.", "\u00a01", "\\n", "6" * 12 + "\n"]  # fmt: skip
+UNITS = ["\n", "\t", "1\n", "1\n\n", "1111\n", "4111\r\n", " \n ", "1" * 19 + "\n", "\n1x", "%31", "1 (", "+1 ", "+49 ",
+         "\u00e9", "4111.", "1.", "\u00a01", "\\n", "6" * 12 + "\n"]  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", UNITS)
