@@ -33,7 +33,6 @@ from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.sdk_fields import is_sent_by_sdk
 
 _REFUSED = 400
 _MANUAL, _SUCCESS = ClockMode.MANUAL, ChargeState.SUCCESS
@@ -180,6 +179,8 @@ def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | Non
 
 
 def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:
+    from mockserver.wire.sdk_fields import is_sent_by_sdk
+
     names = [name for name in step.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.op, name)]
     known = [field.alias for field in fields_of(model).values()] if model is not None else []
     return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
