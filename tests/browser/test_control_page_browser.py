@@ -138,7 +138,11 @@ def test_the_clock_is_advanced_by_buttons_and_with_the_keyboard_alone_and_never_
 
 
 def test_a_jump_makes_due_work_happen(control: Any, sandbox: Box) -> None:
+    begin = control.get_by_test_id("jump").bounding_box()
     charge = sandbox.charge(capture=False)
+    expect(control.get_by_test_id("pending")).to_have_text("1 due")
+    # Nothing has moved away under the hand of somebody about to click.
+    assert control.get_by_test_id("jump").bounding_box() == begin
     control.get_by_test_id("jump-to").fill("7d")
     control.get_by_test_id("jump").click()
     expect(control.get_by_test_id("now")).to_have_text("2031-03-08 09:30:00")
