@@ -40,7 +40,7 @@ _ENCODED_DIGIT = re.compile("%(?:25)*3[0-9]")
 _LONGEST_ID = 40
 _USUAL = (15, 16)
 _MOST_KNOWN = 5_000
-_SHORTEST_TOLD = 13
+_SHORTEST_REPORTED = 13
 _PLAINLY_PARTED = frozenset({" ", "-"})
 _GROUP_OF_FOUR = re.compile(r"(?<![0-9A-Za-z])(?=[A-Z]*[0-9])[0-9A-Z]{4}[ -]\Z")
 """Before a number it is part of a longer one: of an IBAN, or of a parcel."""
@@ -207,14 +207,14 @@ def _stands_in(text: str, *, for_phones: bool) -> bool:
     for found in re.finditer(CANDIDATE, plain):
         start, end = (0, 0) if found["id"] is not None else found.span()
         for _, groups in _groups_in(plain, start, end):
-            if any(_is_told(plain, begin, stop, digits) for begin, stop, digits in _parted(plain, groups)):
+            if any(_is_reported(plain, begin, stop, digits) for begin, stop, digits in _parted(plain, groups)):
                 return True
     return False
 
 
-def _is_told(text: str, start: int, end: int, digits: int) -> bool:
+def _is_reported(text: str, start: int, end: int, digits: int) -> bool:
     before, after = text[max(start - 2, 0) : start], text[end : end + 2]
-    if digits < _SHORTEST_TOLD or before[-1:].isalnum() or after[:1].isalnum():
+    if digits < _SHORTEST_REPORTED or before[-1:].isalnum() or after[:1].isalnum():
         return False
     if before[-1:] == "." and before[:1].isdigit():
         return False

@@ -185,7 +185,7 @@ def _take(sandbox: Sandbox, batch: Batch, place: int) -> None:
         return
     batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
     if sandbox.watch is not None and batch.results_fault is None:
-        # Spoilt results tell the client what it cannot be blamed for.
+        # A client cannot be blamed for what spoilt results made it believe.
         sandbox.watch.charged(charge, sandbox.now, sandbox.journal.last)
 
 

@@ -22,7 +22,7 @@ from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent, memory
 
 _MOST = 1_000
-_MOST_UNTOLD = 256
+_MOST_UNSEEN = 256
 _OF_THE_PAYMENT = frozenset(
     {
         Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT,
@@ -47,7 +47,7 @@ _TECHNICAL = frozenset(
 _SENT = frozenset({"batch.create", "subscription.create"})
 _SHOW_ONE = frozenset({"batch.get", "charge.get", "subscription.get"})
 _SHOW_MANY = {"charge.search": "charge_id", "subscription.search": "asked_by"}
-"""Operations whose answers tell of declines, and what searches show them by."""
+"""Operations whose answers show declines, and what searches show them by."""
 
 _GOES_ON = b"Active"
 
@@ -61,7 +61,7 @@ class _Final:
 
 
 @record
-class _Untold:
+class _Unseen:
     """Such a decline of a charge that a batch or subscription (``asked_by``) has asked for. The client knows it when it
     reads one of the two, or takes a webhook about it, and when the batch has ended: its results are complete then."""
 
@@ -84,19 +84,19 @@ class _Sent:
 @mutable
 class Declines:
     """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with the ccv that was
-    wrong where another one may; ``untold`` those of them that the client does not know yet."""
+    wrong where another one may; ``unseen`` those of them that the client does not know yet."""
 
     _ledger: Ledger
     policy: Policy
     _hard: Recent[str, _Final] = memory(_MOST, is_pending=True)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
     _sent: Recent[str, _Sent] = memory(_MOST)
-    _untold: Recent[str, _Untold] = memory(_MOST_UNTOLD)
+    _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN)
 
     @property
-    def untold(self) -> Sized:
-        """What is empty while no answer can tell of a decline."""
-        return self._untold
+    def unseen(self) -> Sized:
+        """What is empty while no answer can show a decline."""
+        return self._unseen
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""
@@ -137,7 +137,7 @@ class Declines:
         if charge.batch_id is None:
             # Whatever comes after the first payment comes by the plan of the subscription.
             self._sent.pop(asked_by, None)
-        instrument = instrument_of(charge) if is_failed or self._hard or self._untold else None
+        instrument = instrument_of(charge) if is_failed or self._hard or self._unseen else None
         if instrument is None:
             return
         said = _said(charge) if is_failed else None
@@ -154,29 +154,29 @@ class Declines:
             evidence = evidence_of_payment(charge, _words(said), shown)
             declined = _declined(said, names)
             if declined is not None and declined not in self._hard:
-                self._untold.put(declined, _Untold(charge.charge_id, asked_by, evidence))
+                self._unseen.put(declined, _Unseen(charge.charge_id, asked_by, evidence))
             self._tried(instrument, charge, at, evidence, sent)
 
-    def told(self, subject: str | None, entry: int) -> None:
+    def seen(self, subject: str | None, entry: int) -> None:
         """The client has learnt of a charge, batch or subscription, at a journal entry."""
-        self._tell((name for name, one in self._untold.items() if subject in (one.charge_id, one.asked_by)), entry)
+        self._note((name for name, one in self._unseen.items() if subject in (one.charge_id, one.asked_by)), entry)
 
     def answered(self, call: Call) -> None:
         """A call has got its whole answer."""
         if call.op.startswith("subscription.") and _GOES_ON in call.answer:
-            # What is still tried again by itself tells of nothing final.
+            # What is still tried again by itself is not final.
             return
         if call.op in _SHOW_ONE:
-            self.told(call.subject, call.entry)
-        elif self._untold and (shown_by := _SHOW_MANY.get(call.op)) is not None:
-            shown = ((name, getattr(one, shown_by)) for name, one in self._untold.items())
-            self._tell((name for name, one in shown if one.encode() in call.answer), call.entry)
+            self.seen(call.subject, call.entry)
+        elif self._unseen and (shown_by := _SHOW_MANY.get(call.op)) is not None:
+            shown = ((name, getattr(one, shown_by)) for name, one in self._unseen.items())
+            self._note((name for name, one in shown if one.encode() in call.answer), call.entry)
 
     def batch_ended(self, batch_id: str, entry: int) -> None:
-        """A batch has come to its end: whoever knows of it knows what became of its rows."""
+        """A batch has come to its end: a client that knows of it knows what became of its rows."""
         sent = self._sent.get(batch_id)
         if sent is not None and sent.is_known:
-            self.told(batch_id, entry)
+            self.seen(batch_id, entry)
 
     def ended(self, entry: int) -> None:
         """The client has hung up before an answer: it did not learn of a decline."""
@@ -189,7 +189,7 @@ class Declines:
 
     def finish(self) -> None:
         """The story has ended: the next one may use the same test cards."""
-        for one in (self._hard, self._tries, self._sent, self._untold):
+        for one in (self._hard, self._tries, self._sent, self._unseen):
             one.clear()
 
     def _final(self, names: tuple[str, str]) -> _Final | None:
@@ -199,11 +199,11 @@ class Declines:
         """A card or account has paid: it is no longer declined."""
         for name in names:
             self._hard.pop(name, None)
-            self._untold.pop(name, None)
+            self._unseen.pop(name, None)
 
-    def _tell(self, names: Iterable[str], entry: int) -> None:
+    def _note(self, names: Iterable[str], entry: int) -> None:
         for name in list(names):
-            one = self._untold.pop(name)
+            one = self._unseen.pop(name)
             if name not in self._hard:
                 self._hard.put(name, _Final(one.evidence, entry))
 

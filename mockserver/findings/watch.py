@@ -60,7 +60,7 @@ class Watch:
         self._webhooks = Webhooks(ledger, self.doubts, policy)
         self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
-        self._before_read = (*pending(self.doubts), *pending(self._pace), self._declines.untold)
+        self._before_read = (*pending(self.doubts), *pending(self._pace), self._declines.unseen)
         self._before_create = (
             *self._before_read,
             *pending(self._declines),
@@ -164,7 +164,7 @@ class Watch:
         self._webhooks.tried(tried, charge.status.value if charge is not None else None)
         if tried.is_accepted and not tried.is_scripted:
             self.doubts.took(tried)
-            self._declines.told(tried.subject, tried.entry)
+            self._declines.seen(tried.subject, tried.entry)
 
     def sent(self, delivery_id: str, entry: int) -> None:
         """A webhook goes out to a receiver of the client, after a journal entry; ``tried`` follows."""

@@ -9,7 +9,7 @@ import pytest
 from mockserver.domain import masking, windows
 from mockserver.domain.masking import mask_field, mask_text, masking_field
 from mockserver.domain.percent import decoded
-from mockserver.domain.slices import Slices
+from tests.pauses import drive
 from tests.rows import each
 
 PIECES = [
@@ -25,16 +25,6 @@ def text_of(random: Random) -> str:
     return "".join(random.choices(few, k=random.randint(0, 400)))
 
 
-def with_pauses(work: Slices[str]) -> tuple[str, int]:
-    pauses = 0
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value, pauses
-        pauses += 1
-
-
 @each("name", ["", "cardNumber"])
 @each("seed", range(4))
 def test_no_window_changes_what_is_shown(monkeypatch: pytest.MonkeyPatch, name: str, seed: int) -> None:
@@ -47,7 +37,7 @@ def test_no_window_changes_what_is_shown(monkeypatch: pytest.MonkeyPatch, name: 
         whole, read = mask_field(name, text), decoded(text)
         monkeypatch.setattr(windows, "WINDOW", random.randint(240, 400))
         assert decoded(text) == read, text
-        shown, pauses = with_pauses(masking_field(name, text))
+        shown, pauses = drive(masking_field(name, text))
         assert shown == whole, text
         split += pauses > 2 and shown != text
     assert split > 50
@@ -62,7 +52,7 @@ def test_no_window_changes_what_is_shown(monkeypatch: pytest.MonkeyPatch, name: 
 )
 def test_a_long_text_is_masked_with_a_pause_for_each_window(text: str) -> None:
     longer = (text * 300_000)[:300_000]
-    _, pauses = with_pauses(masking_field("", longer))
+    _, pauses = drive(masking_field("", longer))
     assert pauses >= 300_000 / windows.WINDOW - 2
 
 

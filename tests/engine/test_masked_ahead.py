@@ -8,23 +8,13 @@ import pytest
 
 from mockserver.domain import windows
 from mockserver.domain.masking import mask_field
-from mockserver.domain.slices import Slices
 from mockserver.engine import masked_ahead
 from mockserver.engine.codec import form
 from mockserver.engine.masked_ahead import written
+from tests.pauses import drive
 from tests.rows import each
 
 WRITE = form(list[Mapping[str, str]]).write
-
-
-def with_pauses(work: Slices[object]) -> tuple[object, int]:
-    pauses = 0
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value, pauses
-        pauses += 1
 
 
 @each(
@@ -40,7 +30,7 @@ def with_pauses(work: Slices[object]) -> tuple[object, int]:
 def test_a_row_is_written_as_it_would_be_at_once(
     monkeypatch: pytest.MonkeyPatch, texts: dict[str, str], pauses: int
 ) -> None:
-    made, rested = with_pauses(written(WRITE, [texts, texts]))
+    made, rested = drive(written(WRITE, [texts, texts]))
     assert rested >= pauses
     assert bool(rested) == bool(pauses)
     masked = {mask_field("", name): mask_field(name, text) for name, text in texts.items()}
@@ -48,9 +38,9 @@ def test_a_row_is_written_as_it_would_be_at_once(
     with monkeypatch.context() as patched:
         patched.setattr(masked_ahead, "MUCH", 10**9)
         patched.setattr(masked_ahead, "WINDOW", 10**9)
-        assert with_pauses(written(WRITE, [texts, texts])) == (made, 0)
+        assert drive(written(WRITE, [texts, texts])) == (made, 0)
 
 
 def test_one_text_is_masked_a_window_at_a_time() -> None:
-    _, rested = with_pauses(written(WRITE, [{"a": "x" * 50 * windows.WINDOW}]))
+    _, rested = drive(written(WRITE, [{"a": "x" * 50 * windows.WINDOW}]))
     assert rested >= 50

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from random import Random
-from typing import Any
 
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices
 from mockserver.engine import scans
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.places import Index
@@ -19,6 +17,7 @@ from mockserver.engine.query import Bound, Contains, Query
 from mockserver.engine.sorted_places import SLICE
 from tests.depth import tries
 from tests.driving import Api
+from tests.pauses import drive
 
 ROWS = 3 * SLICE + 7
 
@@ -114,18 +113,6 @@ QUERIES: dict[str, Query[Stored]] = {
     "above all": Query(10, bounds=[Bound(price, 1_000, above=True, inclusive=True)]),
     "a window, sorted": Query(10, after=100, before=1_900, equal=[("colour", ["red", "blue"])], sort=price),
 }
-
-
-def drive(work: Slices[Any], between: Callable[[], None]) -> tuple[Any, int]:
-    """What the work makes, with something else in each of its pauses, and how many there were."""
-    pauses = 0
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            return end.value, pauses
-        pauses += 1
-        between()
 
 
 @pytest.mark.parametrize("name", QUERIES)
