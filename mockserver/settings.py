@@ -10,13 +10,13 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
 
-from mockserver.domain.record import declared, record
+from mockserver.domain.record import record
 from mockserver.option_values import (
     read_choice,
     read_clock,
@@ -125,7 +125,7 @@ class Settings:
 
     def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
         """These settings with the named fields replaced, and the values whose names are not fields."""
-        names = declared(Settings)
+        names = {one.name for one in fields(Settings)}
         chosen = {name: value for name, value in values.items() if name in names}
         return replace(self, **chosen), {name: value for name, value in values.items() if name not in names}
 
@@ -300,7 +300,7 @@ SETTINGS: tuple[Setting, ...] = (
 )
 # fmt: on
 
-_DEFAULTS: Mapping[str, Any] = declared(Settings)
+_DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(Settings)}
 
 
 def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Chosen]:

@@ -4,7 +4,7 @@ sandboxes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, fields
 from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
@@ -12,7 +12,7 @@ from mockserver.domain.clock import Clock, Micros
 from mockserver.domain.delivery import WebhookMessage
 from mockserver.domain.notice import Notice
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
-from mockserver.domain.record import declared, record, replace
+from mockserver.domain.record import record, replace
 from mockserver.engine.counts import Counts
 from mockserver.findings.policy import Policy
 from mockserver.scenario.ruleset import Ruleset
@@ -54,7 +54,7 @@ class ServerConfig:
     def config(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config under some scenarios: of what several of them say, the last one counts. Raises ``Invalid``
         (90)."""
-        given: dict[str, Any] = {name: getattr(self, name) for name in declared(type(self))}
+        given: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         overrides: dict[str, object] = {}
         judging: dict[str, Any] = {}
         for scenario in scenarios:

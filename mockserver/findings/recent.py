@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from dataclasses import Field, field
+from dataclasses import field, fields
 from functools import cache
 from typing import Any, TypeVar
-
-from mockserver.domain.record import declared
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -47,4 +45,4 @@ def pending(judge: object) -> tuple[Sized, ...]:
 
 @cache
 def _pending(cls: Any) -> list[str]:
-    return [name for name, one in declared(cls).items() if isinstance(one, Field) and one.metadata.get(_PENDING)]
+    return [one.name for one in fields(cls) if one.metadata.get(_PENDING)]

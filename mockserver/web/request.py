@@ -54,8 +54,8 @@ class Request:
     decided: Decision | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     ahead: ReadAhead | None = field(default=None, repr=False)
-    fields: Fields = NO_FIELDS
-    asked: Fields = NO_FIELDS
+    fields: Fields = field(default_factory=lambda: NO_FIELDS)
+    asked: Fields = field(default_factory=lambda: NO_FIELDS)
 
     @property
     def is_in_process(self) -> bool:
