@@ -77,7 +77,7 @@ class Settings:
     webhook_key: str = DEFAULT_WEBHOOK_KEY
     admin_token: str | None = None
     allow_host: tuple[str, ...] = ()
-    max_body: int = 10_000_000
+    max_body: int = 1_000_000
     rate_limit: int | None = None
     most_sandboxes: int = 100_000
     sandbox_idle: str | None = None
@@ -268,7 +268,8 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("allow_host", "--allow-host", read_host, "host names",
             "Further host name to answer to (repeatable).", kind=OptionKind.LIST, metavar="HOST"),
     Setting("max_body", "--max-body", read_size, _SIZE,
-            "Largest request body.", metavar="SIZE"),
+            "Largest request body. A link, a batch, a scenario, a state document have greater limits, which it raises.",
+            metavar="SIZE"),
     Setting("rate_limit", "--rate-limit", read_whole(1, 1_000_000),
             "a whole number, 1 to 1000000; without it, no limit",
             "Payments calls a second that each sandbox accepts, in real time; more are refused (429, code 35).",

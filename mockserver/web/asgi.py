@@ -23,6 +23,10 @@ RawHeaders = list[RawHeader]
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
+
+IN_ONE_PIECE = 10_000_000
+"""Bytes of a body that is read in one piece; one that may be greater, a state document, is read in parts."""
+
 _SHORT = 64
 
 _MOST_FIELDS, _MOST_BYTES = 64, 8_192

@@ -27,7 +27,7 @@ _ERRORS: dict[int, str] = {
     404: "The id names nothing in this sandbox.",
     405: "The path is known, the verb is not allowed; the header `Allow` lists those that are.",
     409: "The state of the object forbids the operation (code 54).",
-    413: "The body is over the limit of 10 MB (`--max-body`).",
+    413: "The body is over the limit: 1 MB, of a payment link 2 MB, of a batch 10 MB (`--max-body`).",
 }
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 

@@ -60,6 +60,7 @@ class OperationEndpoint(Endpoint):
         super().__init__(world)
         self.route = route
         self.op = route.op
+        self.largest = max(route.largest or 0, world.settings.max_body)
         self._takes_secret_key = route.auth is Auth.SECRET
         self._creates = route.success is Success.CREATED
 

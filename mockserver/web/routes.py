@@ -69,14 +69,15 @@ class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
-    takes. ``ahead`` is work that the operation needs and that changes nothing: what it has made, or, when it is long,
-    slices of it to be done before the step. With ``is_dated`` the answer shows how things stood when it was asked, not
-    when it was given.
+    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` is work that the
+    operation needs and that changes nothing: what it has made, or, when it is long, slices of it to be done before the
+    step. With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
     """
 
     method: str
     path: str
     op: str
+    largest: int | None
     handle: Callable[[OperationCall], object]
     reply: Any
     source: str
@@ -89,7 +90,7 @@ class Route(RouteRow):
     ahead: Callable[[Sandbox, Step], object] | None
     is_dated: bool
     defaults = {  # noqa: RUF012
-        **dict.fromkeys(("body", "query", "ahead")),
+        **dict.fromkeys(("body", "query", "largest", "ahead")),
         "headers": (),
         "auth": Auth.SECRET,
         "success": Success.OK,
@@ -99,6 +100,7 @@ class Route(RouteRow):
         "handle": InModule("mockserver.web.endpoints", "endpoint"),
         "ahead": InModule("mockserver.web.endpoints", "ahead"),
         **{name: InModule("mockserver.wire", name) for name in ("reply", "body", "query")},
+        "largest": lambda row: int(row["largest"]) if row["largest"] else None,
         "headers": lambda row: tuple(row["headers"].split()),
         "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,
         "success": lambda row: Success.CREATED if row["creates"] else Success.OK,

@@ -149,12 +149,41 @@ def test_a_byte_order_mark_and_no_content_type_are_taken(api: Api) -> None:
     assert api.send("POST", "/vault", body, {"content-type": "text/plain"}).status == 201
 
 
-def test_over_ten_megabytes_is_413(api: Api) -> None:
-    limit = 10_000_000
-    body = b'{"reference": "' + b"x" * limit + b'"}'
-    assert problem_of(api.send("POST", "/charge/card", body)) == (413, 90)
-    under = b'{"somethingUnknown": "' + b"x" * (limit - 100) + b'"}'
-    assert problem_of(api.send("POST", "/charge/card", under)) == (400, 90)
+@pytest.mark.parametrize(
+    ("method", "path", "limit"),
+    [
+        ("POST", "/charge/card", 1_000_000),
+        ("POST", "/vault", 1_000_000),
+        ("POST", "/payment_link", 2_000_000),
+        ("POST", "/batch/transaction/payment_method", 10_000_000),
+        ("POST", "/__admin/verify", 1_000_000),
+        ("POST", "/__admin/scenarios", 10_000_000),
+        ("PUT", "/__admin/state", 500_000_000),
+    ],
+)
+def test_each_kind_of_body_has_its_limit(api: Api, method: str, path: str, limit: int) -> None:
+    # Its head says how long it is: what is too long need not be sent.
+    refused = api.send(method, path, b"", {"content-length": f"{limit + 1}", "content-type": "application/json"})
+    assert problem_of(refused) == (413, 90)
+    assert refused["details"]["Body"] == f"got {limit + 1}, wanted at most {limit} bytes"
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [("/charge/card", 1_000_000), ("/payment_link", 2_000_000), ("/batch/transaction/payment_method", 10_000_000)],
+)
+def test_a_body_of_just_its_limit_is_read(api: Api, path: str, limit: int) -> None:
+    body = b'{"somethingUnknown": "'
+    whole = body + b"x" * (limit - len(body) - 2) + b'"}'
+    assert api.send("POST", path, whole).status in (201, 400)
+    assert problem_of(api.send("POST", path, whole + b" ")) == (413, 90)
+
+
+def test_a_greater_setting_raises_every_limit() -> None:
+    api = Api(max_body=11_000_000)
+    body = b'{"somethingUnknown": "' + b"x" * 10_500_000 + b'"}'
+    for path in ("/charge/card", "/payment_link", "/batch/transaction/payment_method"):
+        assert api.send("POST", path, body).status in (201, 400)
 
 
 def test_the_limit_of_a_body_is_a_setting() -> None:

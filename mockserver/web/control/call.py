@@ -16,7 +16,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Scope, Send
+from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Scope, Send
 from mockserver.web.lazy import InModule, RouteRow
 from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request
@@ -196,8 +196,8 @@ class ControlEndpoint(Endpoint):
     def __init__(self, route: ControlRoute, world: World) -> None:
         super().__init__(world)
         self.route = route
-        self.largest = route.largest
-        self.in_parts = route.largest is not None
+        self.largest = max(route.largest or 0, world.settings.max_body)
+        self.in_parts = self.largest > IN_ONE_PIECE
         self._answer_headers = (
             None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
         )

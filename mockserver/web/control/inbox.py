@@ -6,7 +6,7 @@ from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask
 from mockserver.domain.reading import whole_of
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF
+from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.long_work import one_by_one
 from mockserver.web.request import Reply, Request
@@ -22,6 +22,7 @@ class InboxEndpoint(Endpoint):
     """The receiver. The sandbox is named by a key in the headers, or by ``?publicKey=``."""
 
     op = "inbox"
+    largest = IN_ONE_PIECE
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     async def fetch(self, request: Request) -> None:
