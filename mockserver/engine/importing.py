@@ -118,7 +118,6 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     all faults at once."""
     with _naming_every_place():
         sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
-        sandbox.has_long = True
         yield from consistency.check(sandbox)
         yield from vault.learning(sandbox)
         return sandbox

@@ -17,7 +17,7 @@ from mockserver.domain.errors import Faults, Invalid, nearest
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import Candidates, ListPage, Table
+from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.query import Bound, Contains, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.scans import Scan
@@ -109,21 +109,10 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
 
 @record
 class Ahead(Generic[R]):
-    """A scan, None where one is not worth while, and the assumptions under which its parameters were read. ``texts``
-    are those of rows by number, each beside what it was made of."""
+    """A scan, and the assumptions under which its parameters were read."""
 
-    scan: Scan[R] | None
+    scan: Scan[R]
     assumed: Assumed
-    texts: Mapping[int, tuple[object, bytes]] = field(default_factory=dict)
-
-
-@record
-class QuickSearch(Generic[R]):
-    """The query of a quick search that follows at once, its candidates, and the assumptions that it rests on."""
-
-    query: Query[R]
-    candidates: Candidates[R]
-    assumed: list[str]
 
 
 def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
@@ -133,29 +122,21 @@ def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead:
     return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
 
 
-def found(sandbox: Sandbox, wanted: Search[R], asked: QuickSearch[R]) -> ListPage[R]:
-    """The same of a quick search: nothing has happened since :func:`looking_ahead`."""
-    sandbox.step.assumed += asked.assumed
-    return wanted.table(sandbox).page(asked.query, asked.candidates)
-
-
 def looking_ahead(
     sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]
-) -> Slices[Ahead[R] | None] | QuickSearch[R] | None:
-    """Look at the rows of a long list before the step that shows it. Where there is little to look at, what is asked;
-    None when the parameters are faulty."""
+) -> Slices[Ahead[R] | None] | None:
+    """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
+    parameters are faulty."""
     sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
     try:
         query = _query(sandbox, wanted, given)
-        rests_on = step.assumed[noted:]
     except Invalid:
         return None
     finally:
         # The step itself will note what it rests on.
         del step.assumed[noted:]
     table = wanted.table(sandbox)
-    few = table.few(query)
-    return _ahead(table, query, assumed) if few is None else QuickSearch(query, few, rests_on)
+    return _ahead(table, query, assumed) if table.few(query) is None else None
 
 
 def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:

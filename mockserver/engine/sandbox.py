@@ -41,7 +41,6 @@ class Sandbox(Tables):
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
     ``used`` is the greater the later something happened in it, 0 while nothing has; ``touched`` is the machine's time
     at which it was opened or last asked for.
-    ``has_long`` says that something long was sent to it, so that a page of a list may be very long.
     ``setup`` are the answers of the calls with which it was opened, by scenario and id; ``reader`` is what rules read
     its state with, once one does.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
@@ -57,7 +56,6 @@ class Sandbox(Tables):
         "config",
         "deliveries",
         "director",
-        "has_long",
         "horizon",
         "idempotency",
         "ids",
@@ -100,7 +98,6 @@ class Sandbox(Tables):
         self.step = Step("open")
         self.warned: set[str] = set()
         self.used = 0
-        self.has_long = False
         self.touched = real
         self.setup: dict[str, dict[str, object]] = {}
         self.reader: Callable[[str], object] | None = None

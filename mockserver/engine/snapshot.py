@@ -173,9 +173,7 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
     which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)
     tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
-    copy = opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
-    copy.has_long = sandbox.has_long
-    return copy
+    return opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
 
 
 def opened(

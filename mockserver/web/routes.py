@@ -69,9 +69,9 @@ class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
-    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` is work that the
-    operation needs and that changes nothing: what it has made, or, when it is long, slices of it to be done before the
-    step. With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
+    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` is work that
+    the operation needs and that changes nothing: what it has made, or, when it is long, slices of it to be done before
+    the step. With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
     """
 
     method: str

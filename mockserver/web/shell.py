@@ -122,8 +122,6 @@ class Endpoint:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
                     if len(request.raw) > LONG and self.reads_json:
-                        if sandbox is not None:
-                            sandbox.has_long = True
                         reading = read_ahead(request.raw, self.depth_for(request), unique=self.unique_keys)
                         request.ahead = await with_pauses(reading)
                         request.known = sandbox = self.authenticate(request)

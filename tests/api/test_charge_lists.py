@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.web.endpoints import lists
 from tests.driving import DUMMY, Api, card, problem_of
 from tests.rows import each
 
@@ -173,14 +172,3 @@ def test_letters_beyond_ascii_are_found_escaped_or_not(query: str) -> None:
     api = Api()
     api.charge(reference="café 1")
     assert api.send("GET", f"/charge?{query}")["count"] == 1
-
-
-def test_a_very_long_list_is_sent_as_it_stands_in_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    api = Api()
-    for number in range(3):
-        api.charge(reference=f"{number}", metadata={"note": str(number) * 70_000})
-    at_once = api.call("GET", "/charge")
-    monkeypatch.setattr(lists, "LONG", 200_000)
-    in_parts = api.call("GET", "/charge")
-    assert (in_parts.raw, in_parts.headers) == (at_once.raw, at_once.headers)
-    assert [charge["reference"] for charge in in_parts.body["charges"]] == ["2", "1", "0"]

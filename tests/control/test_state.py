@@ -199,7 +199,6 @@ APART = {
     "config": "seed, scenarios and rule counters are written, settings are the server's",
     "deliveries": "tells what was told; a copy tells nobody anything twice",
     "director": "written as counters of rules",
-    "has_long": "changes no answer",
     "horizon": "follows from the clock",
     "ids": "written as counters",
     "inboxes": "tells what arrived, not what is",

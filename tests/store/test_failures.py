@@ -170,7 +170,7 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
 def test_every_slot_of_a_sandbox_is_kept_or_derived() -> None:
     """A new part must be looked at here: kept by ``Keeping``, or named as derived."""
     kept = {
-        *("assumed", "cards", "clock", "config", "deliveries", "director", "has_long", "horizon", "idempotency"),
+        *("assumed", "cards", "clock", "config", "deliveries", "director", "horizon", "idempotency"),
         *("ids", "inboxes", "journal", "now", "opened", "origin", "own", "past", "replays", "schedule", "scripts"),
         *("setup", "touched", "used", "warned", "watch"),
     }

@@ -79,7 +79,6 @@ class Head:
     warned: list[str] = field(default_factory=list)
     lag: Micros = 0
     judged: dict[str, int] = field(default_factory=dict)
-    has_long: bool = False
 
 
 def counted(tally: Tally) -> Counted:

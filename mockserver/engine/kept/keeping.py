@@ -212,7 +212,6 @@ class Keeping:
             order=sandbox.schedule.order,
             ran=sandbox.schedule.ran,
             used=sandbox.used,
-            has_long=sandbox.has_long,
             journal=KeptCounters(
                 opened=journal.opened,
                 last=journal.last,

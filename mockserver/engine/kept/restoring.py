@@ -38,7 +38,7 @@ def kept_sandbox(
     if head.is_held:
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real
-    sandbox.own, sandbox.has_long = _own(head), head.has_long
+    sandbox.own = _own(head)
     sandbox.assumed = config.assumed.or_else(*head.config.assumed)
     by_id = sandbox.config.rules.by_id
     sandbox.director.tallies = Tallies(
