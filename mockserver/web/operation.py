@@ -75,15 +75,6 @@ class OperationEndpoint(Endpoint):
         """The fields that are read."""
         return self.route.body or self.route.query
 
-    @property
-    def reads_json(self) -> bool:
-        """Whether it has a body."""
-        return self.route.body is not None
-
-    def depth_for(self, request: Request) -> int:
-        """Those that the profile allows."""
-        return profile_of(request.sandbox.assumed).json_depth
-
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
@@ -205,9 +196,7 @@ class OperationEndpoint(Endpoint):
         profile = profile_of(sandbox.assumed)
         body = NO_FIELDS
         if self._body is not None:
-            request.fields = body = _of_body(
-                self._body, request.raw, profile.json_depth, profile.reads_commas, request.ahead
-            )
+            request.fields = body = _of_body(self._body, request.raw, profile.json_depth, profile.reads_commas)
         if not request.query:
             return body
         request.asked = query = Fields.of_query(self._query or Body, request.query, profile.reads_commas)

@@ -20,7 +20,6 @@ from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import refusals
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
-from mockserver.wire.long_json import ReadAhead
 from mockserver.wire.long_text import Parts
 
 Headers = Mapping[str, str]
@@ -38,9 +37,8 @@ async def _nobody() -> Message:
 class Request:
     """A request as it came, and what is known of it by now: the sandbox that it names (``known``) and the ``step`` that
     it took there. ``path`` are the placeholders of ``resource``; ``receive`` says when the client leaves,
-    ``decided`` what the rules said while its body was sent. ``parts`` are the body of one that is read in parts;
-    ``ahead`` is the value of a long JSON body, or what is wrong with it, None for any other. ``fields`` are those of
-    its body, ``asked`` those of its query, once an operation has read them."""
+    ``decided`` what the rules said while its body was sent. ``parts`` are the body of one that is read in parts.
+    ``fields`` are those of its body, ``asked`` those of its query, once an operation has read them."""
 
     method: str
     resource: str
@@ -53,7 +51,6 @@ class Request:
     step: Step | None = None
     decided: Decision | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
-    ahead: ReadAhead | None = field(default=None, repr=False)
     fields: Fields = field(default_factory=lambda: NO_FIELDS)
     asked: Fields = field(default_factory=lambda: NO_FIELDS)
 

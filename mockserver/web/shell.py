@@ -33,28 +33,24 @@ from mockserver.web.asgi import (
     send_parts,
     stream,
 )
-from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import LONG, MAX_DEPTH
-from mockserver.wire.long_json import read_ahead
 
 
 class Endpoint:
     """One row of a table; ``serve`` is an ASGI application. ``op`` is what its requests are counted as; ``largest`` is
     the greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
     ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body is read in
-    parts, ``unique_keys`` that no object of its JSON may have a key twice."""
+    parts."""
 
     op: str
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF)
     largest: int | None = None
     searches = False
     in_parts = False
-    unique_keys = False
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -81,15 +77,6 @@ class Endpoint:
         """What strikes while the body of the request is sent; None when it may be read. Asked only where a rule of any
         sandbox may say so."""
         return None
-
-    @property
-    def reads_json(self) -> bool:
-        """Whether the body is JSON: a long one is read while others have their turn."""
-        return False
-
-    def depth_for(self, request: Request) -> int:
-        """The levels that its JSON may have."""
-        return MAX_DEPTH
 
     @property
     def model(self) -> type[Body] | None:
@@ -121,10 +108,6 @@ class Endpoint:
                     if world.store is not None or self.searches:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
-                    if len(request.raw) > LONG and self.reads_json:
-                        reading = read_ahead(request.raw, self.depth_for(request), unique=self.unique_keys)
-                        request.ahead = await with_pauses(reading)
-                        request.known = sandbox = self.authenticate(request)
                     if sandbox is not None and not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)
                 acted = cut or self.act(request)
@@ -152,8 +135,6 @@ class Endpoint:
                 step.answered = True
                 if step.watched or step.webhooks or STEP not in scope:
                     self._finish(scope, request, step)
-            if request.ahead is not None:
-                await with_pauses(request.ahead.forget())
 
     async def kept(self, store: StorePort, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""

@@ -20,9 +20,8 @@ from mockserver.domain.masking import EFFORT
 from mockserver.domain.outline import outline_of
 from mockserver.domain.remembered import Remembered, by_type
 from mockserver.wire.base import Body, fields_of
-from mockserver.wire.folding import MOST_FIELDS, Folded, fold, nested_body, parts_of, spellings_of, validate
-from mockserver.wire.jsonio import LONG, MalformedJson, holds_few, loads
-from mockserver.wire.long_json import ReadAhead
+from mockserver.wire.folding import Folded, fold, nested_body, parts_of, spellings_of, validate
+from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.validators import capitalised, of_one_spelling
 
 B = TypeVar("B", bound=Body)
@@ -62,13 +61,9 @@ class Fields(Mapping[str, object]):
         self._typed: Body | None = None
 
     @classmethod
-    def of_body(
-        cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False, ahead: ReadAhead | None = None
-    ) -> Fields:
-        """The fields of a JSON body of at most ``deepest`` levels, which may have been read ``ahead``; with ``commas``
-        numeric texts may have a decimal comma. Raises ``MalformedJson``."""
-        if ahead is not None:
-            return cls(model, _as_object(ahead.value), raw, _object, commas)
+    def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
+        """The fields of a JSON body of at most ``deepest`` levels; with ``commas`` numeric texts may have a decimal
+        comma. Raises ``MalformedJson``."""
         if not _is_unusual(raw):
             first = raw.find(b'"') + 1
             read, keys = _at_once(model, b"A" <= raw[first : first + 1] <= b"Z")
@@ -112,7 +107,7 @@ class Fields(Mapping[str, object]):
             return self._folded
         EFFORT.signs += len(self._text) // 10
         folded = fold(self._model, self._as_spelt(), commas=self._commas)
-        if self._given is not None or len(self._text) > LONG:
+        if self._given is not None:
             self._folded = folded
         return folded
 
@@ -138,14 +133,9 @@ class Fields(Mapping[str, object]):
         return body  # type: ignore[no-any-return]
 
     def rest(self) -> None:
-        """Let go of all but the text, and of a long one of all that is not short: it takes too long to read again."""
+        """Let go of all but the text."""
         if self._text:
-            if len(self._text) > LONG:
-                folded = self.folded
-                folded.values = {name: value for name, value in folded.values.items() if holds_few(value, MOST_FIELDS)}
-            else:
-                self._folded = None
-            self._given = self._typed = None
+            self._folded = self._given = self._typed = None
             self._keys = _NO_KEYS
 
     def __getitem__(self, name: str) -> object:
@@ -196,10 +186,6 @@ def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
     if not raw.strip():
         return {}
     value = loads(raw, deepest)
-    return value if isinstance(value, dict) else _as_object(value)
-
-
-def _as_object(value: object) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     if value == []:

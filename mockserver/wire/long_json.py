@@ -13,7 +13,7 @@ from io import StringIO
 from json import JSONDecodeError, JSONDecoder
 from typing import Any
 
-from mockserver.domain.slices import Slices, let_go
+from mockserver.domain.slices import Slices
 from mockserver.wire.jsonio import (
     BLANKS,
     BOM,
@@ -54,40 +54,6 @@ _PART = 250_000
 
 _OPENED = 3
 """Levels of a document that are opened however few items they have: a row of a table may have megabytes."""
-
-
-class ReadAhead:
-    """A JSON text that was read before it is used."""
-
-    __slots__ = ("_fault", "_value")
-
-    def __init__(self, value: object, fault: MalformedJson | None = None) -> None:
-        self._value = value
-        self._fault = fault
-
-    @property
-    def value(self) -> object:
-        """Its value. Raises ``MalformedJson``."""
-        if self._fault is not None:
-            raise self._fault
-        return self._value
-
-    def forget(self) -> Slices[None]:
-        """Give its value back bit by bit."""
-        values, self._value = [self._value], None
-        yield from let_go(values)
-
-
-def read_ahead(body: bytes, max_depth: int, *, unique: bool) -> Slices[ReadAhead]:
-    """Read a JSON text as ``jsonio.loads`` does, or find out what is wrong with it."""
-    if not body.strip():
-        return ReadAhead({})
-    try:
-        read = ReadAhead((yield from loads_in_slices([body], max_depth, unique=unique)))
-    except MalformedJson as fault:
-        read = ReadAhead(None, fault)
-    yield
-    return read
 
 
 def dumps_in_slices(document: dict[str, Any]) -> Slices[Parts]:

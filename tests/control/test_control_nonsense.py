@@ -11,7 +11,6 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
-from mockserver.wire.jsonio import LONG
 from tests.driving import Api, Reply, card_charge, names_of
 
 NONSENSE: list[Any] = [
@@ -122,7 +121,7 @@ def test_a_misspelt_parameter_is_refused_and_nothing_is_done(api: Api, method: s
     assert api.call("GET", "/charge").body["count"] == 1
 
 
-@pytest.mark.parametrize("length", [0, LONG])
+@pytest.mark.parametrize("length", [0, 70_000])
 @pytest.mark.parametrize(
     ("method", "path"),
     [("POST", "/__admin/reset"), ("DELETE", "/__admin/scenarios"), ("POST", "/__admin/findings/finish")],
@@ -137,7 +136,7 @@ def test_a_body_is_refused_where_none_is_read(api: Api, method: str, path: str, 
     assert api.call(method, path, raw=b" {} " + b" " * length).status == 200
 
 
-@pytest.mark.parametrize("length", [0, LONG])
+@pytest.mark.parametrize("length", [0, 70_000])
 @pytest.mark.parametrize(
     ("method", "path", "raw", "key"),
     [

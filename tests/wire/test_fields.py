@@ -12,15 +12,13 @@ from urllib.parse import parse_qsl
 import pytest
 
 from mockserver.domain.errors import Invalid
-from mockserver.domain.slices import at_once
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
 from mockserver.wire.base import Body, BodyField, fields_of
 from mockserver.wire.charge_bodies import CardCharge, ChargeQuery, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
-from mockserver.wire.jsonio import LONG, MalformedJson, loads
-from mockserver.wire.long_json import read_ahead
+from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
 from tests.rows import each
 
@@ -183,9 +181,7 @@ def assert_alike(model: type[Body], text: bytes) -> None:
 
 
 def read(body: object, model: type[Body] = ProviderCardCharge) -> Fields:
-    raw = json.dumps(body).encode()
-    ahead = at_once(read_ahead(raw, 64, unique=False)) if len(raw) > LONG else None
-    return Fields.of_body(model, raw, 64, ahead=ahead)
+    return Fields.of_body(model, json.dumps(body).encode(), 64)
 
 
 CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
@@ -274,16 +270,6 @@ def test_a_body_of_too_many_fields_is_refused_unread() -> None:
     assert read({**CHARGE, "metadata": {f"n{number}": number for number in range(20_000)}}).typed(
         ProviderCardCharge, strict=False
     )
-
-
-def test_a_long_body_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    body = {**CHARGE, "reference": "x" * LONG, "metadata": {"a": "b"}, "order": [[]] * 30_000, "new": [1] * 30_000}
-    said = read(body)
-    before = dict(said)
-    said.rest()
-    monkeypatch.setattr(fields, "loads", _never)
-    assert dict(said) == {name: value for name, value in before.items() if name != "order"}
-    assert (said["reference"], list(said.unknown)) == ("x" * LONG, ["new"])
 
 
 @pytest.mark.parametrize("given", [{}, {"ip": "127.0.0.1", "capture": False, "initiator": "MERCHANT", "phone": "1"}])

@@ -46,7 +46,6 @@ class ControlCall:
         self.parameters = request.parameters
         self.raw = request.raw
         self.parts = request.parts or deque()
-        self.ahead = request.ahead
         self._receive = request.receive
 
     def sandbox(self) -> Sandbox:
@@ -91,7 +90,7 @@ class ControlCall:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
-        value = self.ahead.value if self.ahead is not None else loads(self.raw, unique=True) if self.raw.strip() else {}
+        value = loads(self.raw, unique=True) if self.raw.strip() else {}
         if not isinstance(value, dict):
             raise invalid({"Body": "wanted a JSON object"})
         return value
@@ -190,7 +189,6 @@ class ControlEndpoint(Endpoint):
 
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
-    unique_keys = True
     _is_loaded = False
 
     def __init__(self, route: ControlRoute, world: World) -> None:
@@ -208,14 +206,6 @@ class ControlEndpoint(Endpoint):
             await with_pauses(self.route.loading())
             self._is_loaded = True
         await super().serve(scope, receive, send)
-
-    @property
-    def reads_json(self) -> bool:
-        """Whether the body is read as JSON, as it is of all but scenarios."""
-        from mockserver.wire.control_bodies import ScenarioText
-
-        body = self.route.body
-        return (self.route.keyed or body is not None) and body is not ScenarioText and not self.in_parts
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
