@@ -20,7 +20,6 @@ from mockserver.domain.clock import Micros, parse_instant
 from mockserver.domain.slices import Slices
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
-from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.wire.base import Body, fields_of
 
 START = "2031-03-01T00:00:00Z"
@@ -102,7 +101,6 @@ class Api:
         given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
         self.waits = waits
-        _load_calls()
         self.app = Application(chosen, real_clock, given)
 
     def call(
@@ -215,14 +213,6 @@ class Api:
         """The answer to a card charge, whatever it is; the fields of the body on top of an ordinary one."""
         body = card_charge(amount=amount, paymentInformation=card(number))
         return self.call("POST", "/charge/card", {**body, **fields}, key=key)
-
-
-@cache
-def _load_calls() -> None:
-    """Load what control calls need, for which the first of each kind would pause: tests count the turns of others."""
-    for row in CONTROL_ROUTES:
-        for name in row.unloaded():
-            getattr(row, name)
 
 
 @cache

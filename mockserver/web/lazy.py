@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Self
 
-from mockserver.domain.slices import Slices
-
 Texts = Mapping[str, str]
 """The cells of a row as they stand in the file, by the names of their columns."""
 
@@ -18,13 +16,12 @@ class InModule:
 
     def __init__(self, package: str, column: str, otherwise: object = None) -> None:
         self._package = package
-        self.column = column
+        self._column = column
         self._otherwise = otherwise
 
     def __call__(self, row: Texts) -> Any:
-        """Import the module and give what the name stands for. Raises ``AttributeError`` for a name that it does not
-        have."""
-        name = row[self.column]
+        """Import the module and give what the name stands for. Raises ``AttributeError`` for an unknown name."""
+        name = row[self._column]
         # The colon says where the module ends, so that no module of the name of the function is looked for.
         return resolve_name(f"{self._package}.{name.replace('.', ':', 1)}") if name else self._otherwise
 
@@ -47,21 +44,6 @@ class RouteRow:
         made, readers = cls.__new__(cls), cls.readers
         vars(made).update({name: text for name, text in texts.items() if name not in readers}, _texts=texts)
         return made
-
-    def deferred(self) -> list[str]:
-        """The cells for which something is imported."""
-        of_modules = ((name, read) for name, read in self.readers.items() if isinstance(read, InModule))
-        return [name for name, read in of_modules if self._texts.get(read.column)]
-
-    def unloaded(self) -> list[str]:
-        """Those that nobody has looked at yet."""
-        return [name for name in self.deferred() if name not in vars(self)]
-
-    def loading(self) -> Slices[None]:
-        """Look at those: all at once would keep others waiting."""
-        for name in self.unloaded():
-            getattr(self, name)
-            yield
 
     def __getattr__(self, name: str) -> Any:
         texts, read = vars(self).get("_texts"), self.readers.get(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from inspect import getdoc
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.problem import Problem
 from mockserver.domain.reading import camel
-from mockserver.domain.slices import Slices, at_once
 from mockserver.web.event_documents import webhooks
 from mockserver.web.routes import ROUTES, Auth, Route, Success
 from mockserver.wire.profile import profile_of
@@ -32,34 +32,15 @@ _ERRORS: dict[int, str] = {
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
-_MOST_KEPT = 8
-_DESCRIBED: dict[tuple[Assumed, str], dict[str, Any]] = {}
-
-
+@lru_cache(maxsize=8)
 def document(assumed: Assumed, url: str) -> dict[str, Any]:
     """The document for a set of assumptions and the address of a server. The answer is shared: do not change it."""
-    return at_once(describing(assumed, url))
-
-
-def describing(assumed: Assumed, url: str) -> Slices[dict[str, Any]]:
-    """The same, operation by operation: to describe all takes longer than others may wait."""
-    if (assumed, url) not in _DESCRIBED:
-        made = yield from _describing(assumed, url)
-        if len(_DESCRIBED) >= _MOST_KEPT:
-            _DESCRIBED.clear()
-        _DESCRIBED[assumed, url] = made
-    return _DESCRIBED[assumed, url]
-
-
-def _describing(assumed: Assumed, url: str) -> Slices[dict[str, Any]]:
     bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
     schemas = Schemas(bodies)
     schemas.reply(Problem)
     paths: dict[str, dict[str, Any]] = {}
     for row in ROUTES:
-        yield
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas, assumed)
-    yield
     described = webhooks(schemas)
     for name in ("Charge", "Transaction"):
         schemas.named[name]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())

@@ -20,7 +20,6 @@ from mockserver.engine.step import Step
 from mockserver.web import templating
 from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.lazy import InModule, RouteRow
-from mockserver.web.long_work import with_pauses
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
 from mockserver.web.routes import Route
@@ -89,19 +88,13 @@ class PageEndpoint(Endpoint):
     headers = (HTML,)
     largest = LONGEST_FORM
     searches = True
-    _is_loaded = False
 
     def __init__(self, route: PageRoute, world: World) -> None:
         super().__init__(world)
         self.route = route
 
     async def fetch(self, request: Request) -> None:
-        """Find the sandbox that the address names, if there is one; before the first time, load what the page needs.
-        Raises ``NotKept`` (43)."""
-        if not self._is_loaded:
-            await with_pauses(self.route.loading())
-            await with_pauses(templating.loading())
-            self._is_loaded = True
+        """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
         found = self.route.sandbox(self.world, request)
         request.known = await found if isawaitable(found) else found

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
-from mockserver.domain.slices import Slices
 from mockserver.web import assets
 
 if TYPE_CHECKING:
@@ -19,15 +18,6 @@ if TYPE_CHECKING:
 def render(name: str, **values: object) -> bytes:
     """The HTML of a template."""
     return _environment().get_template(name).render(values).encode("utf-8", "replace")
-
-
-def loading() -> Slices[None]:
-    """Load what templates are made with, which takes half as long as others may wait."""
-    import jinja2  # noqa: F401
-
-    yield
-    _environment()
-    yield
 
 
 def money(amount: Decimal, currency: str) -> str:

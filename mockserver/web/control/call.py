@@ -16,9 +16,8 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Scope, Send
+from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
 from mockserver.web.lazy import InModule, RouteRow
-from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
@@ -189,7 +188,6 @@ class ControlEndpoint(Endpoint):
 
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
-    _is_loaded = False
 
     def __init__(self, route: ControlRoute, world: World) -> None:
         super().__init__(world)
@@ -199,13 +197,6 @@ class ControlEndpoint(Endpoint):
         self._answer_headers = (
             None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
         )
-
-    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one call; before the first one, load what it needs."""
-        if not self._is_loaded:
-            await with_pauses(self.route.loading())
-            self._is_loaded = True
-        await super().serve(scope, receive, send)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""

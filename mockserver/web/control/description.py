@@ -3,18 +3,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mockserver.domain.slices import Slices
 from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
-from mockserver.web.lazy import RouteRow
-from mockserver.web.long_work import with_pauses
-from mockserver.web.routes import ROUTES
-from mockserver.wire.base import fields_of
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"
@@ -28,25 +21,11 @@ _REFUSED: dict[str, str] = {
 }
 
 
-async def payments(call: ControlCall) -> tuple[int, object]:
+def payments(call: ControlCall) -> tuple[int, object]:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
-    await with_pauses(_loading(ROUTES, "reply", "handle"))
-    openapi = import_module("mockserver.web.openapi")
-    await asyncio.sleep(0)
-    return 200, await with_pauses(openapi.describing(call.assumed(), call.world.directory.config.public_url))
+    from mockserver.web.openapi import document
 
-
-def _loading(rows: Sequence[RouteRow], *cells: str) -> Slices[None]:
-    """Load and make what a document is made of: all at once would keep others waiting."""
-    for row in rows:
-        for model in (row.body, row.query):
-            if model is not None:
-                yield
-                fields_of(model)
-                yield
-        for cell in cells:
-            getattr(row, cell)
-        yield
+    return 200, document(call.assumed(), call.world.directory.config.public_url)
 
 
 def webhooks(call: ControlCall) -> tuple[int, object]:
@@ -57,9 +36,8 @@ def webhooks(call: ControlCall) -> tuple[int, object]:
     return 200, asyncapi(call.assumed(), INTERFACE)
 
 
-async def itself(call: ControlCall) -> tuple[int, object]:
+def itself(call: ControlCall) -> tuple[int, object]:
     """The control API as an OpenAPI document."""
-    await with_pauses(_loading(CONTROL_ROUTES, "handle"))
     return 200, control(CONTROL_ROUTES, call.world.directory.config.public_url)
 
 
