@@ -15,9 +15,8 @@ from typing import Any
 from urllib.parse import unquote, urlencode
 
 from mockserver import Settings
-from mockserver.adapters.scenario_files import load, preparing, read_text, schema_text, shipped
+from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
-from mockserver.domain.slices import Slices
 from mockserver.scenario.scenario import Scenario
 from mockserver.web.app import Application
 from mockserver.wire.base import Body, fields_of
@@ -49,9 +48,6 @@ class _Given:
         behind = _read((), test_values=True) if self.test_values else []
         named = [one for one in _read(self.names, test_values=False) if not behind or one.name != behind[0].name]
         return [*own, *given, *named, *behind]
-
-    def preparing(self) -> Slices[None]:
-        return preparing()
 
     def read_text(self, text: str, name: str) -> Scenario:
         return read_text(text, name)

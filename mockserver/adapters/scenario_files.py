@@ -11,18 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.slices import Slices
-from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.model import RuleMap, ScenarioFile
-from mockserver.scenario.outcome_map import StepMap, ThenMap
 from mockserver.scenario.parse import parse
-from mockserver.scenario.part import Empty, adapter
 from mockserver.scenario.problems import Positions, ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 
@@ -65,24 +59,6 @@ def read_file(path: Path, *, builtin: bool = False) -> Scenario:
         words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise ScenarioRefused([ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]) from None
     return read_text(text, str(path), builtin=builtin)
-
-
-_READERS = (
-    *("mockserver.adapters.strict_yaml", "pydantic.config", "pydantic.json_schema", "pydantic.fields"),
-    "pydantic.type_adapter",
-)
-"""Modules that read a text, each of which loads the ones before it: together they take four times as long as one."""
-
-
-def preparing() -> Slices[None]:
-    """Load and make what reads a text: the first one that comes would wait for all of it at once."""
-    for name in _READERS:
-        import_module(name)
-        yield
-    # Each takes what was made for those in it.
-    for model in (Empty, BatchScript, ThenMap, StepMap, RuleMap, ScenarioFile):
-        adapter(model)
-        yield
 
 
 def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
@@ -152,7 +128,6 @@ def _files(name: str) -> Iterator[Path]:
 class Files:
     """The scenarios that ``load`` gives, and those of texts and of the product."""
 
-    preparing = staticmethod(preparing)
     read_text = staticmethod(read_text)
     shipped = staticmethod(shipped)
     schema_text = staticmethod(schema_text)

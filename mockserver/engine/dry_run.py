@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from heapq import heappush, heappushpop
 
+from mockserver.domain.errors import invalid
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt, Stage
@@ -27,7 +27,11 @@ MOST_NAMED = 20
 MOST_NEAR = 5
 """Near misses of a rule, those with the fewest mismatches first, the newest before older ones."""
 
-_SLICE = 5
+MOST_RULES = 1_000
+"""Rules that are tried in one go."""
+
+_MOST_TRIALS = 25_000
+"""Trials of a rule on an entry: of more rules fewer entries are looked at."""
 
 
 @mutable
@@ -58,12 +62,15 @@ class DryRule:
                 self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
 
 
-def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> Slices[list[DryRule]]:
-    """The rules of scenarios, in the order of asking, asked about every kept entry with fresh counters; with ``only``
-    those of that scenario alone.
+def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> tuple[int, list[DryRule]]:
+    """The rules of scenarios, in the order of asking, asked with fresh counters about the newest kept entries, and how
+    many these are; with ``only`` those of that scenario alone.
 
-    Tests of stored objects (``state.``) see them as they are now.
+    Tests of stored objects (``state.``) see them as they are now. Raises ``Invalid`` (90) for more than ``MOST_RULES``.
     """
+    count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
+    if count > MOST_RULES:
+        raise invalid({"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"})
     rules = Ruleset.of(scenarios)
     director = Director(rules, sandbox.config.seed, sandbox.key)
     built_in = {rule.text for scenario in scenarios if scenario.builtin for rule in scenario.rules}
@@ -82,14 +89,14 @@ def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None =
             ]
         return by_operation[key]
 
-    for number, entry in enumerate(tuple(sandbox.journal.entries)):
-        if number % _SLICE == _SLICE - 1:
-            yield
+    kept = tuple(sandbox.journal.entries)
+    entries = kept[-max(_MOST_TRIALS // max(len(found), 1), 1) :]
+    for entry in entries:
         with _as_of(sandbox, entry):
             _ask(director, asked_of, entry)
     for asked in found.values():
         asked.explain(sandbox)
-    return list(found.values())
+    return len(entries), list(found.values())
 
 
 @contextmanager

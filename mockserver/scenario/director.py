@@ -7,7 +7,7 @@ keys arrive in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import field
 from itertools import takewhile
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.record import mutable, record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
@@ -268,27 +268,23 @@ class Director:
 
     def rules(self, now: Micros | None = None) -> list[RuleReport]:
         """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
-        return list(self.reports(now))
+        return [self._report(rule, now) for rule in self._rules.rules]
 
-    def reports(self, now: Micros | None) -> Iterator[RuleReport]:
-        """The same one by one, of the instant of the first, whatever is counted meanwhile."""
-        # Few of many rules have been asked.
-        counts = {name: replace(tally) for name, tally in self.tallies.rules.items()}
-        for rule in self._rules.rules:
-            count = counts.get(rule.id) or _untouched(rule)
-            at = now if now is not None else count.first or 0
-            spent, left = _spent(rule, count, at), _left(rule, count, at)
-            yield RuleReport(
-                id=rule.id,
-                file=rule.file,
-                line=rule.line,
-                stage=rule.stage,
-                calls=count.calls,
-                hits=count.hits,
-                left=None if left is None else max(left, 0),
-                alive=spent is None,
-                expectation_met=_unmet(rule, count) is None,
-            )
+    def _report(self, rule: Rule, now: Micros | None) -> RuleReport:
+        count = self.tallies.rules.get(rule.id) or _untouched(rule)
+        at = now if now is not None else count.first or 0
+        left = _left(rule, count, at)
+        return RuleReport(
+            id=rule.id,
+            file=rule.file,
+            line=rule.line,
+            stage=rule.stage,
+            calls=count.calls,
+            hits=count.hits,
+            left=None if left is None else max(left, 0),
+            alive=_spent(rule, count, at) is None,
+            expectation_met=_unmet(rule, count) is None,
+        )
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""

@@ -13,7 +13,6 @@ from mockserver.assumptions.table import KEYS_BOTH
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised, invalid
-from mockserver.domain.slices import Slices
 from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox
@@ -29,12 +28,6 @@ from mockserver.wire.jsonio import dumps
 
 Headers = Mapping[str, str]
 
-_SANDBOXES = 20
-"""Sandboxes that get other rules before others have their turn."""
-
-_SLICE = 1_000
-"""Sandboxes that are looked at before others have their turn."""
-
 
 class ScenarioReader(Protocol):
     """Where scenarios come from."""
@@ -44,9 +37,6 @@ class ScenarioReader(Protocol):
 
     def schema_text(self) -> str:
         """The JSON Schema of scenario files."""
-
-    def preparing(self) -> Slices[None]:
-        """Load and make what reads a text, bit by bit."""
 
     def read_text(self, text: str, name: str) -> Scenario:
         """The scenario of a YAML or JSON text. Raises ``ScenarioRefused``."""
@@ -93,8 +83,8 @@ class Directory:
         return self.config.assumed
 
     async def reload(self) -> None:
-        """Read the scenario files again and put them in force, letting others have their turn meanwhile; once at a
-        time. Bad ones leave the old rules in force; ``ready_problems`` say why."""
+        """Read the scenario files again, in a thread, and put them in force; once at a time. Bad ones leave the old
+        rules in force; ``ready_problems`` say why."""
         before = self.config
         try:
             self.config = await asyncio.to_thread(self._read_again)
@@ -104,14 +94,9 @@ class Directory:
         self.ready_problems.clear()
         self.connections.apply(self.config.rules)
         self.config.counts.name(self.config.rules.by_id)
-        # One that is copied meanwhile from one whose turn is still to come is of the next round.
-        while outdated := [sandbox.key for sandbox in self.sandboxes if sandbox.config is before]:
-            for number, key in enumerate(outdated, 1):
-                sandbox = None if self.sandboxes.is_away(key) else self.sandboxes.get(key)
-                if sandbox is not None and sandbox.config is before:
-                    sandbox.apply_config(self.config)
-                if not number % _SANDBOXES:
-                    await asyncio.sleep(0)
+        for sandbox in self.sandboxes:
+            if sandbox.config is before:
+                sandbox.apply_config(self.config)
 
     def _read_again(self) -> SandboxConfig:
         config = self.config_of(self.reader.load())
@@ -209,8 +194,8 @@ class Directory:
         )
 
     async def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
-        """The sandbox that holds the object of a table that the address of a page names. Others have their turn while
-        it is looked for. Raises ``NotKept`` (43).
+        """The sandbox that holds the object of a table that the address of a page names. Raises
+        ``NotKept`` (43).
 
         A copy of a sandbox holds it too: ``public_key`` picks one, else the original answers, and while there is none
         the oldest copy.
@@ -223,14 +208,12 @@ class Directory:
             return named if named is not None and object_id in table_of(named) else None
         copy = None
         # What a store does not know by now is in memory.
-        for number, key in enumerate(keys or sandboxes.open_keys, 1):
+        for key in keys or sandboxes.open_keys:
             sandbox = sandboxes.get(key)
             if sandbox is not None and object_id in table_of(sandbox):
                 if not sandbox.is_copy:
                     return sandbox
                 copy = copy or sandbox
-            if not number % _SLICE:
-                await asyncio.sleep(0)
         return copy if copy is None or sandboxes.is_live(copy) else None
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -113,23 +111,3 @@ def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(ScenarioRefused, match="the folder cannot be read: Permission denied"):
         load([str(tmp_path)], test_values=False)
-
-
-def test_what_reads_a_text_is_made_ready_piece_by_piece() -> None:
-    program = f"""
-import sys
-from mockserver.adapters.scenario_files import preparing, read_text
-from mockserver.scenario.part import adapter
-steps, known, made = [], set(sys.modules), 0
-for _ in preparing():
-    loaded = [name for name in sys.modules.keys() - known if name.startswith(("pydantic", "yaml"))]
-    steps.append((len(loaded), adapter.cache_info().misses - made))
-    known, made = set(sys.modules), adapter.cache_info().misses
-read_text({GOOD!r}, "a.yaml")
-assert adapter.cache_info().misses == made, "a part is made when a text is read"
-assert not [name for name in sys.modules.keys() - known if name.startswith(("pydantic", "yaml"))]
-assert max(count for count, _ in steps) < 25, steps
-assert max(count for _, count in steps) == 1, steps
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")

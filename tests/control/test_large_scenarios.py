@@ -8,7 +8,7 @@ import json
 import pytest
 
 from mockserver.web.control import scenarios
-from tests.driving import Api, Reply, card_charge
+from tests.driving import Api, Reply
 
 
 def rules_of(name: str, count: int = 120) -> bytes:
@@ -43,24 +43,6 @@ def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
     assert api.try_charge(reference="long-599").status == 400
     listed = api.call("GET", "/__admin/rules", waits=True).body["rules"]
     assert [one["id"] for one in listed if one["hits"]] == ["long-599"]
-
-
-def test_rules_are_reported_of_one_instant() -> None:
-    when, then = "{{op: charge.create, request.amount: {0}}}", "{{decline: lost_card}}"
-    form = f"  - {{{{id: r{{0}}, when: {when}, then: {then}, expect: {{{{min: 1}}}}}}}}"
-    given = "\n".join(map(form.format, range(30)))
-    api = Api(scenario=f"version: 1\nname: many\nrules:\n{given}")
-
-    async def told_meanwhile() -> Reply:
-        telling = asyncio.ensure_future(api.calling("GET", "/__admin/rules"))
-        await asyncio.sleep(0)
-        assert (await api.calling("POST", "/charge/card", card_charge(amount=29))).status == 400
-        assert not telling.done()
-        return await telling
-
-    reply = asyncio.run(told_meanwhile())
-    assert {one["hits"] for one in reply["rules"]} == {0}
-    assert len(reply["unmet"]) == 30
 
 
 @pytest.mark.parametrize("many", [1, 10_000])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver.engine import dry_run
 from tests.driving import Api, Reply
 
 YAML = {"content-type": "application/yaml"}
@@ -150,3 +151,17 @@ def test_shipped_scenarios_and_the_schema_are_there(api: Api) -> None:
         assert one["description"]
         assert "version: 1" in one["text"]
     assert api.call("GET", "/__admin/scenarios/schema").body["properties"]["rules"]
+
+
+def test_a_dry_run_of_very_many_rules_is_refused_and_of_many_looks_at_the_newest_entries(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dry_run, "MOST_RULES", 2)
+    monkeypatch.setattr(dry_run, "_MOST_TRIALS", 6)
+    for reference in "abcd":
+        api.charge(reference=reference)
+    told = send(api, "/__admin/scenarios/dry-run", TWO)
+    assert told["entries"] == max(one["concerned"] for one in told["rules"]) == 3
+    told = send(api, "/__admin/scenarios/dry-run", f"{TWO}  - {{id: third, then: {{approve: {{}}}}}}\n")
+    assert told.status == 400
+    assert "got 3 rules, wanted at most 2" in told["details"]["Rules"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from pathlib import Path
 from typing import Any
@@ -100,26 +99,6 @@ def test_a_sandbox_whose_content_is_damaged_can_be_reset_with_all(tmp_path: Path
     assert api.get("/charge").status == 503
     assert api.call("POST", "/__admin/reset?all=true", key="sk_new").status == 200
     assert [api.call("GET", "/charge", key=key)["count"] for key in ("sk_0", "sk_1")] == [0, 0]
-
-
-def test_a_page_without_a_key_is_looked_for_while_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    api = Api(waits=True)
-    monkeypatch.setattr("mockserver.web.directory._SLICE", 5)
-    link = api.post("/payment_link", {"title": "Shoes", "amount": 20, "currency": "AUD", "providerId": DUMMY})
-    for number in range(50):
-        api.app.world.sandboxes.open(f"sk_{number}", 0)
-
-    async def turns_of(page: str) -> int:
-        serving = asyncio.ensure_future(api.calling("GET", page, key=None))
-        turns = 0
-        while not serving.done():
-            turns += 1
-            await asyncio.sleep(0)
-        assert (await serving).status == 404
-        return turns
-
-    assert asyncio.run(turns_of("/pay/unknown")) >= 10
-    assert api.call("GET", f"/pay/{link['paymentLinkId']}", key=None).status == 303
 
 
 def test_a_card_is_recognised_by_a_fork_that_comes_from_the_file(tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
 from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.slices import Slices
 from mockserver.engine.dry_run import DryRule, dry_run
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import RuleReport
@@ -20,7 +18,7 @@ from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.long_work import MANY_RULES, in_slices, with_pauses
+from mockserver.web.long_work import MANY_RULES
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
@@ -64,7 +62,7 @@ async def clear(call: ControlCall) -> tuple[int, object]:
     return 200, answer
 
 
-async def rules(call: ControlCall) -> tuple[int, object]:
+def rules(call: ControlCall) -> tuple[int, object]:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
     sandboxes."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
@@ -83,9 +81,8 @@ async def rules(call: ControlCall) -> tuple[int, object]:
             "expectationMet": report.expectation_met,
         }
 
-    # Of the same instant.
-    unmet = sandbox.director.unmet()
-    return 200, {"rules": await in_slices(sandbox.director.reports(sandbox.now), shown), "unmet": unmet}
+    rules = [shown(one) for one in sandbox.director.rules(sandbox.now)]
+    return 200, {"rules": rules, "unmet": sandbox.director.unmet()}
 
 
 async def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
@@ -131,7 +128,6 @@ async def _read(call: ControlCall) -> Scenario:
 
 async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
     """What reading the body gives: of a long one aside, so that others need not wait."""
-    await with_pauses(call.world.directory.reader.preparing())
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
@@ -157,15 +153,7 @@ def _shown(sandbox: Sandbox) -> dict[str, object]:
 
 async def check(call: ControlCall) -> tuple[int, object]:
     """What is wrong with a scenario's text, with line and column, and what it says in vain; nothing is loaded."""
-    await with_pauses(_loading())
     return await _in_time(call, lambda: _checked(call))
-
-
-def _loading() -> Slices[None]:
-    """Load the bodies of all replies and webhooks, which only a check needs: it takes as long as others may wait."""
-    for name in ("wire.shapes", "wire.method_bodies", "wire.payment_methods", "wire.customers", "web.absent_members"):
-        import_module(f"mockserver.{name}")
-        yield
 
 
 def _checked(call: ControlCall) -> tuple[int, object]:
@@ -200,20 +188,18 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
     sandbox = call.sandbox()
     in_force = list(sandbox.config.scenarios)
     if call.raw.strip() in (b"", b"{}"):
-        return 200, await _tried(sandbox, in_force, None)
+        return 200, _tried(sandbox, in_force, None)
     try:
         scenario = await _in_time(call, lambda: _given(call))
     except ScenarioRefused as refused:
         faults = {f"line {one.line}, column {one.column}": one.message for one in refused.problems}
         raise invalid(faults) from None
     others = [one for one in in_force if one.name != scenario.name]
-    return 200, await _tried(sandbox, [*others, scenario], scenario)
+    return 200, _tried(sandbox, [*others, scenario], scenario)
 
 
-async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
-    # More may be noted while others have their turn: of those no rule is asked.
-    count = len(sandbox.journal.entries)
-    rules = await with_pauses(dry_run(sandbox, scenarios, only))
+def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
+    count, rules = dry_run(sandbox, scenarios, only)
     return {"entries": count, "rules": [_rule(one) for one in rules]}
 
 
