@@ -218,12 +218,10 @@ class Batch:
         """A batch of its own that stands alike; the two share the rows until one of them moves on."""
         return replace(self, rows=self.rows.copy())
 
-    def settle_rows(self) -> Slices[None]:
-        """Write into each row that is open how it stands. For a copy, which does not change meanwhile."""
-        for start in range(0, len(self.rows), LINES):
-            yield
-            stop = min(start + LINES, len(self.rows))
-            self.rows[start:stop] = map(self.standing, range(start, stop))
+    def settle_rows(self, start: int) -> None:
+        """Write into ``LINES`` rows how each stands that is open. For a copy, which does not move on."""
+        stop = min(start + LINES, len(self.rows))
+        self.rows[start:stop] = map(self.standing, range(start, stop))
 
     @property
     def done(self) -> int:

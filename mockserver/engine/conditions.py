@@ -5,14 +5,15 @@ Source: control document, Control API (``/__admin/wait``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import invalid, nearest
+from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
@@ -23,8 +24,8 @@ MOST_TESTS = 1_000
 _MOST_FAULTS = 20
 """Faults that one refusal names: to find the nearest name for each of thousands takes minutes."""
 
-SLICE = 100
-"""Rows that are looked at before others have their turn."""
+MOST_READ = 20_000
+"""Fields that one look reads: of very many objects it looks at the newest."""
 
 Wanted = Mapping[str, object]
 
@@ -56,22 +57,24 @@ class WaitCondition:
     id: str | None = None
     name: str = ""
 
-    def unmet(self, sandbox: Sandbox) -> Slices[str | None]:
+    def unmet(self, sandbox: Sandbox) -> str | None:
         """Why it does not hold yet, in words; None when it holds."""
         rows, count = self._rows(sandbox)
         if self.id is not None and not count:
-            return f"no {self.kind} '{self.id}' in this sandbox"
-        fits, other = 0, None
-        for number, row in enumerate(rows, 1):
+            return f"no {self.kind} '{mask_start(self.id, 64)}' in this sandbox"
+        fits, other = 0 if self.tests else count, None
+        most = most_looked_at(self.tests)
+        for row in islice(rows, most) if self.tests else ():
+            if fits >= self.count:
+                break
             if all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests):
                 fits += 1
-                if fits >= self.count:
-                    return None
             elif other is None:
                 other = row
-            if number % SLICE == 0:
-                yield
-        words = f"{fits} of {self.count} fit, out of {count}"
+        if fits >= self.count:
+            return None
+        among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
+        words = f"{fits} of {self.count} fit, out of {among}"
         differences = (test.difference_of(self._read(sandbox, other, test.path)) for test in self.tests)
         why = next((difference for difference in differences if difference is not None), None)
         return f"{words}; the newest other: {why}" if other is not None and why is not None else words
@@ -101,6 +104,11 @@ class WaitCondition:
             case _:
                 value = value_at(sandbox, row, path)
                 return value_at(sandbox, row, "state") if value is None and path == "status" else value
+
+
+def most_looked_at(tests: Sequence[object]) -> int:
+    """How many objects a condition with some tests looks at."""
+    return max(MOST_READ // max(len(tests), 1), 1)
 
 
 def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
@@ -150,6 +158,8 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
         raise ValueError("name: wanted the name of an inbox")
     if len(tests) > MOST_TESTS:
         raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
+    if tests and count > (most := most_looked_at([*tests])):
+        raise ValueError(f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are looked at")
     compiled: list[FieldTest] = []
     faults: list[str] = []
     for path, wanted in tests.items():

@@ -119,7 +119,7 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     with _naming_every_place():
         sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
         yield from consistency.check(sandbox)
-        yield from vault.learning(sandbox)
+        yield from sandbox.vault.learning(vault.CCV_INDEX)
         return sandbox
 
 

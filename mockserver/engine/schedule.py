@@ -11,10 +11,6 @@ from typing import NamedTuple
 from mockserver.domain.clock import LATEST, Micros
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices
-
-_TAKEN = 1_000
-"""Entries that are taken out in one go."""
 
 
 class Due(StrEnum):
@@ -108,13 +104,9 @@ class Schedule:
                     heappush(ahead, (entries[below], below))
         return found
 
-    def taken(self) -> Slices[list[ScheduledWork]]:
-        """All entries, in order, which are taken out bit by bit: a million in no order take seconds to sort."""
-        found = list[ScheduledWork]()
-        while self.entries:
-            found += [heappop(self.entries) for _ in range(min(_TAKEN, len(self.entries)))]
-            yield
-        return found
+    def take(self, most: int) -> list[ScheduledWork]:
+        """Take out the earliest entries, at most so many, without running them."""
+        return [heappop(self.entries) for _ in range(min(most, len(self.entries)))]
 
     def is_due(self, now: Micros) -> bool:
         """Whether something is due at ``now``."""

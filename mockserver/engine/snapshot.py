@@ -11,6 +11,7 @@ from dataclasses import field, make_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Profile
+from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
@@ -105,11 +106,16 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
         else:
             tally["keys"] = yield from in_order(tally["keys"])
             yield
-    entries: list[Any] = yield from schedule.taken()
+    entries = list[Any]()
+    while schedule.entries:
+        entries += schedule.take(LINES)
+        yield
     document["schedule"]["entries"] = entries
     document["tables"] = taken
     for batch in taken["batches"]:
-        yield from batch.settle_rows()
+        for start in range(0, len(batch.rows), LINES):
+            batch.settle_rows(start)
+            yield
     yield from _write(entries, form(ScheduledWork).write, secrets)
     for name, rows in forms.items():
         yield from _write(taken[name], rows.write_but_lists, secrets)

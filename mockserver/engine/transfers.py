@@ -22,7 +22,6 @@ from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text
 from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
 from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
@@ -32,6 +31,9 @@ from mockserver.engine.schedule import Due
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
+
+MOST_SETTLED = 25_000
+"""Charges, counted for each day, that one list of settlements covers."""
 
 _PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND})
 
@@ -176,10 +178,6 @@ def _currency(given: str | None, place: int, own: str | None, faults: Faults) ->
     return money
 
 
-SLICE = 500
-"""Charges that are settled before others have their turn."""
-
-
 @record
 class SettlementRow:
     """One charge of a settlement; ``amount`` is what came in less what was given back that day, so it can be
@@ -193,37 +191,38 @@ class SettlementRow:
     amount: Decimal
 
 
-def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> Slices[list[SettlementRow]]:
-    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first, with rests: of
-    days that are over nothing changes meanwhile.
+def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
+    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first.
 
-    A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``.
+    A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``, and for
+    days with more than ``MOST_SETTLED`` charges.
     """
-    begin = first - first % DAY
-    until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
-    if last is not None and last < begin:
-        raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
-    yield from sandbox.charges.learning("money_day")
-    days = sorted(
-        day for day in sandbox.charges.values("money_day") if isinstance(day, int) and begin <= day + DAY <= until
-    )
+    days = _days(sandbox, first, last)
+    count = sum(sandbox.charges.count("money_day", day) for day in days)
+    if count > MOST_SETTLED:
+        reason = f"got days with {count} charges, wanted at most {MOST_SETTLED}: ask for fewer days"
+        raise invalid({"StartDate": reason})
     rows: list[SettlementRow] = []
-    seen = 0
     for day in days:
         charges: dict[str, list[Charge]] = {}
         for charge in sandbox.charges.find("money_day", day):
             charges.setdefault(charge.provider.provider_id, []).append(charge)
-            seen += 1
-            if not seen % SLICE:
-                yield
         for provider_id in sorted(charges):
             settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
             for charge in charges[provider_id]:
                 rows += _settled(settlement_id, charge, day)
-                seen += 1
-                if not seen % SLICE:
-                    yield
     return rows
+
+
+def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
+    """The days on which money moved whose settlement is of those from ``first`` to ``last``. Raises ``Invalid`` (90)
+    when ``last`` lies before ``first``."""
+    begin = first - first % DAY
+    until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
+    if last is not None and last < begin:
+        raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
+    days = sandbox.charges.values("money_day")
+    return sorted(day for day in days if isinstance(day, int) and begin <= day + DAY <= until)
 
 
 def _settled(settlement_id: str, charge: Charge, day: Micros) -> Iterator[SettlementRow]:

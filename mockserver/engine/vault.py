@@ -12,13 +12,15 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.events import Subject
-from mockserver.domain.slices import Slices
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
 from mockserver.engine.lookup import unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+
+CCV_INDEX = "card_with_ccv"
+"""The index that every payment asks: a sandbox that comes with a vault learns it before the first."""
 
 
 def create(sandbox: Sandbox, command: NewVaultItem) -> VaultItem:
@@ -81,17 +83,10 @@ def expire_ccv(sandbox: Sandbox, vault_id: str) -> None:
         _remove_ccv(sandbox, item, CcvEvent.DELAY_PASSED)
 
 
-def learning(sandbox: Sandbox) -> Slices[None]:
-    """Look at the items of a sandbox that comes with them, as its first payment would do at once: of 300,000 items that
-    took 97 ms, and to ask before each payment whether there is much to learn would cost all of them."""
-    if sandbox.vault.is_behind("card_with_ccv"):
-        yield from sandbox.vault.learning("card_with_ccv")
-
-
 def spend_ccv(sandbox: Sandbox, facts: CardNumber, vault_id: str | None) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
     if sandbox.assume(VAULT_CCV_SPENT_BY) == "same_card":
-        for item in sandbox.vault.find("card_with_ccv", facts.fingerprint):
+        for item in sandbox.vault.find(CCV_INDEX, facts.fingerprint):
             _remove_ccv(sandbox, item, CcvEvent.PAID)
     elif vault_id is not None:
         linked = sandbox.vault.get(vault_id)

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mockserver.domain.clock import SECOND, Micros
-from mockserver.domain.slices import Slices
-from mockserver.web.long_work import with_pauses
 
 SERVER = ""
 """Stands for the list of sandboxes; no sandbox has this key."""
 
 SPELL = 0.00025
-"""How long waiting calls are examined before others have their turn, in seconds."""
+"""How long waiting calls are examined before a rest, in seconds."""
 
 REST = 12
 """How many times as long as the last looks took there are none: the rest of the machine is for others."""
@@ -22,7 +20,7 @@ REST = 12
 LONGEST_REST = 1.0
 """The longest of these rests, in seconds."""
 
-Look = Callable[[], Slices[bool]]
+Look = Callable[[], bool]
 """Whether a caller has stopped waiting."""
 
 
@@ -56,7 +54,7 @@ class Activity:
         watched.waiting[waiting] = look
         try:
             # What has happened during a look of the caller's own was not waited for yet.
-            if look is not None and await with_pauses(look()):
+            if look is not None and look():
                 return
             ends = {waiting} if leaving is None else {waiting, leaving}
             await asyncio.wait(ends, timeout=within / SECOND, return_when=asyncio.FIRST_COMPLETED)
@@ -91,13 +89,13 @@ class _Watched:
         time = asyncio.get_running_loop().time
         while self._stirred and self.waiting:
             self._stirred = False
-            began = step = time()
+            began = time()
             for waiting, look in tuple(self.waiting.items()):
                 if waiting.done():
                     continue
-                if (look is None or await with_pauses(look())) and not waiting.done():
+                if (look is None or look()) and not waiting.done():
                     waiting.set_result(None)
-                if time() - step > SPELL:
-                    await asyncio.sleep(0)
-                    step = time()
+                if time() - began > SPELL:
+                    await asyncio.sleep(min(REST * (time() - began), LONGEST_REST))
+                    began = time()
             await asyncio.sleep(min(REST * (time() - began), LONGEST_REST))

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mockserver.engine import transfers
-from mockserver.web import operation
-from mockserver.web.endpoints import transfers as endpoint
-from mockserver.wire import masked_bodies
-from tests.driving import DUMMY, NOW, Api, card_charge, problem_of
+from tests.driving import DUMMY, Api, card_charge, problem_of
 from tests.rows import each
-from tests.store.twins import Kept
 
 FIELDS = [
     "transferId", "status", "reference", "groupReference", "providerId", "currency", "account", "chargeId",
@@ -236,80 +229,6 @@ def test_pending_money_settles_when_it_has_come(api: Api) -> None:
     assert settled(api, "2031-03-01") == [("2031-03-03", 30)]
 
 
-def test_settlements_of_many_charges_are_written_in_slices_and_read_as_those_written_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    api = Api(waits=True)
-    other = api.post("/provider", {"type": "dummy", "name": "Other", "currency": "AUD"})["providerId"]
-    providers = [DUMMY, other]
-    made = [api.charge(amount=5 + number, providerId=providers[number % 2]) for number in range(12)]
-    api.advance("1d")
-    api.delete(f"/refund/{made[0]['chargeId']}", amount="2.50")
-    api.advance("1d")
-    query = "/settlements?startDate=2031-03-01"
-    at_once = api.call("GET", query)
-    assert len(at_once.body) == 13
-    monkeypatch.setattr(transfers, "SLICE", 2)
-    assert api.call("GET", query).raw == at_once.raw
-    assert problem_of(api.call("GET", f"{query}&endDate=2031-02-01")) == (400, 90)
-
-    async def turns() -> int:
-        serving, count = asyncio.ensure_future(api.calling("GET", query)), 0
-        while not serving.done():
-            await asyncio.sleep(0)
-            count += 1
-        assert (await serving).raw == at_once.raw
-        return count
-
-    assert asyncio.run(turns()) > 12
-
-
-def test_a_long_list_goes_out_in_parts_and_is_kept_as_far_as_the_journal_shows_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for module in (operation, masked_bodies):
-        monkeypatch.setattr(module, "LONGEST_TEXT", 300)
-    monkeypatch.setattr(masked_bodies, "_MOST_VALUES", 10)
-    api = Kept(tmp_path / "store")
-    for number in range(12):
-        api.charge(amount=5 + number)
-    api.advance("1d")
-    query = "/settlements?startDate=2031-03-01"
-    at_once = api.call("GET", query)
-    monkeypatch.setattr(transfers, "SLICE", 2)
-    assert api.call("GET", query).raw == at_once.raw
-    monkeypatch.setattr(endpoint, "LONG", 11)
-    in_parts = api.call("GET", query)
-    assert (in_parts.raw, in_parts.headers) == (at_once.raw, at_once.headers)
-    once = [entry.answer for entry in api.app.world.sandboxes.open(api.key, NOW).journal.entries][-3:]
-    assert list(map(len, once)) == [len(at_once.raw)] * 2 + [300]
-    api.restart()
-    entries = api.call("GET", "/__admin/journal?op=settlement.search").body["entries"]
-    shown = {entry["answer"] for entry in entries}
-    assert (len(entries), len(shown)) == (3, 1)
-    assert shown.pop().endswith(f"... ({len(at_once.raw)} bytes)")
-    assert api.call("POST", "/__admin/fork", {"to": "sk_copy", "at": entries[-1]["id"]}).status == 201
-
-
-@pytest.mark.parametrize(
-    "then",
-    ["{transport: {at: answer, edit: {'0.amount': 1}}}", "{transport: {at: answer, delay: 5ms}}", "{lag: 10s}"],
-)
-def test_what_spoils_a_long_list_has_all_of_it(then: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = f"{{id: spoilt, when: {{op: settlement.search}}, then: {then}}}"
-    monkeypatch.setattr(transfers, "SLICE", 2)
-    answers = []
-    for most in (11, 12):
-        monkeypatch.setattr(endpoint, "LONG", most)
-        api = Api(waits=True, scenario=f"{{version: 1, name: spoilt, rules: [{rule}]}}")
-        for number in range(12):
-            api.charge(amount=5 + number)
-        api.advance("1d")
-        answers.append([api.call("GET", "/settlements?startDate=2031-03-01").raw for _ in range(2)])
-    assert answers[0] == answers[1]
-    assert len(json.loads(answers[0][1])) == 12
-
-
 def test_settlements_need_a_start_that_is_no_later_than_the_end(api: Api) -> None:
     missing = api.get("/settlements")
     assert (problem_of(missing), list(missing["details"])) == ((400, 90), ["StartDate"])
@@ -320,11 +239,12 @@ def test_settlements_need_a_start_that_is_no_later_than_the_end(api: Api) -> Non
     assert api.get("/settlements", startDate="2031-04-01", endDate="2031-04-02").body == []
 
 
-def test_settlements_of_many_days_have_rests_as_those_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfers, "SLICE", 4)
-    api = Api()
-    for _ in range(12):
+def test_settlements_of_too_many_charges_are_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    for _ in range(3):
         api.charge(amount=5)
         api.advance("1d")
-    sandbox = next(iter(api.app.world.sandboxes))
-    assert sum(1 for _ in transfers.settlements(sandbox, 0, None)) >= 6
+    monkeypatch.setattr(transfers, "MOST_SETTLED", 2)
+    assert len(settled(api, "2031-03-01", "2031-03-03")) == 2
+    refused = api.get("/settlements", startDate="2031-03-01")
+    assert problem_of(refused) == (400, 90)
+    assert refused["details"] == {"StartDate": "got days with 3 charges, wanted at most 2: ask for fewer days"}

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.conditions import SLICE, WaitCondition
+from mockserver.engine import conditions
+from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import DUMMY, NOW, Api
 from tests.rows import each
@@ -233,26 +234,6 @@ async def test_of_many_who_wait_those_wake_whose_wait_is_over(api: Api, looks: l
     await asyncio.gather(*waiting)
 
 
-def test_what_changes_during_a_long_look_is_not_missed(api: Api) -> None:
-    for _ in range(3 * SLICE):
-        assert api.try_charge().status == 201
-
-    async def story(steps: int) -> Any:
-        card = {"providerId": DUMMY, "paymentInformation": CHARGE["paymentInformation"]}
-        newest = {**card, "amount": 5, "reference": f"newest-{steps}", "capture": False}
-        charge_id = (await api.calling("POST", "/charge/card", newest)).body["chargeId"]
-        body = {"for": {"charge": {"reference": f"newest-{steps}", "status": "SUCCESS"}}, "timeout": "10m"}
-        waiting = asyncio.create_task(api.calling("POST", "/__admin/wait", body))
-        # The newest has been looked at by then, the oldest not yet.
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        assert (await api.calling("POST", f"/charge/{charge_id}", {"amount": 5})).status == 200
-        return await asyncio.wait_for(waiting, 10)
-
-    for steps in range(1, 15):
-        assert asyncio.run(story(steps)).body["held"] is True
-
-
 @pytest.mark.parametrize("change", ["reset", "fork"])
 def test_a_wait_hears_of_a_sandbox_that_a_call_for_another_changed(api: Api, change: str) -> None:
     assert api.try_charge(reference="copied").status == 201
@@ -412,17 +393,16 @@ def test_why_a_wait_failed_shows_no_card_number(api: Api) -> None:
         assert "1" * 9 not in told
 
 
-def test_why_a_wait_failed_is_masked_with_pauses(api: Api) -> None:
-    def rests(name: str) -> int:
-        waiting, count = api.calling("POST", "/__admin/wait", {"for": {"charge": {"id": name}}, "advance": True}), 0
-        try:
-            while True:
-                waiting.send(None)
-                count += 1
-        except StopIteration:
-            return count
-
-    assert rests("4111 1111 1111 111x" * 5_000) - rests("shop") >= 5
+def test_of_very_many_objects_the_newest_are_looked_at(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "MOST_READ", 4)
+    for reference in "abcde":
+        api.charge(reference=reference)
+    assert wait(api, {"charge": {"reference": "b"}})["held"] is True
+    assert wait(api, {"charge": {"count": 5}})["held"] is True
+    told = wait(api, {"charge": {"reference": "a"}}, advance=True)
+    assert (told["held"], told["why"]["charge"].split(";")[0]) == (False, "0 of 1 fit, out of the newest 4 of 5")
+    many = api.call("POST", "/__admin/wait", {"for": {"charge": {"reference": "b", "amount": 20, "count": 3}}})
+    assert many["details"] == {"For.charge": "count: got 3, wanted at most 2: with 2 tests no more are looked at"}
 
 
 def test_of_many_faults_the_first_are_reported(api: Api) -> None:

@@ -20,7 +20,6 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.provider import ProviderDetails, ProviderSummary, default_provider
 from mockserver.domain.record import replace
-from mockserver.domain.slices import at_once
 from mockserver.domain.sources import ChallengeAnswer, Instrument, PaymentType
 from mockserver.domain.states import (
     BatchEvent,
@@ -320,5 +319,5 @@ def test_a_copy_of_a_batch_stays_as_it_was_taken() -> None:
     assert (batch.success, batch.failure, broken.status) == (1, 1, BatchState.FAILED)
     assert broken.failure is not None
     assert broken.failure.is_retryable
-    at_once(batch.settle_rows())
+    batch.settle_rows(0)
     assert batch.rows == [batch.standing(0), broken]

@@ -50,7 +50,7 @@ def kept_sandbox(
     keeping = Keeping(sandbox, around, head.book, head.books)
     keeping.load(kept, head)
     _release(sandbox)
-    at_once(vault.learning(sandbox))
+    at_once(sandbox.vault.learning(vault.CCV_INDEX))
     return sandbox, keeping
 
 

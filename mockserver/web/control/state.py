@@ -81,7 +81,7 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     if at is not None:
         source = await with_pauses(replay(call.world, sandbox, at))
     copy = snapshot.copied(source, to, call.world.real_clock())
-    await with_pauses(vault.learning(copy))
+    await with_pauses(copy.vault.learning(vault.CCV_INDEX))
     sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)

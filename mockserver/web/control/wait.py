@@ -6,14 +6,12 @@ import asyncio
 
 from mockserver.domain.clock import DAY, SECOND, ClockMode, Micros, duration_text
 from mockserver.domain.errors import invalid
-from mockserver.domain.masking import masking
-from mockserver.domain.slices import Slices
+from mockserver.domain.masking import mask_text
 from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.control.clock import LONGEST, Mover, being_sent, journal_move, within_longest
-from mockserver.web.long_work import with_pauses
 from mockserver.web.world import World
 from mockserver.wire.dates import moment
 
@@ -41,7 +39,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
-    begun, why = sandbox.now, await _unmet(sandbox, wanted)
+    begun, why = sandbox.now, _unmet(sandbox, wanted)
     with call.caller() as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
         if why and advance:
@@ -74,7 +72,7 @@ async def _watching(
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout / SECOND
 
-    def look() -> Slices[bool]:
+    def look() -> bool:
         return _hold(world.sandboxes.present(sandbox), wanted)
 
     while why:
@@ -85,7 +83,7 @@ async def _watching(
         caller.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
-        why = await _unmet(sandbox, wanted)
+        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
@@ -99,7 +97,7 @@ async def _moving(
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
             sandbox, end = present, present.now + end - sandbox.now
-        why = await _unmet(sandbox, wanted)
+        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
@@ -114,16 +112,13 @@ def _why_it_ended(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros,
     return "nothing more is due in this sandbox, so the clock was moved no further"
 
 
-async def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
-    found = {one.kind: await with_pauses(one.unmet(sandbox)) for one in wanted}
-    return {kind: await with_pauses(masking(why)) for kind, why in found.items() if why is not None}
+def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
+    found = {one.kind: one.unmet(sandbox) for one in wanted}
+    return {kind: mask_text(why) for kind, why in found.items() if why is not None}
 
 
-def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> Slices[bool]:
-    for one in wanted:
-        if (yield from one.unmet(sandbox)) is not None:
-            return False
-    return True
+def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> bool:
+    return all(one.unmet(sandbox) is None for one in wanted)
 
 
 def _until_due(world: World, sandbox: Sandbox) -> Micros:

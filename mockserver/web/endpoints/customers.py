@@ -5,8 +5,8 @@ from __future__ import annotations
 from mockserver.domain.customer import Customer
 from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
-from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.endpoints.use_case import UseCase, learning
+from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_reply
 

@@ -8,6 +8,7 @@ from typing import Any
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.domain.slices import Slices
 from mockserver.engine import listing
+from mockserver.engine.indexed_table import Table
 from mockserver.engine.listing import Ahead, Search
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sorted_places import SLICE
@@ -68,3 +69,20 @@ class ListOf:
         except Invalid:
             return None
         return listing.looking_ahead(sandbox, step, self._wanted, given)
+
+
+def learning(*asked: tuple[str, str]) -> Callable[[Sandbox, Step], Slices[None] | None]:
+    """What brings indexes, each of a table, up to date before a step asks them: in a fork, or after an import, each has
+    all rows to learn."""
+
+    def ahead(sandbox: Sandbox, step: Step) -> Slices[None] | None:
+        tables = [(getattr(sandbox, table), index) for table, index in asked]
+        behind = [(table, index) for table, index in tables if table.is_behind(index)]
+        return _learn(behind) if behind else None
+
+    return ahead
+
+
+def _learn(behind: list[tuple[Table[Any], str]]) -> Slices[None]:
+    for table, index in behind:
+        yield from table.learning(index)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
-from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.endpoints.use_case import UseCase, learning
+from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.method_bodies import PaymentMethodQuery
 from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply

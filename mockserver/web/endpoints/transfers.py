@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-from mockserver.domain.errors import Invalid
-from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import searches, transfers
-from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
 from mockserver.engine.transfers import SettlementRow
-from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.endpoints.use_case import UseCase, learning
+from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
-from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import dumps
-from mockserver.wire.long_text import Parts
-from mockserver.wire.transfers import SettlementQuery, SettlementReply, TransferQuery, transfer_reply
-
-LONG = 10_000
-"""Rows of a list that is not put together: they hold more values than the journal shows one by one."""
+from mockserver.wire.transfers import SettlementReply, TransferQuery, transfer_reply
 
 
-def settled(call: OperationCall) -> list[SettlementReply] | bytes | Parts:
+def settled(call: OperationCall) -> list[SettlementReply]:
     """List settlements: a bare list."""
-    written: bytes | Parts | None = call.ready
-    if written is not None:
-        return written
-    rows = at_once(transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date))
-    return list(map(_shown, rows))
+    return list(map(_shown, transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)))
 
 
-def settled_ahead(sandbox: Sandbox, step: Step) -> Slices[bytes | Parts | None]:
-    """Write the settlements of many charges as they stand now; None for few, and when the query is faulty."""
-    asked = step.request
-    if len(sandbox.charges) <= transfers.SLICE or not isinstance(asked, Fields):
-        return None
-    try:
-        query = asked.typed(SettlementQuery, strict=False)
-        rows = yield from transfers.settlements(sandbox, query.start_date, query.end_date)
-    except Invalid:
-        return None
-    parts = Parts()
-    is_long = len(rows) > LONG
-    # Given back bit by bit: all at once would take as long as others may wait.
-    rows.reverse()
-    while rows:
-        some = rows[: -transfers.SLICE - 1 : -1]
-        del rows[-transfers.SLICE :]
-        parts.add([b"," if parts else b"[", dumps(list(map(_shown, some)))[1:-1]])
-        yield
-    parts.add([b"]" if parts else b"[]"])
-    return parts if is_long else parts.whole()
+settled_ahead = learning(("charges", "money_day"))
 
 
 def _shown(row: SettlementRow) -> SettlementReply:
