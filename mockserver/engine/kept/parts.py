@@ -116,7 +116,7 @@ class TablePart:
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
-        read, add = self._kept.read or self._kept.to_value, self._table.add
+        read, add = self._kept.read, self._table.add
         # What was kept is no change.
         heard, self._table.on_change = self._table.on_change, None
         for place, (seq, raw) in enumerate(rows):
