@@ -80,10 +80,6 @@ class StoreRoom:
             # Halves of surrogate pairs, which header names and queries may hold, and numbers beyond 64 bits.
             return json.dumps(value, separators=(",", ":")).encode()
 
-    def finished(self, text: bytes) -> object:
-        """A text as a part of plain data that are written later."""
-        return orjson.Fragment(text)
-
     def by_part(self, rows: Iterable[Row]) -> dict[str, Sequence[KeptRow]]:
         """The rows of each part, in the order of their numbers. What is no JSON raises ``ValueError`` when it is
         read."""

@@ -153,7 +153,7 @@ class Forms:
 
 
 class _KeptField:
-    """One field of a dataclass. ``is_left_out`` says of a value whether it is kept as null."""
+    """One field of a dataclass. Its ``default`` is kept as null, and so is what is empty where that is the default."""
 
     def __init__(self, field: Field[Any], annotation: Any, forms: Forms) -> None:
         """Raises ``TypeError`` when None is a value of the field and not its default: both would be null."""
@@ -166,9 +166,6 @@ class _KeptField:
         self.default = None if self.may_be_none else field.default
         self.is_empty_by_default = field.default_factory is not MISSING and not field.default_factory()
 
-    def is_left_out(self, value: Any) -> bool:
-        return value is self.default or (self.is_empty_by_default and not value)
-
 
 def _record_form(cls: type, places: Sequence[str], fields: Mapping[str, _KeptField]) -> KeptForm:
     nothing = {name: None for name, field in fields.items() if field.is_required and field.may_be_none}
@@ -179,9 +176,10 @@ def _record_form(cls: type, places: Sequence[str], fields: Mapping[str, _KeptFie
         end = 0
         for place, name, field in writers:
             held = getattr(value, name)
-            if not field.is_left_out(held):
-                plain[place] = field.to_plain(held)
-                end = place + 1
+            if held is field.default or (field.is_empty_by_default and not held):
+                continue
+            plain[place] = field.to_plain(held)
+            end = place + 1
         del plain[end:]
         return plain
 
@@ -228,6 +226,8 @@ def _shared(cls: type, read: Read) -> Read:
 
 
 def _listed(item: KeptForm, origin: type) -> KeptForm:
+    if item is _AS_IT_IS and origin is list:
+        return _AS_IT_IS
     shape: Any = tuple if origin is Sequence else frozenset if origin is Set else origin
     return KeptForm(
         lambda value: [item.to_plain(one) for one in value],
@@ -244,6 +244,8 @@ def _fixed(forms: Sequence[KeptForm], shape: Callable[[list[Any]], Any]) -> Kept
 
 def _mapping(key: Any, keys: KeptForm, item: KeptForm) -> KeptForm:
     """Keys that are texts stay so; others are kept beside their values."""
+    if key is str and item is _AS_IT_IS:
+        return _AS_IT_IS
     if key is str:
         return KeptForm(
             lambda value: {name: item.to_plain(one) for name, one in value.items()},
