@@ -15,7 +15,7 @@ from mockserver.domain.ids import digest
 from mockserver.engine.codec import read_plain, write_plain
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.kept.commits import SERVER, Commit, Row, Unreadable
-from mockserver.engine.kept.forms import forms_of
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import KeptRow
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
@@ -50,8 +50,7 @@ class StoreRoom:
         for _, (place, kept) in _listed(parts, _PART):
             self._kept[place] = kept
         self._fields = {name: (number, tuple(names)) for number, (name, names) in _listed(parts, _FIELDS)}
-        self.forms = forms_of(tuple((name, names) for name, (_, names) in self._fields.items()))
-        self._forms_made = 0
+        self.forms = Forms(tuple((name, names) for name, (_, names) in self._fields.items()))
 
     def know(self, operations: Iterable[OperationEndpoint]) -> None:
         """The operations of the server."""
@@ -59,13 +58,13 @@ class StoreRoom:
 
     def take_new(self, commit: Commit) -> None:
         """Put into a commit the scenarios and the names of fields that the file lacks by now."""
-        if self._forms_made != self.forms.made:
-            self._forms_made = self.forms.made
-            for name, names in list(self.forms.fields.items()):
-                number, known = self._fields.get(name, (len(self._fields), ()))
-                if names != known:
-                    self._fields[name] = number, names
-                    self._new.append((SERVER, _FIELDS, number, self.text([name, names])))
+        while self.forms.new:
+            name = self.forms.new.pop()
+            number, known = self._fields.get(name, (len(self._fields), ()))
+            names = self.forms.fields[name]
+            if names != known:
+                self._fields[name] = number, names
+                self._new.append((SERVER, _FIELDS, number, self.text([name, names])))
         commit.puts += self._new
 
     def taken(self, commit: Commit) -> None:
@@ -80,10 +79,6 @@ class StoreRoom:
         except TypeError:
             # Halves of surrogate pairs, which header names and queries may hold, and numbers beyond 64 bits.
             return json.dumps(value, separators=(",", ":")).encode()
-
-    def finished(self, text: bytes) -> object:
-        """A text as a part of plain data that are written later."""
-        return orjson.Fragment(text)
 
     def by_part(self, rows: Iterable[Row]) -> dict[str, Sequence[KeptRow]]:
         """The rows of each part, in the order of their numbers. What is no JSON raises ``ValueError`` when it is

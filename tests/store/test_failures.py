@@ -163,7 +163,7 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
     api = Kept(tmp_path / "s.db")
     reply = api.get("/charge")
     assert (reply.status, reply["code"]) == (503, 43)
-    assert "charges: ValueError: 1 fields, wanted 8" in reply["details"]["Store"]
+    assert "charges: TypeError: dict, wanted the fields of a Charge" in reply["details"]["Store"]
     assert api.call("GET", "/charge", key="sk_other").status == 200
 
 

@@ -34,12 +34,7 @@ class EntriesPart(GrowingPart):
         entries = list(islice(self._journal.since(self.written), most))
         for first in range(0, len(entries), BLOCK):
             block = entries[first : first + BLOCK]
-            try:
-                written = [(entry.number, write(entry, changes.bodies)) for entry in block]
-                changes.put(self.name, block[-1].number, written)
-            except TypeError:
-                # Halves of surrogate pairs are written by a writer that takes no finished texts.
-                changes.put(self.name, block[-1].number, [(entry.number, write(entry, {})) for entry in block])
+            changes.put(self.name, block[-1].number, [(entry.number, write(entry)) for entry in block])
             self.written = block[-1].number
 
     def gather(self, changes: Changes) -> None:

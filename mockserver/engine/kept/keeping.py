@@ -92,7 +92,6 @@ class Keeping:
         form = around.forms.of
         self._head_form = form(Head)
         self._finding = form(Finding)
-        self._bodies: dict[int, object] = {}
         self._paged = dict.fromkeys(PAGES, 0)
         self._head = b""
         self._batches = BatchPart(sandbox.batches, around.forms)
@@ -158,7 +157,7 @@ class Keeping:
 
     def changes(self) -> Changes:
         """What has changed since the last time."""
-        found, sandbox = Changes(self._around, self._bodies), self.sandbox
+        found, sandbox = Changes(self._around), self.sandbox
         if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
             self._books[self._rulebook.present] = self._places(sandbox.config.scenarios)
         for part in self._parts:
@@ -174,7 +173,6 @@ class Keeping:
         if head != self._head:
             self._head = compact(head)
             found.puts.append(("head", 0, head))
-        self._bodies.clear()
         return found
 
     def _gather_findings(self, changes: Changes) -> None:
@@ -296,7 +294,7 @@ class Keeping:
         """The form of a first answer, with the objects that its step was about."""
 
         def write(first: Any) -> list[object]:
-            return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.step, self._bodies)]
+            return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.step)]
 
         def read(raw: Any, cards: CardRegistry) -> Any:
             kept, size, about = raw

@@ -36,18 +36,13 @@ class JsonWriter(Protocol):
     def text(self, value: object) -> bytes:
         """The JSON text of plain data. Raises ``TypeError`` for what is none."""
 
-    def finished(self, text: bytes) -> object:
-        """A text as a part of plain data that are written later."""
-
 
 @mutable
 class Changes:
     """What has changed in one sandbox: rows that are new or have another content, rows that are gone, and parts that
-    begin after a number. ``pages`` are the ids of new objects that have a page. ``bodies`` are
-    the rows of tables among them, by their identity, for those that hold them too."""
+    begin after a number. ``pages`` are the ids of new objects that have a page."""
 
     writer: JsonWriter
-    bodies: dict[int, object] = field(default_factory=dict)
     puts: list[tuple[str, int, bytes]] = field(default_factory=list)
     drops: list[tuple[str, int]] = field(default_factory=list)
     cuts: list[tuple[str, int]] = field(default_factory=list)
@@ -108,15 +103,13 @@ class TablePart:
         rows, write = self._table.rows, self._kept.to_plain
         if len(rows) > self._known or self._changed:
             for seq in (*sorted(self._changed), *range(self._known, len(rows))):
-                body = changes.writer.text(write(row := rows[seq]))
-                changes.puts.append((self.name, seq, body))
-                changes.bodies[id(row)] = changes.writer.finished(body)
+                changes.put(self.name, seq, write(rows[seq]))
             self._known = len(rows)
             self._changed.clear()
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
-        read, add = self._kept.read or self._kept.to_value, self._table.add
+        read, add = self._kept.read, self._table.add
         # What was kept is no change.
         heard, self._table.on_change = self._table.on_change, None
         for place, (seq, raw) in enumerate(rows):

@@ -110,8 +110,8 @@ class StepForms:
         self._bytes = forms.of(bytes)
         self._card = forms.of(CardNumber)
 
-    def write_entry(self, entry: JournalEntry, bodies: Mapping[int, object]) -> list[object]:
-        """An entry as plain data; ``bodies`` are rows that have been written already, by their identity."""
+    def write_entry(self, entry: JournalEntry) -> list[object]:
+        """An entry as plain data."""
         step, fault, write = entry.step, entry.fault, self._bytes.to_plain
         name = self._requests.name_of(entry.endpoint)
         place = None
@@ -121,7 +121,7 @@ class StepForms:
         return _short(
             [
                 entry.at,
-                self._write_step(step, bodies, is_named=name is not None),
+                self._write_step(step, is_named=name is not None),
                 entry.method or None,
                 name,
                 entry.path or None,
@@ -156,11 +156,11 @@ class StepForms:
             beyond=beyond or 0,
         )
 
-    def write_about(self, step: Step | None, bodies: Mapping[int, object]) -> object:
+    def write_about(self, step: Step | None) -> object:
         """The objects that a step is about, by kind: each with its table."""
         if step is None:
             return None
-        return {kind: self._write_object(held, bodies) for kind, held in step.about.items()}
+        return {kind: self._write_object(held) for kind, held in step.about.items()}
 
     def read_about(self, op: str, raw: Any, cards: CardRegistry) -> Step | None:
         """A step that has ended, of which only that is known."""
@@ -170,7 +170,7 @@ class StepForms:
         step.about = {kind: self._read_object(held, cards) for kind, held in raw.items()}
         return step
 
-    def _write_step(self, step: Step, bodies: Mapping[int, object], *, is_named: bool) -> list[object]:
+    def _write_step(self, step: Step, *, is_named: bool) -> list[object]:
         return _short(
             [
                 *_STEP_FACTS(step),
@@ -182,7 +182,7 @@ class StepForms:
                 dict(step.path) or None,
                 self._scripted.to_plain(step.scripted),
                 self._requests.write(step.request, is_named=is_named) if step.request is not _NEW.request else None,
-                self.write_about(step, bodies) or None,
+                self.write_about(step) or None,
                 [self._write_attempt(attempt, step, is_named=is_named) for attempt in step.attempts] or None,
                 [self._write_decision(decision, step, is_named=is_named) for decision in step.decisions] or None,
                 self._events.to_plain(step.events) or None,
@@ -207,15 +207,14 @@ class StepForms:
         step.events = self._events.to_value(events or ())
         return step
 
-    def _write_object(self, held: object, bodies: Mapping[int, object]) -> object:
+    def _write_object(self, held: object) -> object:
         if isinstance(held, Batch):
             # It changes in place, so that it is the same as in its table.
             return ["batches", held.batch_id]
-        body = bodies.get(id(held))
         name = _TABLES.get(type(held))
         if name is None:
             return ["", self._object.to_plain(held)]
-        return [name, self._tables[name].to_plain(held) if body is None else body]
+        return [name, self._tables[name].to_plain(held)]
 
     def _read_object(self, raw: Any, cards: CardRegistry) -> object:
         name, held = raw
