@@ -13,7 +13,6 @@ from collections.abc import Container, Iterable, Iterator
 from itertools import accumulate
 
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, lengths_of
-from mockserver.domain.percent import decoded
 
 PARTS = " \t._/+-"
 """What may part digits within a line."""
@@ -24,18 +23,18 @@ _PART = (
     # A line that begins with more than digits begins with something else, as rows do with an id.
     rf"|[ \t]?[{BREAKS}]{{1,2}}+[ \t]?(?![0-9]{{1,{MAX_LENGTH}}}+[A-Za-z]))"
 )
-CANDIDATE = (
+CANDIDATE = re.compile(
     # An identifier of our own form is left alone: its hex digits pass the check one time in ten.
     r"(?<![0-9A-Za-z])(?P<id>(?=[0-9]*[a-fA-F])(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{24})"
     r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})(?![0-9A-Za-z])"
     rf"|[0-9](?:{_PART}[0-9]){{11,}}+"
 )
-CANDIDATE_GOES_ON = rf"(?:{_PART}[0-9])++"
-"""What a candidate may go on with."""
+LIKE_A_CARD = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
+"""What is in every text that has a candidate."""
 
-QUICK = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
 _PARTING = frozenset({"Zs", "Zl", "Zp", "Pd", "Pc", "Cf", "Mn", "Me"})
 _GROUP = re.compile(r"[0-9]+")
+_ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})++")
 _ENCODED_DIGIT = re.compile("%(?:25)*3[0-9]")
 _LONGEST_ID = 40
 _USUAL = (15, 16)
@@ -80,6 +79,15 @@ _PLAIN = _Plain({code: chr(code) for code in range(128)})
 def plain_of(text: str) -> str:
     """The text with digits as 0 to 9 and what parts them in ASCII, sign by sign."""
     return text if text.isascii() else text.translate(_PLAIN)
+
+
+def decoded(text: str) -> str:
+    """What ``urllib.parse.unquote`` makes of a text, in linear time also where percent signs stand for themselves."""
+    return _ENCODED.sub(_read_encoded, text)
+
+
+def _read_encoded(part: re.Match[str]) -> str:
+    return bytes.fromhex(part[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -200,11 +208,11 @@ def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
 
 def _stands_in(text: str, *, for_phones: bool) -> bool:
     plain = plain_of(text)
-    if not QUICK.search(plain) or (for_phones and _may_be_phone(plain)):
+    if not LIKE_A_CARD.search(plain) or (for_phones and _may_be_phone(plain)):
         return False
     if "+" in plain:
         plain = re.sub(rf"(?<![0-9A-Za-z]){_PHONE}", "x", plain)
-    for found in re.finditer(CANDIDATE, plain):
+    for found in CANDIDATE.finditer(plain):
         start, end = (0, 0) if found["id"] is not None else found.span()
         for _, groups in _groups_in(plain, start, end):
             if any(_is_reported(plain, begin, stop, digits) for begin, stop, digits in _parted(plain, groups)):

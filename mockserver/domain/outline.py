@@ -12,29 +12,12 @@ RUN = 13
 _ZEROS = b"0" * RUN
 _SHAPES = bytes.maketrans(b"123456789 +-./_\tNiEan%\\" + bytes(range(128, 256)), b"0" * 18 + b"eee" + b"\1" * 130)
 HIDDEN = b"\1"
-"""Where a digit, or what parts digits, may stand as more than one sign: escaped, percent-encoded or beyond ASCII."""
-
-_LONG = 65_536
-"""Bytes of a text whose outline is not kept."""
-
-_NONE = b"", (b"", 0)
-_newest: tuple[bytes, tuple[bytes, int]] = _NONE
+"""Where a digit, or what parts digits, may be several characters: escaped, percent-encoded or beyond ASCII."""
 
 
 def outline_of(text: bytes) -> tuple[bytes, int]:
     """The text with digits, and what may stand between them, as 0, with what may hide one of those as ``HIDDEN`` and
     with what may begin an exponent as e; and how often ``RUN`` zeros stand there. NaN becomes 0e0, like an exponent,
-    and the end of Infinity 0e0ty.
-
-    That of the newest text is kept until it is asked for again.
-    """
-    global _newest
-    known, outline = _newest
-    if known is text:
-        _newest = _NONE
-        return outline
+    and the end of Infinity 0e0ty."""
     shapes = text.translate(_SHAPES)
-    outline = shapes, shapes.count(_ZEROS)
-    if len(text) <= _LONG:
-        _newest = text, outline
-    return outline
+    return shapes, shapes.count(_ZEROS)

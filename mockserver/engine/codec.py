@@ -24,10 +24,9 @@ from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
-from mockserver.domain.masking import is_for_phones, mask_start
+from mockserver.domain.masking import is_for_phones, mask_field, mask_start
 from mockserver.domain.record import record
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.masked_ahead import shown_field
 
 KIND = "$kind"
 MOST_FAULTS = 20
@@ -216,7 +215,7 @@ def _mapping(key: Any, item: Form, origin: type) -> Form:
     write_key, read_key = form(key).write, _read_number if key is int else form(key).read
 
     def write_item(name: str, held: Any, secrets: bool) -> Any:
-        return shown_field(name, held) if isinstance(held, str) and not secrets else item.write(held, secrets)
+        return mask_field(name, held) if isinstance(held, str) and not secrets else item.write(held, secrets)
 
     def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
         return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
@@ -330,14 +329,14 @@ def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
 
 def _write_text(value: object, secrets: bool) -> str:
     # A field that is written as text may hold a member of an enumeration.
-    return str(value) if secrets else shown_field("", str(value))
+    return str(value) if secrets else mask_field("", str(value))
 
 
 def _writer(name: str, part: Form) -> Callable[[Any, bool], Any]:
     """What writes a field: the text of a phone number is masked as such."""
     if not is_for_phones(name):
         return part.write
-    return lambda value, secrets: value if secrets else shown_field(name, value)
+    return lambda value, secrets: value if secrets else mask_field(name, value)
 
 
 def write_plain(value: Any, secrets: bool = True) -> Any:

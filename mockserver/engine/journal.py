@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from mockserver.domain.clock import Micros
+from mockserver.engine.journal_fact_cache import JournalFactCache
 from mockserver.engine.journal_room import Lodger
-from mockserver.engine.readings import Readings
 from mockserver.engine.step import Step
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
@@ -84,7 +84,7 @@ class Journal(Lodger):
         self.given_up = 0
         self.marks: Recent[str, int] = Recent(MOST_MARKS)
         self.stories = Stories(limit)
-        self.readings: Readings | None = None
+        self.readings: JournalFactCache | None = None
 
     @property
     def dropped(self) -> int:
@@ -164,10 +164,10 @@ class Journal(Lodger):
         """The lists and dictionaries of it that may be long."""
         return [self.entries, *(self.readings.contents() if self.readings is not None else ())]
 
-    def read_by(self, wording: object) -> Readings:
+    def read_by(self, wording: object) -> JournalFactCache:
         """What searches have read, worded in this way."""
         if self.readings is None or self.readings.wording is not wording:
-            self.readings = Readings(wording)
+            self.readings = JournalFactCache(wording)
         return self.readings
 
     def get(self, number: int) -> JournalEntry | None:

@@ -15,7 +15,6 @@ from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
-from mockserver.domain.masking import EFFORT, MUCH
 from mockserver.domain.record import mutable
 from mockserver.domain.slices import MANY, Slices, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
@@ -24,7 +23,6 @@ from mockserver.engine.codec import Write, form, record_form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.masked_ahead import written
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES
@@ -96,7 +94,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
         forms[name] = record_form(row)
         yield
     write = form(State).write
-    document: ExportedState = write(state, secrets) if secrets else (yield from written(write, state))
+    document: ExportedState = write(state, secrets)
     for name, tally in document["rules"]["rules"].items():
         for some in parts_of(many.get(name, {})):
             tally["keys"] |= form(KEYS).write(some, secrets)
@@ -126,12 +124,11 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
 
 
 def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
-    """Put plain data in the place of what was taken, with a rest after each slice, and after rows with much to mask."""
-    rested, effort = 0, EFFORT.signs
+    """Put plain data in the place of what was taken, with a rest after each slice. Without secrets a slice is one
+    row, which may hold a megabyte that is to be masked."""
     for number, item in enumerate(items, 1):
-        items[number - 1] = write(item, secrets) if secrets else (yield from written(write, item))
-        if number - rested >= SLICE or EFFORT.signs - effort > MUCH:
-            rested, effort = number, EFFORT.signs
+        items[number - 1] = write(item, secrets)
+        if not secrets or not number % SLICE:
             yield
 
 

@@ -16,7 +16,6 @@ from urllib.parse import parse_qsl
 
 from pydantic_core import ValidationError
 
-from mockserver.domain.masking import EFFORT
 from mockserver.domain.outline import outline_of
 from mockserver.domain.remembered import Remembered, by_type
 from mockserver.wire.base import Body, fields_of
@@ -105,7 +104,6 @@ class Fields(Mapping[str, object]):
         """The fields with canonical keys, and the names that no field knows."""
         if self._folded is not None:
             return self._folded
-        EFFORT.signs += len(self._text) // 10
         folded = fold(self._model, self._as_spelt(), commas=self._commas)
         if self._given is not None:
             self._folded = folded

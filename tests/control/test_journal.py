@@ -301,26 +301,25 @@ def test_what_is_kept_is_shown_in_bounded_time_and_size(api: Api, unit: str, pla
     assert process_time() - before < 3
 
 
-def test_a_batch_of_many_rows_has_few_values(api: Api) -> None:
+def test_of_a_body_with_very_many_values_the_first_are_shown(api: Api) -> None:
     rows = "".join(f'"m{number}",1,AUD,"a \\ b"\n' for number in range(8_000))
     body = {"count": 8_000, "description": "many", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}"}
     api.call("POST", "/batch/transaction/payment_method", body, waits=True)
-    # Commas outside of texts are counted, however many quotes are in those.
     api.call("POST", "/charge/card", raw=b'{"x": "\\\\", "y": "\\"", "z": [' + b"1," * 21_000 + b"1]}")
     first, second = entries(api)
     assert {**first["request"]["body"], "batch": ""} == {**body, "batch": ""}
-    assert isinstance(second["request"]["body"], str)
+    assert second["request"]["body"]["z"][-2:] == [1, "... 1006 more"]
 
 
 def test_of_a_long_body_the_beginning_is_shown(api: Api) -> None:
     api.try_charge(reference="x" * 30_000, metadata={f"n{number}": "y" * 500 for number in range(1_000)})
-    api.call("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1]}")
+    api.call("POST", "/charge/card", raw=b'{"amount": 12, "x": [' + b"1," * 100_000 + b"1")
     first, second = entries(api)
     assert first["request"]["body"]["reference"] == "x" * 20_000 + "... (30000 characters)"
     assert first["request"]["body"]["metadata"]["n0"] == "y" * 500
     assert first["request"]["body"]["metadata"]["..."] == "843 more"
     assert second["request"]["body"].startswith('{"amount": **, "x": [*,*,')
-    assert second["request"]["body"].endswith("... (200024 bytes)")
+    assert second["request"]["body"].endswith("... (200022 bytes)")
 
 
 def test_others_have_their_turn_while_entries_are_shown(api: Api) -> None:

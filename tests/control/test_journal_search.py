@@ -3,8 +3,8 @@ go."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from random import Random
 
 import pytest
@@ -12,26 +12,24 @@ import pytest
 from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
-from mockserver.domain.slices import at_once
 from mockserver.engine.journal import Journal, JournalEntry
-from mockserver.engine.readings import UNKNOWN, Readings
+from mockserver.engine.journal_fact_cache import JournalFactCache
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.control import journal_search
+from mockserver.web.control import call, journal_search
+from mockserver.web.control.call import for_each
 from mockserver.web.control.journal_facts import (
     PARTED,
     answered,
     facts_of,
-    is_searchable,
     sought_of,
     status_of,
     text_of,
-    unmasked_of,
 )
 from mockserver.web.control.journal_search import OPERATORS, fitting, searched
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
-from mockserver.wire.profile import WireProfile, profile_of
+from mockserver.wire.profile import profile_of
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api
 
@@ -135,6 +133,10 @@ def something(api: Api, random: Random) -> None:
             )
 
 
+async def found_in(sandbox: Sandbox, text: str, among: Sequence[JournalEntry]) -> list[JournalEntry]:
+    return list(compress(among, await for_each(among, fitting(sandbox, searched(sandbox, text)))))
+
+
 class Search:
     """A search of some of the entries under way, and what a plain one found when it began."""
 
@@ -142,12 +144,12 @@ class Search:
         self._text = text
         self._plain = plainly(sandbox, text, window)
         among = [entry for entry in sandbox.journal.entries if entry.number in window]
-        self._found = fitting(sandbox, among, searched(sandbox, text))
+        self._found = found_in(sandbox, text, among)
 
     def is_over(self) -> bool:
         """After the next slice of it."""
         try:
-            next(self._found)
+            self._found.send(None)
         except StopIteration as end:
             found = [entry.number for entry in end.value]
         else:
@@ -158,8 +160,7 @@ class Search:
 
 @pytest.mark.parametrize("seed", range(tries(2, 12)))
 def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_search, "_SLICE", 3)
-    monkeypatch.setattr(journal_search, "_READ", 2)
+    monkeypatch.setattr(call, "TURN", 0)
     random = Random(seed)
     api = Api(KEY, journal_limit=14)
     under_way: list[Search] = []
@@ -177,58 +178,7 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     assert kept
     assert all(number > journal.dropped for number in kept)
     for entry in journal.entries:
-        assert_telling(entry, profile, random)
         assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(entry, profile.word)
-
-
-def assert_telling(entry: JournalEntry, profile: WireProfile, random: Random) -> int:
-    """How many words that tell something are in the text of an entry: each is in what is not masked, too."""
-    told, shown, unmasked = 0, text_of(entry, profile), unmasked_of(entry, profile)
-    for _ in range(200):
-        begin = random.randrange(len(shown))
-        word = shown[begin : begin + random.randint(1, 20)]
-        if word == word.lower() and is_searchable(word):
-            told += 1
-            assert word in unmasked
-    return told
-
-
-PIECES = [
-    "{", "}", "[", "]", '"', ":", ",", " ", "\n", "\\", "\\n", "\\u0041", "\\ud83d", "ö", "K", "\x7f", "\x00", "null",
-    "true", "NaN", "1e2", "12.50", "-0.0", "4111111111111111", "4111 1111 1111 1111", "sk_abc", "sk_live.x", '"ccv":',
-    '"cardNumber":', '"a b"', "%", "%41b", "%2541b", "Order-3", "e5",
-    '{"ccv":["a1",{"b":"c2"}],"cardNumber":"5555-5555%2D5555-4444 x","a":1E3,"Pan":4111111111111111}',
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", range(tries(2, 12)))
-def test_every_word_that_tells_something_is_in_what_is_not_masked(seed: int) -> None:
-    api, random, told = Api(KEY), Random(seed), 0
-    api.charge()
-    profile = profile_of(sandbox_of(api).assumed)
-    for _ in range(300):
-        raw = "".join(random.choices(PIECES, k=random.randint(1, 12)))
-        if random.random() < 0.5:
-            value = {raw: [raw, {"securityCode": raw, "x": [12.5, raw[:5]]}]}
-            raw = json.dumps(value, ensure_ascii=random.random() < 0.5)
-        bodies = raw.encode(), raw.encode() * random.choice([1, 1, 1, 20, 2_000])
-        entry = JournalEntry(1, 0, Step("x"), "POST", None, "/x", b"", bodies[0], 200, bodies[1])
-        told += assert_telling(entry, profile, random)
-    assert told > 1_000
-
-
-def test_marks_are_kept_from_the_first_entry_that_is_there() -> None:
-    readings = Readings(None)
-    assert readings.marks("x", 5, 3) == bytes([UNKNOWN] * 3)
-    readings.keep_marks("x", 5, bytearray([1, 0, 1]), 4)
-    readings.keep_marks("x", 10, bytearray([1]), 4)
-    readings.keep_marks("x", 3, bytearray([0, 1, 0]), 2)
-    assert [*readings.marks("x", 1, 12)] == [UNKNOWN] * 2 + [0, 1, 0, 0, 1, UNKNOWN, UNKNOWN, 1, UNKNOWN, UNKNOWN]
-    readings.keep_marks("x", 10, bytearray([0]), 5)
-    assert [*readings.marks("x", 4, 3)] == [UNKNOWN, UNKNOWN, 0]
-    for number in range(20):
-        readings.keep_marks(number, 5, bytearray([1]), 4)
-    assert (readings.marks("x", 5, 1)[0], readings.marks(0, 5, 1)[0]) == (UNKNOWN, 1)
 
 
 def test_which_entries_have_a_finding_is_not_kept() -> None:
@@ -257,7 +207,7 @@ def test_what_was_read_in_other_words_is_read_anew() -> None:
     for profile in ("sdk", "documented", "sdk"):
         api.call("PUT", "/__admin/assumptions", {"profile": profile, "provider.latency": "0s"})
         sandbox = sandbox_of(api)
-        found = at_once(fitting(sandbox, sandbox.journal.entries, searched(sandbox, '"authorised authorised"')))
+        found = [*filter(fitting(sandbox, searched(sandbox, '"authorised authorised"')), sandbox.journal.entries)]
         assert [entry.number for entry in found] == ([1] if profile == "documented" else [])
 
 
@@ -268,7 +218,7 @@ def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatc
     sandbox, read = sandbox_of(api), []
     monkeypatch.setattr(journal_search, "text_of", lambda entry, _: read.append(entry.number) or "x")
     for text in ("order", "visa", "-visa"):
-        at_once(fitting(sandbox, sandbox.journal.entries, searched(sandbox, text)))
+        list(filter(fitting(sandbox, searched(sandbox, text)), sandbox.journal.entries))
     assert read == [*range(1, 11), 10, 10]
     readings = sandbox.journal.readings
     assert readings is not None
@@ -279,7 +229,7 @@ def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatc
 
 
 def test_what_was_read_takes_no_more_than_the_entries() -> None:
-    readings, journal = Readings(None), Journal(5, 0)
+    readings, journal = JournalFactCache(None), Journal(5, 0)
     for _ in range(5):
         journal.note(0, Step("x"), "GET", None, "/", b"", b"", 200, b"", None)
         readings.keep(len, journal.last, "x" * 5_000, journal.size)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mockserver.engine import indexed_table, scans
-from mockserver.web.control import journal_search
+from mockserver.web.control import call
 from tests.driving import Api, Reply
 
 
@@ -27,7 +27,7 @@ def looked(api: Api, target: str, between: Callable[[], object], method: str = "
 def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_reported(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_search, "_SLICE", 2)
+    monkeypatch.setattr(call, "TURN", 0)
     for _ in range(4):
         api.charge()
     told = looked(api, "/__admin/journal?op=charge.*", api.charge).body

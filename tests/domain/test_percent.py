@@ -6,8 +6,8 @@ from urllib.parse import unquote
 
 import pytest
 
+from mockserver.domain.card_search import decoded
 from mockserver.domain.masking import mask_text
-from mockserver.domain.percent import decoded
 
 PIECES = ["%", "%4", "%41", "%C3", "%A9", "%E2", "%82", "%ac", "%F0", "%9f", "%ED", "%A0", "%25", "a", "5", "é", "٤"]
 
@@ -27,8 +27,6 @@ def test_bare_percent_signs_take_no_calls() -> None:
         nonlocal calls
         calls += 1
 
-    # The first long text compiles the patterns.
-    mask_text("%" * 20_000)
     sys.setprofile(counted)
     try:
         mask_text("%" * 20_000)

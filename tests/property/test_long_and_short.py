@@ -13,7 +13,7 @@ import pytest
 from mockserver.engine import importing, indexed_table, places, scans, snapshot, sorted_places, spread, texts
 from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.query import Query
-from mockserver.web.control import journal_search, state
+from mockserver.web.control import call, state
 from mockserver.web.endpoints import lists
 from mockserver.wire import long_json
 from tests.depth import tries
@@ -23,10 +23,10 @@ pytestmark = pytest.mark.slow
 
 FEW = {
     "SLICE": 3, "LOT": 2, "BLOCKS": 1, "_BLOCK": 2, "_PUT": 2, "_MARKED": 2, "_MOST_TEXTS": 1, "_MOST": 4, "_PARTS": 4,
-    "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "_PART": 60, "WINDOW": 80,
+    "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "_PART": 60, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    importing, indexed_table, journal_search, lists, long_json, places, scans, snapshot, sorted_places, spread, state,
+    call, importing, indexed_table, lists, long_json, places, scans, snapshot, sorted_places, spread, state,
     texts,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")

@@ -64,8 +64,6 @@ def test_an_ordinary_body_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     for text in (json.dumps(CHARGE).encode(), json.dumps(CHARGE, separators=(",", ":")).encode()):
         assert not fields._is_unusual(text)
         assert habits.is_clean(text, "/", {})
-        assert outline_of(text) is outline_of(text), "kept for one more reader, and no longer"
-        assert outline_of(text) is not outline_of(b"%b" % text)
 
 
 def test_it_counts_digits_however_they_are_parted() -> None:

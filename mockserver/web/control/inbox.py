@@ -7,12 +7,12 @@ from mockserver.domain.reading import whole_of
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF
-from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.long_work import one_by_one
+from mockserver.web.control.call import ControlCall, for_each, missing
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.masked_bodies import mask_body
 
 INBOX_PATH = "/__inbox/{name}"
 INBOX_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -70,7 +70,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
         "name": mask_text(name),
         "count": len(kept),
         "dropped": sandbox.inboxes.dropped,
-        "messages": await one_by_one(shown(arrival) if query.bodies else _line(arrival) for arrival in found),
+        "messages": await for_each(found, shown if query.bodies else _line),
     }
 
 
@@ -111,9 +111,6 @@ def shown(arrival: InboxMessage) -> dict[str, object]:
     headers = mask_headers(arrival.headers)
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    # Nobody looks into an inbox before the first webhook: a server is smaller without what masks bodies.
-    from mockserver.wire.masked_bodies import mask_body
-
     return {
         "id": arrival.number,
         "at": moment(arrival.at),

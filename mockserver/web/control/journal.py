@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import compress
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import invalid
@@ -15,10 +16,9 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
 from mockserver.web.asgi import Message, Scope
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import ControlCall, for_each, missing
 from mockserver.web.control.journal_facts import status_of
 from mockserver.web.control.journal_search import filters_of, fitting
-from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.dates import moment
@@ -34,14 +34,14 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     journal = sandbox.journal
-    filters = filters_of(sandbox, query)
-    # A client goes on from ``last``: what is noted while others have their turn is not found by this call.
+    fits, profile = fitting(sandbox, filters_of(sandbox, query)), profile_of(sandbox.assumed)
+    among = tuple(journal.since(max(query.after or 0, call.since(sandbox))))
+    # A client goes on from ``last``: what is noted while others are served is not found by this call.
     last, dropped = journal.last, journal.dropped
-    fits = await with_pauses(fitting(sandbox, journal.since(max(query.after or 0, call.since(sandbox))), filters))
-    page = fits[-query.limit :] if query.after is None else fits[: query.limit]
-    profile = profile_of(sandbox.assumed)
-    entries = await in_slices(page, lambda entry: shown(entry, profile))
-    return 200, {"count": len(fits), "last": last, "dropped": dropped, "entries": entries}
+    found = list(compress(among, await for_each(among, fits)))
+    page = found[-query.limit :] if query.after is None else found[: query.limit]
+    entries = await for_each(page, lambda entry: shown(entry, profile))
+    return 200, {"count": len(found), "last": last, "dropped": dropped, "entries": entries}
 
 
 def get(call: ControlCall) -> tuple[int, object]:

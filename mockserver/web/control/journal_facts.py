@@ -11,15 +11,15 @@ from decimal import Decimal
 from typing import Any
 
 from mockserver.domain.codes import Code
-from mockserver.domain.masking import LONGEST_TEXT, mask_query, mask_start, mask_text
+from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.scenario.transport import FaultKind
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import MalformedJson, loads
-from mockserver.wire.masked_bodies import masked_text
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile
 
 _LONGEST = 200
@@ -27,8 +27,6 @@ _MOST_FIELDS = 10
 _LARGEST_ANSWER = 20_000
 _REFUSED = 400
 _GIVEN = ("reference", "amount", "currency")
-_OF_JSON = frozenset('"\\*:,{}[]')
-_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 
 
 def status_of(entry: JournalEntry) -> int | None:
@@ -79,29 +77,8 @@ PARTED = "A"
 
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing."""
-    bodies = [masked_text(body).lower() for body in _bodies(entry)]
+    bodies = [dumps(mask_body(body)).decode().lower() for body in _bodies(entry)]
     return PARTED.join((_said(entry, profile), *bodies))
-
-
-def is_searchable(word: str) -> bool:
-    """Whether a word that is in the text of an entry is in ``unmasked_of`` it too: one with a letter, which no number
-    has, and without what stands between values, begins escapes or masks."""
-    return word.isascii() and word.isprintable() and not _OF_JSON.intersection(word) and not _LETTERS.isdisjoint(word)
-
-
-def unmasked_of(entry: JournalEntry, profile: WireProfile) -> str:
-    """A text for searches in which all searchable words of the text of an entry are, and more: to make it takes a tenth
-    of the time. It is never shown, nor says by itself that an entry fits."""
-    bodies = _bodies(entry)
-    if all(map(_shows_what_it_says, bodies)):
-        return PARTED.join((_said(entry, profile), *(body.decode().lower() for body in bodies)))
-    return text_of(entry, profile)
-
-
-def _shows_what_it_says(body: bytes) -> bool:
-    """Whether the texts of a body are shown with the letters that stand there, where they are not masked."""
-    is_plain = b"\\" not in body and b"%" not in body and body.isascii()
-    return is_plain and len(body) <= LONGEST_TEXT and body.decode().isprintable()
 
 
 def _bodies(entry: JournalEntry) -> list[bytes]:

@@ -11,15 +11,11 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
+from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.web.control.call import ControlCall
-from mockserver.web.long_work import with_pauses
+from mockserver.web.control.call import ControlCall, for_each
 from mockserver.web.request_counts import BOUNDS, WINDOW
 from mockserver.web.world import World
-
-_SLICE = 200
-"""Sandboxes whose objects are counted before others have their turn."""
 
 Samples = Iterator[tuple[Sequence[str], Any]]
 """The values of the labels, each with its number; of a histogram with its buckets and its sum."""
@@ -120,7 +116,7 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
 
     families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
     world = call.world
-    objects = await with_pauses(_objects(world))
+    objects = await _objects(world)
 
     found = _Collected()
     for metric in METRICS:
@@ -144,13 +140,14 @@ class _Collected:
         return self.families
 
 
-def _objects(world: World) -> Slices[dict[str, int]]:
+async def _objects(world: World) -> dict[str, int]:
     counts = dict.fromkeys(ROW_CLASSES, 0)
-    for number, sandbox in enumerate(world.sandboxes, 1):
+
+    def count(sandbox: Sandbox) -> None:
         for kind in counts:
             counts[kind] += len(getattr(sandbox, kind))
-        if not number % _SLICE:
-            yield
+
+    await for_each(tuple(world.sandboxes), count)
     return counts
 
 

@@ -5,8 +5,9 @@ Everything here is in the control API too, at greater length; these calls are ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import compress
 from operator import attrgetter
 from typing import Any
 
@@ -21,12 +22,12 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import ControlCall, for_each, missing
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import ObjectReader, object_tests
-from mockserver.web.long_work import in_slices, with_pauses
+from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.wire.dates import moment
@@ -50,15 +51,12 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     sandbox, query = call.sandbox(), call.query
     journal, limit, before = sandbox.journal, min(query.limit, MOST_LINES), query.before
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
-    filters = searched(sandbox, query.q)
-    kept: Iterable[JournalEntry] = journal.since(max(after, 0))
-    if before:
-        kept = (entry for entry in tuple(kept) if entry.number < before)
+    fits, profile = fitting(sandbox, searched(sandbox, query.q)), profile_of(sandbox.assumed)
+    among = [entry for entry in journal.since(max(after, 0)) if not before or entry.number < before]
     last, dropped = journal.last, journal.dropped
-    found = await with_pauses(fitting(sandbox, kept, filters))
-    page = found[:limit] if after >= 0 else found[len(found) - limit :] if limit < len(found) else found
-    profile = profile_of(sandbox.assumed)
-    shown = await in_slices(page, lambda entry: _line(entry, profile))
+    found = list(compress(among, await for_each(among, fits)))
+    page = found[:limit] if after >= 0 else found[max(len(found) - limit, 0) :]
+    shown = await for_each(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.step.op) in OPERATIONS}
     summary = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
     return 200, {**summary, "lines": shown}
@@ -77,7 +75,7 @@ async def objects(call: ControlCall) -> tuple[int, object]:
     scan = await with_pauses(rows.scan(asked))
     # Of one instant with what is found: the page shows both.
     found, counts = rows.search(asked, scan), _counts(sandbox)
-    shown = await in_slices(found.rows, lambda row: _row(row, rows.id_of(row), profile))
+    shown = [_row(row, rows.id_of(row), profile) for row in found.rows]
     return 200, {"counts": counts, "count": found.count, "objects": shown}
 
 

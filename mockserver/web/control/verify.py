@@ -8,15 +8,13 @@ from heapq import nsmallest
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
 from mockserver.engine.journal import JournalEntry
 from mockserver.findings.catalogue import Severity
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.expecting import Expected, expectations
 from mockserver.scenario.matching import Difference
-from mockserver.web.control.call import ControlCall
+from mockserver.web.control.call import ControlCall, for_each
 from mockserver.web.control.findings import at_least, shown
-from mockserver.web.long_work import in_slices, with_pauses
 from mockserver.wire.profile import profile_of
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
@@ -35,20 +33,20 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     if not (body.requests or body.rules or least):
         raise invalid({"Requests": "give requests, rules: true or findings: else nothing is verified"})
     after = call.since(sandbox)
-    # All of one instant: entries are noted, and pushed out, while others have their turn.
+    # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
     unmet = sandbox.director.unmet() if body.rules else []
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
     findings = [shown(one, profile_of(sandbox.assumed)) for one in found]
-    verdicts = [await with_pauses(judge(one, entries, loss)) for one in expected]
+    verdicts = [await judge(one, entries, loss) for one in expected]
     failed = [verdict for verdict in verdicts if not verdict.holds]
-    differences = [*await in_slices(failed, _words), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
+    differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
     return 409 if differences else 200, {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
         "differences": differences,
-        "requests": await in_slices(verdicts, _shown),
+        "requests": [_shown(verdict) for verdict in verdicts],
         "rules": unmet,
         "findings": findings,
     }
@@ -85,9 +83,6 @@ def _shown(verdict: Verification) -> dict[str, object]:
     }
 
 
-_SLICE = 100
-"""Tests of entries, each of which reads a request anew, before others have their turn."""
-
 MOST_SHOWN = 5
 """Near misses and matches that a verdict names."""
 
@@ -116,34 +111,33 @@ class Verification:
         return self.doubt is None and self.expected.bounds.hold(self.count)
 
 
-def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str | None) -> Slices[Verification]:
-    """Count what was expected among some entries of a journal; ``loss`` says why others are no longer there.
+async def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str | None) -> Verification:
+    """Count what was expected among some entries of a journal, while others are served; ``loss`` says why others are no
+    longer there."""
+    found = await for_each(entries, lambda entry: _compare(expected, entry))
+    count = sum(times for times, _ in found)
+    matched = [entry for entry, (times, _) in zip(entries, found, strict=True) if times]
+    missed = [miss for _, miss in found if miss is not None]
+    near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
+    return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(loss, expected, count))
+
+
+def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, NearMiss | None]:
+    """How often an entry is what was expected, and what it lacks where it is of the expected operation and is not.
 
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
     operation (rows of a batch, renewals) counts once for each payment in it.
     """
-    count = 0
-    matched: list[JournalEntry] = []
-    missed: list[NearMiss] = []
-    tested = _SLICE
-    for entry in entries:
-        if tested >= _SLICE:
-            tested = 0
-            yield
-        tested += 1 + len(expected.tests)
-        attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
-        if not attempts:
-            continue
-        lacks = [expected.differences(attempt) for attempt in attempts]
-        fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
-        if fits:
-            whole = entry.step.op in expected.operations
-            count += 1 if whole else len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1
-            matched.append(entry)
-        else:
-            missed.append(NearMiss(entry, min(lacks, key=len)))
-    near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
-    return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(loss, expected, count))
+    attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
+    if not attempts:
+        return 0, None
+    lacks = [expected.differences(attempt) for attempt in attempts]
+    fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
+    if not fits:
+        return 0, NearMiss(entry, min(lacks, key=len))
+    if entry.step.op in expected.operations:
+        return 1, None
+    return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, None
 
 
 def _attempts(entry: JournalEntry) -> Sequence[Attempt]:

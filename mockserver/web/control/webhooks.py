@@ -12,8 +12,7 @@ from mockserver.domain.errors import NotFound, invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine import deliveries
 from mockserver.engine.webhook_content import word_of
-from mockserver.web.control.call import ControlCall
-from mockserver.web.long_work import one_by_one
+from mockserver.web.control.call import ControlCall, for_each
 from mockserver.wire.webhooks import delivery_reply
 
 FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
@@ -42,7 +41,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
         "dropped": log.dropped,
         "refused": log.refused,
         "changes": changes,
-        "webhooks": await one_by_one(delivery_reply(one, bodies=query.bodies) for one in page),
+        "webhooks": await for_each(page, lambda one: delivery_reply(one, bodies=query.bodies)),
     }
 
 
