@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from mockserver.domain.clock import Micros
-from mockserver.engine.journal_fact_cache import JournalFactCache
 from mockserver.engine.journal_room import Lodger
+from mockserver.engine.journal_texts import JournalTexts
 from mockserver.engine.step import Step
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
@@ -68,11 +68,11 @@ class Journal(Lodger):
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
     which ``given_up`` of them went.
     ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then are not the
-    whole story, None while they do. ``readings`` is there once the journal was searched, and never takes more than the
+    whole story, None while they do. ``texts`` is there once the journal was searched, and never takes more than the
     entries: a search pushes none of them out.
     """
 
-    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "readings", "stories")
+    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "stories", "texts")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class Journal(Lodger):
         self.given_up = 0
         self.marks: Recent[str, int] = Recent(MOST_MARKS)
         self.stories = Stories(limit)
-        self.readings: JournalFactCache | None = None
+        self.texts: JournalTexts | None = None
 
     @property
     def dropped(self) -> int:
@@ -123,8 +123,8 @@ class Journal(Lodger):
                 self.room.overflown += 1
             oldest = entries[0]
             grown -= len(oldest.raw) + len(oldest.answer)
-            if self.readings is not None:
-                self.readings.forget(oldest.number)
+            if self.texts is not None:
+                self.texts.forget(oldest.number)
         else:
             grown += _ENTRY
         entries.append(
@@ -150,8 +150,8 @@ class Journal(Lodger):
             return False
         self.given_up += 1
         oldest = self.entries.popleft()
-        if self.readings is not None:
-            self.readings.forget(oldest.number)
+        if self.texts is not None:
+            self.texts.forget(oldest.number)
         self.resize(-size_of(oldest) - self.stories.shrink(PER_ENTRY * len(self.entries)))
         return True
 
@@ -162,13 +162,13 @@ class Journal(Lodger):
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries of it that may be long."""
-        return [self.entries, *(self.readings.contents() if self.readings is not None else ())]
+        return [self.entries, *([self.texts.by_number] if self.texts is not None else ())]
 
-    def read_by(self, wording: object) -> JournalFactCache:
-        """What searches have read, worded in this way."""
-        if self.readings is None or self.readings.wording is not wording:
-            self.readings = JournalFactCache(wording)
-        return self.readings
+    def texts_in(self, wording: object) -> JournalTexts:
+        """What searches have made of entries, worded in this way."""
+        if self.texts is None or self.texts.wording is not wording:
+            self.texts = JournalTexts(wording)
+        return self.texts
 
     def get(self, number: int) -> JournalEntry | None:
         """The entry of a number, while it is kept."""

@@ -13,7 +13,7 @@ from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
 from mockserver.engine.journal import Journal, JournalEntry
-from mockserver.engine.journal_fact_cache import JournalFactCache
+from mockserver.engine.journal_texts import JournalTexts
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.control import call, journal_search
@@ -22,7 +22,6 @@ from mockserver.web.control.journal_facts import (
     PARTED,
     answered,
     facts_of,
-    sought_of,
     status_of,
     text_of,
 )
@@ -92,7 +91,7 @@ def plainly(sandbox: Sandbox, text: str, window: range) -> list[int]:
             return any(word.value in one for one in texts_of(entry, profile_of(sandbox.assumed).word))
         if (plain := PLAIN.get(word.operator)) is not None:
             return plain(entry, word.value)
-        return bool(OPERATORS[word.operator](sandbox, word.value).passes(entry))
+        return OPERATORS[word.operator](sandbox, word.value)(entry)
 
     words = words_of(text, OPERATORS)
     entries = [entry for entry in sandbox.journal.entries if entry.number in window]
@@ -134,7 +133,7 @@ def something(api: Api, random: Random) -> None:
 
 
 async def found_in(sandbox: Sandbox, text: str, among: Sequence[JournalEntry]) -> list[JournalEntry]:
-    return list(compress(among, await for_each(among, fitting(sandbox, searched(sandbox, text)))))
+    return list(compress(among, await for_each(among, fitting(searched(sandbox, text)))))
 
 
 class Search:
@@ -173,8 +172,7 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     while under_way:
         under_way = [one for one in under_way if not one.is_over()]
     journal, profile = sandbox_of(api).journal, profile_of(sandbox_of(api).assumed)
-    readings = journal.read_by(profile)
-    kept = [number for reader in (sought_of, text_of) for number in readings.of(reader)]
+    kept = list(journal.texts_in(profile).by_number)
     assert kept
     assert all(number > journal.dropped for number in kept)
     for entry in journal.entries:
@@ -207,7 +205,7 @@ def test_what_was_read_in_other_words_is_read_anew() -> None:
     for profile in ("sdk", "documented", "sdk"):
         api.call("PUT", "/__admin/assumptions", {"profile": profile, "provider.latency": "0s"})
         sandbox = sandbox_of(api)
-        found = [*filter(fitting(sandbox, searched(sandbox, '"authorised authorised"')), sandbox.journal.entries)]
+        found = [*filter(fitting(searched(sandbox, '"authorised authorised"')), sandbox.journal.entries)]
         assert [entry.number for entry in found] == ([1] if profile == "documented" else [])
 
 
@@ -218,22 +216,22 @@ def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatc
     sandbox, read = sandbox_of(api), []
     monkeypatch.setattr(journal_search, "text_of", lambda entry, _: read.append(entry.number) or "x")
     for text in ("order", "visa", "-visa"):
-        list(filter(fitting(sandbox, searched(sandbox, text)), sandbox.journal.entries))
+        list(filter(fitting(searched(sandbox, text)), sandbox.journal.entries))
     assert read == [*range(1, 11), 10, 10]
-    readings = sandbox.journal.readings
-    assert readings is not None
-    before = readings.size
+    texts = sandbox.journal.texts
+    assert texts is not None
+    before = texts.size
     for _ in range(20):
         api.try_charge(5)
-    assert (readings.size, before > 9 * 300) == (0, True)
+    assert (texts.size, before > 9 * 300) == (0, True)
 
 
 def test_what_was_read_takes_no_more_than_the_entries() -> None:
-    readings, journal = JournalFactCache(None), Journal(5, 0)
+    texts, journal = JournalTexts(None), Journal(5, 0)
     for _ in range(5):
         journal.note(0, Step("x"), "GET", None, "/", b"", b"", 200, b"", None)
-        readings.keep(len, journal.last, "x" * 5_000, journal.size)
-    assert list(readings.of(len)) == [2, 4]
-    readings.forget(2)
-    readings.forget(3)
-    assert (list(readings.of(len)), readings.size < 6_000) == ([4], True)
+        texts.keep(journal.last, "x" * 5_000, journal.size)
+    assert list(texts.by_number) == [2, 4]
+    texts.forget(2)
+    texts.forget(3)
+    assert (list(texts.by_number), texts.size < 6_000) == ([4], True)

@@ -34,7 +34,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     journal = sandbox.journal
-    fits, profile = fitting(sandbox, filters_of(sandbox, query)), profile_of(sandbox.assumed)
+    fits, profile = fitting(filters_of(sandbox, query)), profile_of(sandbox.assumed)
     among = tuple(journal.since(max(query.after or 0, call.since(sandbox))))
     # A client goes on from ``last``: what is noted while others are served is not found by this call.
     last, dropped = journal.last, journal.dropped

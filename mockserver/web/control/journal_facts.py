@@ -14,7 +14,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import number_of
-from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.scenario.transport import FaultKind
 from mockserver.wire.fields import Fields
@@ -47,28 +46,24 @@ def answered(entry: JournalEntry) -> Mapping[str, object]:
     return {name[:1].lower() + name[1:]: value for name, value in found.items()} if isinstance(found, dict) else {}
 
 
-@record
-class Sought:
-    """The facts of an entry that searches compare. ``reference`` is in small letters, ``currency`` in capitals."""
-
-    reference: str | None
-    amount: Decimal | None
-    currency: str
-    code: int | None
+def sought_reference(entry: JournalEntry) -> str:
+    """What ``ref:`` looks into: a reference in small letters, empty where there is none."""
+    return (_reference(entry, _given(entry)) or "").lower()
 
 
-def sought_of(entry: JournalEntry, _: WireProfile) -> Sought:
-    """The facts that searches compare."""
-    given = _given(entry)
-    answer, reference = _answer_of(entry, given), _reference(entry, given)
-    asked = _asked(given, answer)
-    currency = _currency(entry, asked) if number_of(asked.get("amount")) is not None else None
-    return Sought(
-        None if reference is None else reference.lower(),
-        number_of(given.get("amount")),
-        "" if currency is None else currency.upper(),
-        _code(entry, answer),
-    )
+def sought_amount(entry: JournalEntry) -> Decimal | None:
+    """What ``amount:`` compares: the amount that the request gave."""
+    return number_of(_given(entry).get("amount"))
+
+
+def sought_currency(entry: JournalEntry) -> str:
+    """What ``currency:`` compares: that of the amount, in capitals, empty where there is none."""
+    return str(facts_of(entry).get("currency", "")).upper()
+
+
+def sought_code(entry: JournalEntry) -> int | None:
+    """What ``code:`` compares: the code of a refusal."""
+    return _code(entry, _answer_of(entry, _given(entry)))
 
 
 PARTED = "A"

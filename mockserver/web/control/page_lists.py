@@ -51,7 +51,7 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     sandbox, query = call.sandbox(), call.query
     journal, limit, before = sandbox.journal, min(query.limit, MOST_LINES), query.before
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
-    fits, profile = fitting(sandbox, searched(sandbox, query.q)), profile_of(sandbox.assumed)
+    fits, profile = fitting(searched(sandbox, query.q)), profile_of(sandbox.assumed)
     among = [entry for entry in journal.since(max(after, 0)) if not before or entry.number < before]
     last, dropped = journal.last, journal.dropped
     found = list(compress(among, await for_each(among, fits)))
