@@ -86,6 +86,17 @@ def decoded(text: str) -> str:
     return _ENCODED.sub(_read_encoded, text)
 
 
+def readings_of(text: str) -> Iterator[str]:
+    """The text as it stands, and as it reads decoded once and twice, where that differs."""
+    yield text
+    for _ in range(_MOST_DECODED):
+        plain = decoded(text)
+        if plain == text:
+            return
+        yield plain
+        text = plain
+
+
 def _read_encoded(part: re.Match[str]) -> str:
     return bytes.fromhex(part[0].replace("%", "")).decode("utf-8", "replace")
 
@@ -197,13 +208,7 @@ def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
     before it. Single blanks or hyphens part its digits anywhere, other signs only as cards are printed. It is no phone
     number: with ``+`` in front, at most 15 digits are one, and in a field ``for_phones`` also without.
     """
-    for _ in range(_MOST_DECODED + 1):
-        if _stands_in(text, for_phones=for_phones):
-            return True
-        if "%" not in text or (plain := decoded(text)) == text:
-            return False
-        text = plain
-    return False
+    return any(_stands_in(reading, for_phones=for_phones) for reading in readings_of(text))
 
 
 def _stands_in(text: str, *, for_phones: bool) -> bool:

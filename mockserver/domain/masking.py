@@ -13,7 +13,16 @@ from enum import Enum
 from functools import lru_cache
 from urllib.parse import parse_qsl
 
-from mockserver.domain.card_search import CANDIDATE, LIKE_A_CARD, cards_in, decoded, is_card, is_phone, plain_of
+from mockserver.domain.card_search import (
+    CANDIDATE,
+    LIKE_A_CARD,
+    cards_in,
+    decoded,
+    is_card,
+    is_phone,
+    plain_of,
+    readings_of,
+)
 from mockserver.domain.cards import MAX_LENGTH, TEST_NUMBERS, clean, mask
 
 LONGEST_TEXT = 20_000
@@ -41,7 +50,6 @@ _LONGEST_PREFIX = 8
 _MOST_LOOKED_AT = 5_000
 LONGEST_CARD_TEXT = 4 * MAX_LENGTH
 LONGEST_NAME = 100
-_MOST_DECODED = 2
 
 
 def mask_text(text: str) -> str:
@@ -51,14 +59,14 @@ def mask_text(text: str) -> str:
     it, and so are the later runs of a text that has very many. Addresses are percent-encoded, also within other texts,
     and some clients do it twice: what has to be masked in a text once it is decoded is shown decoded.
     """
-    read = masked = _mask_as_it_stands(text)
-    for _ in range(_MOST_DECODED):
-        if (plain := decoded(read)) == read:
-            break
-        if (shown := _mask_as_it_stands(plain)) != plain:
+    if "%" not in text:
+        return _mask_as_it_stands(text)
+    as_written, *as_decoded = readings_of(text)
+    for reading in as_decoded:
+        shown = _mask_as_it_stands(reading)
+        if shown != reading:
             return shown
-        read = plain
-    return masked
+    return _mask_as_it_stands(as_written)
 
 
 def _mask_as_it_stands(text: str) -> str:

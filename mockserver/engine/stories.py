@@ -65,7 +65,7 @@ class Stories:
 
     def __init__(self, journal_limit: int) -> None:
         self.most = min(PER_ENTRY * journal_limit, MOST)
-        self._by_subject: dict[str, Kept | list[Kept]] = {}
+        self._by_subject: dict[str, list[Kept]] = {}
         self._order: deque[str] = deque()
         self._known: Remembered[_Causes, _Causes] = one_of_equals(_MOST_CAUSES)
         self.on_change: Callable[[int, list[tuple[str, Kept]]], None] | None = None
@@ -76,10 +76,7 @@ class Stories:
     @property
     def oldest(self) -> int:
         """The number of the entry of the oldest change, 0 without one."""
-        if not self._order:
-            return 0
-        here = self._by_subject[self._order[0]]
-        return here[0][0] if isinstance(here, list) else here[0]
+        return self._by_subject[self._order[0]][0][0] if self._order else 0
 
     @property
     def size(self) -> int:
@@ -91,11 +88,10 @@ class Stories:
         found: dict[int, list[tuple[str, Kept]]] = {}
         places: dict[str, int] = {}
         for subject_id in self._order:
-            here = self._by_subject[subject_id]
-            if isinstance(here, list):
-                place = places.get(subject_id, 0)
-                places[subject_id], here = place + 1, here[place]
-            found.setdefault(here[0], []).append((subject_id, here))
+            place = places.get(subject_id, 0)
+            places[subject_id] = place + 1
+            change = self._by_subject[subject_id][place]
+            found.setdefault(change[0], []).append((subject_id, change))
         return found
 
     def take_over(self, changes: Iterable[tuple[str, Kept]]) -> None:
@@ -106,54 +102,38 @@ class Stories:
     def note(self, number: int, step: Step) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
         causes = self._known[_causes(step)] if step.ruled else ()
-        order, by_subject, op, events = self._order, self._by_subject, step.op, step.events
-        heard: list[tuple[str, Kept]] | None = None if self.on_change is None else []
-        for event in events:
-            subject_id = event.subject_id
-            kept = (number, op, causes, event.subject, event.what, event.before, event.after, event.at)
-            if subject_id in by_subject:
-                self._put(subject_id, kept)
-            else:
-                by_subject[subject_id] = kept
-                order.append(subject_id)
-            if heard is not None:
-                heard.append((subject_id, kept))
-        if heard is not None and self.on_change is not None:
-            self.on_change(number, heard)
-        grown = len(events) * _SIZE
-        while len(order) > self.most:
-            self._drop(order.popleft())
-            grown -= _SIZE
-        return grown
+        changes: list[tuple[str, Kept]] = [
+            (one.subject_id, (number, step.op, causes, one.subject, one.what, one.before, one.after, one.at))
+            for one in step.events
+        ]
+        for subject_id, change in changes:
+            self._put(subject_id, change)
+        if self.on_change is not None:
+            self.on_change(number, changes)
+        return len(changes) * _SIZE - self.shrink(self.most)
 
     def shrink(self, most: int) -> int:
         """Drop the oldest changes until ``most`` are left; how many bytes they took."""
-        order, dropped = self._order, max(len(self._order) - most, 0)
+        dropped = max(len(self._order) - most, 0)
         for _ in range(dropped):
-            self._drop(order.popleft())
+            self._drop(self._order.popleft())
         return dropped * _SIZE
 
     def of(self, subject_id: str) -> list[Change]:
         """The changes of one object that are kept."""
-        here = self._by_subject.get(subject_id, [])
         return [
             Change(number, op, Event(subject, subject_id, what, before, after, at), causes)
-            for number, op, causes, subject, what, before, after, at in (here if isinstance(here, list) else [here])
+            for number, op, causes, subject, what, before, after, at in self._by_subject.get(subject_id, ())
         ]
 
     def _drop(self, subject_id: str) -> None:
-        here = self._by_subject[subject_id]
-        if isinstance(here, list) and len(here) > 1:
-            del here[0]
-        else:
+        changes = self._by_subject[subject_id]
+        del changes[0]
+        if not changes:
             del self._by_subject[subject_id]
 
-    def _put(self, subject_id: str, kept: Kept) -> None:
-        here = self._by_subject.setdefault(subject_id, kept)
-        if isinstance(here, list):
-            here.append(kept)
-        elif here is not kept:
-            self._by_subject[subject_id] = [here, kept]
+    def _put(self, subject_id: str, change: Kept) -> None:
+        self._by_subject.setdefault(subject_id, []).append(change)
         self._order.append(subject_id)
 
 

@@ -38,10 +38,6 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # What a search for the place of a fault must distinguish: texts, brackets, numbers.
 _TOKEN = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity'
 
-# How numbers end that ``dumps`` writes without a fraction, or with other digits. Hexadecimal ids end with a quote.
-_WHOLE = (b".0,", b".0}", b".0]")
-_EXPONENT = rb"e[+-]?[0-9]+[,}\]]"
-
 _COLON = re.compile(f"[{BLANKS}]*+:")
 _MOST_OF_KEY = 60
 
@@ -93,23 +89,6 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
     if "\\" in text and SURROGATE.search(text) and (place := half_pair_in(text)) is not None:
         raise _malformed("half of a surrogate pair", text, place)
     return value
-
-
-def compact(body: bytes) -> bytes | None:
-    """What ``dumps`` makes of the value of a text, in the time of ``loads`` alone; None for a text with escapes, many
-    levels, blanks in unusual places, keys that come twice, or numbers that are written in another way than ``dumps``
-    writes them, and for what is no object or array or is not JSON."""
-    if b"\\" in body or body.count(b"{") + body.count(b"[") > MAX_DEPTH:
-        return None
-    try:
-        text = orjson.dumps(orjson.loads(body))
-    except orjson.JSONDecodeError:
-        return None
-    # This parser rounds numbers of many digits, and keeps the last of equal keys: then the text is another one.
-    if text != body and text != body.replace(b'": ', b'":').replace(b', "', b',"'):
-        return None
-    is_usual = not any(whole in text for whole in _WHOLE) and re.search(_EXPONENT, text) is None
-    return text if is_usual and text[:1] in b"{[" else None
 
 
 def dumps(value: object) -> bytes:

@@ -5,14 +5,29 @@ Source: control document, Security.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
 
-from mockserver.domain.masked_json import mask_json, sendable_json
-from mockserver.domain.masking import KEY, LONGEST_TEXT, mask_digits
+from mockserver.domain.masking import (
+    KEY,
+    LONGEST_CARD_TEXT,
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    is_masked_by_name,
+    mask_digits,
+    mask_field,
+    sendable_field,
+)
+from mockserver.domain.record import mutable
 from mockserver.wire.jsonio import MalformedJson, loads
 
 _LONGEST = 1_000_000
 """Bytes of a body that is looked at value by value."""
+
+_MOST_SHOWN = 100_000
+_LEAST_SHOWN = 5
+"""Characters of a body that are shown, and those for which a value counts at least."""
 
 
 def mask_body(raw: bytes, beyond: int = 0) -> object:
@@ -37,3 +52,79 @@ def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> obj
     text = mask_digits(KEY.sub("sk_***", raw[:LONGEST_TEXT].decode("utf-8", "replace")))
     whole = len(raw) + beyond
     return text if whole <= LONGEST_TEXT else f"{text}... ({whole} bytes)"
+
+
+def mask_json(value: object) -> object:
+    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their form.
+
+    Of a long text the beginning is shown, and of a value that holds very much its first parts.
+    """
+    return _Shown(_MOST_SHOWN, mask_field).value(value, "")
+
+
+def sendable_json(value: object) -> object:
+    """The same, fit to be sent again: published test numbers as they are, other card numbers as ``CARD_VARIABLE``, each
+    ccv as a test value of its length. Keys stay masked."""
+    return _Shown(_MOST_SHOWN, sendable_field).value(value, "")
+
+
+@mutable
+class _Shown:
+    """Shows a value until ``left`` characters are used up, each text as ``field`` shows it in a field of its name."""
+
+    left: int
+    field: Callable[[str, str], str]
+
+    def value(self, value: object, name: str) -> object:
+        """A value in a field of a name; what is in lists and objects inherits a name that stars."""
+        self.left -= _LEAST_SHOWN
+        match value:
+            case None | bool():
+                return value
+            case str():
+                return self._text(value, name)
+            case int() | Decimal():
+                text = format(value, "f") if isinstance(value, Decimal) else str(value)
+                shown = self.field(name, text)
+                if shown == text:
+                    return value
+                return int(shown) if shown.isdecimal() else shown
+            case Mapping():
+                return self._mapping(value, name)
+            case list() | tuple():
+                return self._list(value, name)
+            case _:
+                return self._text(str(value), name)
+
+    def _mapping(self, value: Mapping[Any, object], name: str) -> dict[str, object]:
+        shown: dict[str, object] = {}
+        inherits = is_masked_by_name(name)
+        for number, (key, item) in enumerate(value.items()):
+            if self.left <= 0:
+                shown["..."] = f"{len(value) - number} more"
+                break
+            words = self._key(str(key))
+            shown[words] = self.value(item, name if inherits else str(key))
+        return shown
+
+    def _list(self, value: Sequence[object], name: str) -> list[object]:
+        shown: list[object] = []
+        for number, item in enumerate(value):
+            if self.left <= 0:
+                shown.append(f"... {len(value) - number} more")
+                break
+            shown.append(self.value(item, name))
+        return shown
+
+    def _key(self, text: str) -> str:
+        if len(text) > min(LONGEST_NAME, self.left):
+            return self._text(text, "")
+        self.left -= len(text)
+        return self.field("", text)
+
+    def _text(self, text: str, name: str) -> str:
+        most = max(min(len(text), LONGEST_TEXT, self.left), 0)
+        self.left -= most
+        if most == len(text):
+            return self.field(name, text)
+        return f"{self.field(name, text[: most + LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.domain.masked_json import mask_json, sendable_json
 from mockserver.domain.masking import mask_field, sendable_field
+from mockserver.wire.masked_bodies import mask_body, mask_json, sendable_json
 
 NUMBERS = st.sampled_from(
     ["4111111111111111", "5555 5555 5555 4444", "sk_secret", "4111********1111", "ccv", "\uff15\uff15"]
@@ -26,3 +26,10 @@ def test_a_value_with_very_many_names_is_shown_in_part() -> None:
     assert isinstance(shown, dict)
     assert len(shown) < 1_100
     assert shown["..."] == f"{2_000 - len(shown) + 1} more"
+
+
+def test_keys_are_masked_in_what_is_not_json_or_too_long() -> None:
+    assert mask_body(b'{"key": "sk_live_abc", "ccv": "123') == '{"key": "sk_***", "ccv": "***'
+    long = mask_body(b'{"a": "sk_live_abc", "b": "' + b"x" * 1_000_000 + b'"}')
+    assert isinstance(long, str)
+    assert long.startswith('{"a": "sk_***", "b": "xxx')
