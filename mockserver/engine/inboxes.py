@@ -116,6 +116,7 @@ class Inboxes(Lodger):
         name: str,
         body: bytes,
         headers: Mapping[str, str],
+        *,
         method: str = "POST",
         path: str = "",
         query: str = "",

@@ -56,16 +56,6 @@ def sought_amount(entry: JournalEntry) -> Decimal | None:
     return number_of(_given(entry).get("amount"))
 
 
-def sought_currency(entry: JournalEntry) -> str:
-    """What ``currency:`` compares: that of the amount, in capitals, empty where there is none."""
-    return str(facts_of(entry).get("currency", "")).upper()
-
-
-def sought_code(entry: JournalEntry) -> int | None:
-    """What ``code:`` compares: the code of a refusal."""
-    return _code(entry, _answer_of(entry, _given(entry)))
-
-
 PARTED = "A"
 """Stands between the parts of a text that is in small letters, where no word that is in small letters goes over it."""
 
@@ -96,7 +86,31 @@ def _said(entry: JournalEntry, profile: WireProfile) -> str:
 def facts_of(entry: JournalEntry) -> dict[str, Any]:
     """Everything that the row says besides time, operation, status and rule. A fact that is not known is left out;
     ``refused`` says by field what was wrong."""
-    return _facts(entry, _given(entry))
+    step, given, is_refused = entry.step, _given(entry), (entry.status or 0) >= _REFUSED
+    # Most answers repeat what was asked: the others are read.
+    answer = answered(entry) if is_refused or given.get("amount") is None else {}
+    asked = {**answer, **{name: value for name, value in given.items() if value is not None}}
+    amount, charge = number_of(asked.get("amount")), step.about.get("charge")
+    currency = _text(asked.get("currency")) or getattr(charge, "currency", None)
+    facts = {
+        "reference": _reference(entry, given) or _text(answer.get("reference")),
+        "amount": None if amount is None else mask_text(number_text(amount)),
+        "currency": None if amount is None or currency is None else currency[:10],
+        **(_refusal(answer) if is_refused else {}),
+        "ignored": [mask_start(name, _LONGEST) for name in step.ignored[:_MOST_FIELDS]] or None,
+        "warnings": len(step.warnings) or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _refusal(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What the answer says of a refusal."""
+    code, details = answer.get("code"), answer.get("details")
+    facts = {"code": code if type(code) is int else None, "message": _text(answer.get("message"))}
+    if code != Code.VALIDATION_ERROR or not isinstance(details, dict):
+        return facts
+    first = list(details.items())[:_MOST_FIELDS]
+    return {**facts, "refused": {mask_start(name, _LONGEST): mask_start(str(text), _LONGEST) for name, text in first}}
 
 
 def _given(entry: JournalEntry) -> Mapping[str, Any]:
@@ -109,55 +123,6 @@ def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
     """The reference that the request gave, or that the charge has which it was about."""
     found = given.get("reference") or getattr(entry.step.about.get("charge"), "reference", None)
     return mask_start(found, _LONGEST) if isinstance(found, str) else None
-
-
-def _answer_of(entry: JournalEntry, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The answer, where it is read. Most answers repeat what was asked: reading them is for the others."""
-    return answered(entry) if (entry.status or 0) >= _REFUSED or given.get("amount") is None else {}
-
-
-def _asked(given: Mapping[str, Any], answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**answer, **{name: value for name, value in given.items() if value is not None}}
-
-
-def _currency(entry: JournalEntry, asked: Mapping[str, Any]) -> str | None:
-    """The currency of the amount that was asked for."""
-    currency = _text(asked.get("currency")) or getattr(entry.step.about.get("charge"), "currency", None)
-    return currency[:10] if currency is not None else None
-
-
-def _code(entry: JournalEntry, answer: Mapping[str, Any]) -> int | None:
-    """The code of a refusal."""
-    code = answer.get("code")
-    return code if (entry.status or 0) >= _REFUSED and type(code) is int else None
-
-
-def _facts(entry: JournalEntry, given: Mapping[str, Any]) -> dict[str, Any]:
-    step, facts = entry.step, dict[str, Any]()
-    answer = _answer_of(entry, given)
-    asked = _asked(given, answer)
-    if (reference := _reference(entry, given) or _text(answer.get("reference"))) is not None:
-        facts["reference"] = reference
-    if (amount := number_of(asked.get("amount"))) is not None:
-        facts["amount"] = mask_text(number_text(amount))
-        if (currency := _currency(entry, asked)) is not None:
-            facts["currency"] = currency
-    if (entry.status or 0) >= _REFUSED:
-        if (code := _code(entry, answer)) is not None:
-            facts["code"] = code
-        if (message := _text(answer.get("message"))) is not None:
-            facts["message"] = message
-        details = answer.get("details")
-        if facts.get("code") == Code.VALIDATION_ERROR and isinstance(details, dict):
-            facts["refused"] = {
-                mask_start(name, _LONGEST): mask_start(str(text), _LONGEST)
-                for name, text in list(details.items())[:_MOST_FIELDS]
-            }
-    if step.ignored:
-        facts["ignored"] = [mask_start(name, _LONGEST) for name in step.ignored[:_MOST_FIELDS]]
-    if step.warnings:
-        facts["warnings"] = len(step.warnings)
-    return facts
 
 
 def _text(value: object) -> str | None:

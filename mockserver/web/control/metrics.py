@@ -111,30 +111,28 @@ METRICS: tuple[Metric, ...] = (
 async def read(call: ControlCall) -> tuple[int, bytes]:
     """Every metric of the server, in the order of the table."""
     # Takes a moment to import, and most servers are never asked.
-    from prometheus_client import CollectorRegistry, generate_latest
+    from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
     families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
     world = call.world
     objects = await _objects(world)
 
-    found = _Collected()
+    found = []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
         for labels, value in metric.read(world, objects):
             family.add_metric(labels, *(value if metric.kind == "histogram" else (value,)))
-        found.families.append(family)
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(found)
-    text: bytes = generate_latest(registry)
+        found.append(family)
+    text: bytes = generate_latest(_Collected(found))
     return 200, text
 
 
 class _Collected:
-    """What a registry of Prometheus asks for its metrics."""
+    """What Prometheus asks for its metrics."""
 
-    def __init__(self) -> None:
-        self.families: list[Any] = []
+    def __init__(self, families: list[Any]) -> None:
+        self.families = families
 
     def collect(self) -> list[Any]:
         return self.families
