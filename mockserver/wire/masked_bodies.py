@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from mockserver.domain.masking import (
@@ -120,7 +121,7 @@ class _Shown:
         if len(text) > min(LONGEST_NAME, self.left):
             return self._text(text, "")
         self.left -= len(text)
-        return self.field("", text)
+        return _shown_name(text, self.field)
 
     def _text(self, text: str, name: str) -> str:
         most = max(min(len(text), LONGEST_TEXT, self.left), 0)
@@ -128,3 +129,9 @@ class _Shown:
         if most == len(text):
             return self.field(name, text)
         return f"{self.field(name, text[: most + LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
+
+
+@lru_cache(maxsize=1_000)
+def _shown_name(text: str, field: Callable[[str, str], str]) -> str:
+    """The name of a field as it is shown: most bodies have the same few hundred."""
+    return field("", text)
