@@ -180,9 +180,7 @@ class Batch:
         row = self.rows[place]
         before = row.status if row.status in _DONE else self.status
         after = BATCH_ROW.advance(before, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
-        self.rows[place] = BatchRow(
-            row.payment_method_id, amount, row.currency, row.reference, after, charge_id, failure, row.stalls
-        )
+        self.rows[place] = replace(row, amount=amount, status=after, charge_id=charge_id, failure=failure)
         self.failure += failure is not None
         self.success += failure is None
         if self._moved is not None:

@@ -160,7 +160,8 @@ def _emit(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
 
     event, status = detail[0], charge.status
     data = read_plain(json.loads(detail[1]), sandbox.cards)
-    sandbox.step.events += (Event(Subject.CHARGE, charge.charge_id, event, status, status, sandbox.now, data),)
+    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=sandbox.now, data=data)
+    sandbox.step.events += (emitted,)
 
 
 def _is_event(event: str, data: str) -> bool:

@@ -64,7 +64,7 @@ def compile_rule(
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
         stage, operations = _placed(model, plan, operations, path, problems)
-    when = compile_when(model.when, (*path, "when"), problems, operations, begins, declared, zone)
+    when = compile_when(model.when, (*path, "when"), problems, operations, begins=begins, declared=declared, zone=zone)
     key = _key(model, operations or ALL_OPERATIONS, path, problems, zone)
     if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
         key = ()

@@ -91,7 +91,7 @@ def _check_when(raw: object, path: Path, problems: Problems) -> None:
     when = raw.get("when") if isinstance(raw, dict) else None
     if isinstance(when, dict):
         operations = operations_of(when.get("op"), (*path, "when", "op"), problems)
-        compile_when(when, (*path, "when"), problems, operations, None, frozenset())
+        compile_when(when, (*path, "when"), problems, operations)
 
 
 def _shaped(model: type[P], data: object, base: Path, problems: Problems | None) -> P | None:

@@ -68,8 +68,7 @@ class Bucket:
             got = read(attempt)
             hits: Sequence[Placed] | None = of_none
             if got is not None:
-                # A text that begins with a letter is compared as it is.
-                hits = rules_by(got if type(got) is str and got[:1].isalpha() else canonical(got))
+                hits = rules_by(canonical(got))
             if hits:
                 merged = merged or bool(found)
                 found = [*found, *hits]
