@@ -23,8 +23,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.scenario.fitting import DELETABLE
 from mockserver.scenario.later_step import Later, Move, read_event
+from mockserver.scenario.outcome import DELETABLE
 
 _PART = "|"
 

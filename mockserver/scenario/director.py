@@ -19,9 +19,8 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, Outcome
+from mockserver.scenario.outcome import NOTHING, Outcome, fitting
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
