@@ -147,11 +147,6 @@ class Director:
         """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
         return self._rules.bucket(stage, op) is not None
 
-    def is_silent(self, stage: Stage, attempt: Attempt, varying: frozenset[str]) -> bool:
-        """Whether no rule of a stage fires, or counts, on an attempt, whatever values the fields of some paths have."""
-        bucket = self._rules.bucket(stage, attempt.op, attempt.also)
-        return bucket is None or bucket.is_silent(attempt, varying)
-
     def count(self, op: str) -> int:
         """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
         calls = self.tallies.calls
