@@ -39,12 +39,6 @@ def filled(call: Caller, rows: int) -> None:
         call("POST", "/__admin/clock/advance", {"by": "1h"})
 
 
-def settled(call: Caller) -> bytes:
-    """The settlements of all charges, once their day is over."""
-    call("POST", "/__admin/clock/advance", {"by": "1d"})
-    return call.raw("GET", "/settlements?startDate=2020-01-01")
-
-
 def many_rules() -> str:
     """A scenario of 10,000 rules, none of which any charge here meets."""
     rules = [
@@ -72,7 +66,6 @@ def steps(call: Caller, port: int) -> dict[str, Callable[[], object]]:
         "wait": lambda: other.raw("POST", "/__admin/wait", wait),
         "reset": lambda: other.raw("POST", "/__admin/reset"),
         "10,000 rules": lambda: other.raw("PUT", "/__admin/scenarios", many_rules()),
-        "settlements": lambda: settled(call),
         "lag": lambda: call.raw("PUT", "/__admin/scenarios", json.dumps(LAG)),
         "lagging search": lambda: call.raw("GET", "/charge?SortBy=amount"),
     }

@@ -179,11 +179,14 @@ class _Words:
 
 _WORDS = {words.key: words for words in read_table("table", _Words, folder=Path(__file__).parent)}
 
+_NAMED: dict[str, Assumption[Any]] = {}
+"""Rows that code asks by name, by their keys."""
+
 
 def _row(key: str, kind: ValueKind[T]) -> Assumption[T]:
     words = _WORDS[key]
     documented = kind.read(words.documented)
-    return Assumption(
+    row = _NAMED[key] = Assumption(
         key=key,
         question=words.question,
         kind=kind,
@@ -191,6 +194,7 @@ def _row(key: str, kind: ValueKind[T]) -> Assumption[T]:
         sdk=kind.read(words.sdk) if words.sdk else documented,
         evidence=words.evidence,
     )
+    return row
 
 
 CARD_REQUIRED = _row("card.required", choice("number_and_expiry", "number"))
@@ -272,8 +276,6 @@ TRANSFER_SETTLES_AFTER = _row("transfer.settles_after", DURATION)
 VERSION_NUMBER = _row("version.number", TEXT)
 VERSION_RELEASED = _row("version.released", DATE)
 VERSION_REGION = _row("version.region", choice("au", "jp", "us"))
-
-_NAMED: Mapping[str, Assumption[Any]] = {row.key: row for row in globals().values() if isinstance(row, Assumption)}
 
 ROWS: Mapping[str, Assumption[Any]] = {
     key: _NAMED.get(key) or _row(key, choice(words.documented)) for key, words in _WORDS.items()

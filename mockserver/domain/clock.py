@@ -72,11 +72,6 @@ class ClockMode(StrEnum):
     FAST = "fast"
 
 
-_MANUAL, _FAST = ClockMode.MANUAL, ClockMode.FAST
-"""Every request reads the clock, and Python 3.11 takes 900 instructions to find a member of an enumeration by name: so
-whatever all requests ask for has a name of its own, here and elsewhere."""
-
-
 @mutable
 class Clock:
     """Sandbox time: ``virtual`` when the machine said ``real``, and from there on by ``mode`` and ``rate``.
@@ -92,11 +87,11 @@ class Clock:
 
     def read(self, real: Micros) -> Micros:
         """Sandbox time when the machine's is ``real``; never earlier than it was when last anchored."""
-        if self.holds or self.mode is _MANUAL or real <= self.real:
+        if self.holds or self.mode is ClockMode.MANUAL or real <= self.real:
             return self.virtual
         elapsed = real - self.real
-        instant = self.virtual + (elapsed * self.rate if self.mode is _FAST else elapsed)
-        return instant if instant < LATEST else LATEST
+        instant = self.virtual + (elapsed * self.rate if self.mode is ClockMode.FAST else elapsed)
+        return min(instant, LATEST)
 
     def check(self, instant: Micros, real: Micros, field: str = "To") -> None:
         """Whether it can be moved to ``instant``. Raises ``Invalid`` (90), naming the ``field``, when that lies in its

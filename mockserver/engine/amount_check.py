@@ -12,7 +12,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
 from mockserver.domain.record import record
-from mockserver.domain.remembered import Remembered
 from mockserver.domain.sources import CheckoutTransfer
 from mockserver.engine.sandbox import Sandbox
 
@@ -26,16 +25,6 @@ class Money:
 
     amount: Decimal
     currency: Currency
-
-
-def _money(asked: tuple[Decimal, str]) -> Money:
-    amount, code = asked
-    known = CURRENCIES[code]
-    return Money(exact(amount, known), known)
-
-
-_MONEY = Remembered(4_096, _money)
-"""Amounts come back: to find one takes a fifth of the way. Equal ones are one, whatever digits they came with."""
 
 
 def check(sandbox: Sandbox, amount: Decimal, given: str | None, faults: Faults) -> Money | None:
@@ -69,7 +58,7 @@ def of_currency(sandbox: Sandbox, amount: Decimal, known: Currency, faults: Faul
         faults.wrong("Amount", f"wanted {bounds}")
         return None
     try:
-        return _MONEY[amount, known.code]
+        return Money(exact(amount, known), known)
     except Invalid as refused:
         faults.absorb(refused)
         return None

@@ -14,12 +14,12 @@ from mockserver.domain.batch import (
     LINES,
     Batch,
     BatchPace,
+    BatchReader,
     BatchRow,
     PacePoint,
     ResultsFault,
     RowFailure,
     drawn,
-    read_rows,
 )
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
@@ -58,27 +58,26 @@ class Reading:
 
 
 def reading(step: Step, text: str, *, is_watched: bool = True) -> Slices[Reading]:
-    """Read the text of a batch that is being submitted. Nothing changes. Only one that is watched is asked what it
-    means."""
+    """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. Only one that
+    is watched is asked what it means."""
     script, salt = _script(step)
-    rows, wrong = yield from read_rows(text)
-    outcomes = (yield from _scripted(rows, script.rows, salt)) if script.rows and not wrong else {}
-    meaning = (yield from meaning_of(rows)) if is_watched and not wrong else None
+    reader = BatchReader(text)
+    while reader.read(LINES):
+        yield
+    rows, wrong = reader.rows, reader.faults
+    outcomes = (yield from _scripted(rows, script.rows, salt)) if not wrong else {}
+    meaning = _meaning_of(rows) if is_watched and not wrong else None
     return Reading(rows, wrong, script, salt, outcomes, meaning)
 
 
-def meaning_of(rows: Sequence[BatchRow]) -> Slices[str]:
+def _meaning_of(rows: Sequence[BatchRow]) -> str:
     """What some rows ask for: equal, in one process, for the same transactions in whatever order and words.
 
-    A sum of their hashes: to sort so many would be one long step, and digests take four times as long. Those of tuples
-    are hashed once more as texts, as the sum of two may stay when their members change places.
+    A sum of their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members
+    change places.
     """
-    total = 0
-    for start in range(0, len(rows), LINES):
-        yield
-        for row in rows[start : start + LINES]:
-            total += hash(str(hash((row.payment_method_id, row.amount, row.currency.upper(), row.reference))))
-    return f"{len(rows)} rows {total:x}"
+    members = ((row.payment_method_id, row.amount, row.currency.upper(), row.reference) for row in rows)
+    return f"{len(rows)} rows {sum(hash(str(hash(one))) for one in members):x}"
 
 
 def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
@@ -218,12 +217,12 @@ def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     found: _Outcomes = {}
     for place, rule in reversed(list(enumerate(rules))):
-        meeting = yield from _meeting(rows, rule, _number(salt, place))
-        found.update(dict.fromkeys(meeting, rule.outcome))
+        found.update(dict.fromkeys(_meeting(rows, rule, _number(salt, place)), rule.outcome))
+        yield
     return found
 
 
-def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Slices[Iterable[int]]:
+def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int]:
     count = len(rows)
     if rule.at is not None:
         return [number for number in rule.at if number <= count]
@@ -231,16 +230,9 @@ def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Slices[Itera
         return range(rule.every, count + 1, rule.every)
     if rule.share is not None:
         # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
-        order = yield from drawn(salt, range(1, count + 1))
-        return order[: int(rule.share * count + Decimal("0.5"))]
+        return drawn(salt, range(1, count + 1))[: int(rule.share * count + Decimal("0.5"))]
     tests = [(test, _READ[test.path]) for test in rule.where or ()]
-    found: list[int] = []
-    for start in range(0, count, LINES):
-        yield
-        for number, row in enumerate(rows[start : start + LINES], start + 1):
-            if all(test.holds(read(row)) for test, read in tests):
-                found.append(number)
-    return found
+    return [number for number, row in enumerate(rows, 1) if all(test.holds(read(row)) for test, read in tests)]
 
 
 _READ: Mapping[str, Callable[[BatchRow], object]] = {

@@ -40,7 +40,6 @@ PATIENCE = MINUTE
 
 _OP = "webhook.deliver"
 _ORDINARY = WebhookPlan()
-_PAYTO, _SUBSCRIPTION = Subject.PAYTO, Subject.WEBHOOK_SUBSCRIPTION
 _STILL_TO_COME = frozenset({DeliveryState.HELD, DeliveryState.WAITING})
 
 
@@ -60,7 +59,7 @@ def plan(sandbox: Sandbox) -> None:
     step = sandbox.step
     subscribed: dict[WebhookType, list[WebhookSubscription]] | None = None
     for event in step.events:
-        if event.subject is _SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
+        if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
         if kind is None or not _concerns(sandbox, event):
@@ -94,7 +93,7 @@ def emit(
     subscribed = _subscribed(sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
     targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
     notice, receivers = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
-    made = [one for receiver in receivers for one in _plan_one(sandbox, message, receiver, _ORDINARY, None, notice)]
+    made = [one for receiver in receivers for one in _plan_one(sandbox, message, receiver, _ORDINARY, notice)]
     return made, len(targets) > len(receivers)
 
 
@@ -179,15 +178,11 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
 
 
 def _concerns(sandbox: Sandbox, event: Event) -> bool:
-    """Whether there may be a receiver: asked of every event, so it is cheap."""
-    if sandbox.webhook_subscriptions.rows or event.subject is _PAYTO:
+    """Whether there may be a receiver."""
+    if sandbox.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
         return True
     subject = KEPT[event.subject](sandbox).get(event.subject_id)
-    if type(subject) is Charge:
-        return subject.webhook is not None or subject.three_ds_notification_url is not None
-    return (
-        getattr(subject, "webhook", None) is not None or getattr(subject, "three_ds_notification_url", None) is not None
-    )
+    return any(getattr(subject, name, None) is not None for name in ("webhook", "three_ds_notification_url"))
 
 
 def _subscribed(sandbox: Sandbox, kind: WebhookType, most: int) -> list[WebhookSubscription]:
@@ -221,7 +216,7 @@ def _plan_for(
         if copies < wanted.copies:
             _warn_of_more(step)
         planned += copies
-        for delivery in _plan_one(sandbox, news.message, target, wanted, news.event, notice, copies):
+        for delivery in _plan_one(sandbox, news.message, target, wanted, notice, event=news.event, copies=copies):
             made.append(delivery.delivery_id)
             if wanted.before_answer:
                 step.urgent = True
@@ -291,8 +286,9 @@ def _plan_one(
     message: WebhookMessage,
     target: _Target,
     wanted: WebhookPlan,
-    event: Event | None,
     notice: Notice,
+    *,
+    event: Event | None = None,
     copies: int = 1,
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
@@ -372,7 +368,6 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -
             reported=delivery.reports,
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
-            # Nobody asks it of the others, and it takes as long as all the rest.
             is_genuine=is_scripted or content.signature == sign(sandbox.config.webhook_key, content.raw),
             is_scripted=is_scripted,
             gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,

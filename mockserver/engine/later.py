@@ -23,8 +23,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.scenario.fitting import DELETABLE
 from mockserver.scenario.later_step import Later, Move, read_event
+from mockserver.scenario.outcome import DELETABLE
 
 _PART = "|"
 
@@ -160,7 +160,8 @@ def _emit(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
 
     event, status = detail[0], charge.status
     data = read_plain(json.loads(detail[1]), sandbox.cards)
-    sandbox.step.events += (Event(Subject.CHARGE, charge.charge_id, event, status, status, sandbox.now, data),)
+    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=sandbox.now, data=data)
+    sandbox.step.events += (emitted,)
 
 
 def _is_event(event: str, data: str) -> bool:

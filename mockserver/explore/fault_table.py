@@ -15,8 +15,8 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.explore.points import Point
-from mockserver.scenario.fitting import NOTIFYING, fitting
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
+from mockserver.scenario.outcome import NOTIFYING, fitting
 from mockserver.scenario.outcome_map import OutcomeMap
 from mockserver.scenario.part import read_part
 

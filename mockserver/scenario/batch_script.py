@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.marks import Bounds, Reads, Shown
-from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
 from mockserver.scenario.part import keys_of, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole

@@ -11,11 +11,10 @@ from mockserver.domain.ids import digest
 from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.compile_when import compile_when, named_in, operations_of
-from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.outcome import Outcome, fitting
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
@@ -64,7 +63,7 @@ def compile_rule(
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
         stage, operations = _placed(model, plan, operations, path, problems)
-    when = compile_when(model.when, (*path, "when"), problems, operations, begins, declared, zone)
+    when = compile_when(model.when, (*path, "when"), problems, operations, begins=begins, declared=declared, zone=zone)
     key = _key(model, operations or ALL_OPERATIONS, path, problems, zone)
     if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
         key = ()

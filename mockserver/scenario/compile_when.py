@@ -38,8 +38,9 @@ def compile_when(
     path: Path,
     problems: Problems,
     operations: frozenset[str],
-    begins: Micros | None,
-    declared: frozenset[str],
+    *,
+    begins: Micros | None = None,
+    declared: frozenset[str] = frozenset(),
     zone: Zone = UTC_ZONE,
 ) -> When:
     """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""

@@ -17,11 +17,10 @@ from mockserver.domain.codes import Code
 from mockserver.domain.constraints import NonNegative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.fitting import fitting
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, Outcome
+from mockserver.scenario.outcome import NOTHING, Outcome, fitting
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
@@ -148,11 +147,6 @@ class Director:
         """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
         return self._rules.bucket(stage, op) is not None
 
-    def is_silent(self, stage: Stage, attempt: Attempt, varying: frozenset[str]) -> bool:
-        """Whether no rule of a stage fires, or counts, on an attempt, whatever values the fields of some paths have."""
-        bucket = self._rules.bucket(stage, attempt.op, attempt.also)
-        return bucket is None or bucket.is_silent(attempt, varying)
-
     def count(self, op: str) -> int:
         """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
         calls = self.tallies.calls
@@ -166,24 +160,25 @@ class Director:
             return SILENCE[stage]
         if self.tallies.first is None:
             self.tallies.first = attempt.now
-        candidates = bucket.candidates(attempt)
-        if not candidates:
-            return Decision(NOTHING, None, stage, 0, "", bucket, attempt)
         passed: list[tuple[str, Difference]] = []
-        for placed in candidates:
-            rule = placed.rule
-            found = self._ask(rule, attempt)
-            if isinstance(found, Difference):
-                passed.append((rule.id, found))
-                continue
-            outcome, salt = found
-            delay, world = 0, self._worlds[rule.draws]
-            if outcome.latency is not None:
-                delay = draw_latency(outcome.latency, int.from_bytes(digest("latency", *world, salt, size=8), "big"))
-            if outcome.batch is not None:
-                salt = digest("rows", *world, salt).hex()
-            return Decision(outcome, rule.id, stage, delay, salt, bucket, attempt, tuple(passed), rule)
-        return Decision(NOTHING, None, stage, 0, "", bucket, attempt, tuple(passed))
+        fired = None
+        for placed in bucket.candidates(attempt):
+            found = self._ask(placed.rule, attempt)
+            if not isinstance(found, Difference):
+                fired = placed.rule, *found
+                break
+            passed.append((placed.rule.id, found))
+        decision = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
+        return decision if fired is None else self._fired(decision, *fired)
+
+    def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
+        """The decision of a rule that has fired, in place of that of none."""
+        delay, world = 0, self._worlds[rule.draws]
+        if outcome.latency is not None:
+            delay = draw_latency(outcome.latency, int.from_bytes(digest("latency", *world, salt, size=8), "big"))
+        if outcome.batch is not None:
+            salt = digest("rows", *world, salt).hex()
+        return replace(silent, outcome=outcome, rule=rule.id, delay=delay, salt=salt, fired=rule)
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
         for test in rule.tests:

@@ -5,12 +5,25 @@ Each is a part of a file and the value that runs, with the words that explanatio
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import assert_never
+
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.later_step import Later
+from mockserver.scenario.later_step import Later, Move
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    BODIES,
+    OPERATIONS,
+    PAGES,
+    PROVIDER_OPERATIONS,
+    READS,
+    TAKING,
+    UNREQUESTED,
+)
 from mockserver.scenario.provider_outcome import Latency, ProviderOutcome
-from mockserver.scenario.transport import Transport
+from mockserver.scenario.transport import At, Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
 
 
@@ -42,3 +55,68 @@ class Outcome:
 
 NOTHING = Outcome()
 """No rule decided: the usual outcome."""
+
+
+NOTIFYING = TAKING | {
+    *("charge.challenge", "charge.capture", "charge.void", "charge.refund", "batch.create", "webhook.deliver"),
+    *("customer.create", "customer.update", "customer.delete"),
+    *("payment_method.create", "payment_method.update", "payment_method.delete"),
+    *("subscription.create", "subscription.update", "subscription.status", "subscription.cancel"),
+}
+"""Operations that cause webhooks, and the delivery itself."""
+
+_WAITED_FOR = PROVIDER_OPERATIONS - UNREQUESTED
+_ABOUT_A_CHARGE = TAKING | {"charge.challenge", "charge.capture", "charge.void", "charge.refund", "charge.get"}
+_ABOUT_A_METHOD = frozenset({"customer.create", "payment_method.create", "payment_method.get", "payment_method.update"})
+_SET: Mapping[str, frozenset[str]] = {
+    "payto": TAKING | _ABOUT_A_METHOD | {"token.create"},
+    "network_token": TAKING | _ABOUT_A_METHOD,
+    "card": TAKING | _ABOUT_A_METHOD,
+    "subscription": frozenset(name for name in OPERATIONS if name.startswith("subscription."))
+    - {"subscription.search", "subscription.cancel"},
+}
+"""Operations that are about an object whose status ``later: set`` can change."""
+
+DELETABLE: Mapping[str, str] = {
+    **dict.fromkeys(("vault.create", "vault.get"), "vault"),
+    **dict.fromkeys(("customer.create", "customer.get", "customer.update"), "customer"),
+    **dict.fromkeys(("payment_method.create", "payment_method.get", "payment_method.update"), "payment_method"),
+}
+"""Operations after which ``later: delete`` can remove an object, and its kind."""
+
+
+def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
+    """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
+    if outcome.provider is not None:
+        yield outcome.provider.word, outcome.provider.fits
+    if outcome.latency is not None:
+        yield "latency", _WAITED_FOR
+    if outcome.transport is not None:
+        yield "transport", ALL_OPERATIONS - UNREQUESTED
+        if outcome.transport.at is At.UPLOAD:
+            yield "at: upload", BODIES
+        if outcome.transport.edit or outcome.transport.omit:
+            yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - PAGES
+    if outcome.webhook is not None:
+        yield "webhook", NOTIFYING
+    if outcome.batch is not None:
+        yield "batch", frozenset({"batch.create"})
+    if outcome.lag:
+        yield "lag", READS
+    if outcome.replay:
+        yield "replay", ALL_OPERATIONS - READS - UNREQUESTED - PAGES
+    for later in outcome.later:
+        yield from _of_later(later)
+
+
+def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
+    match later.move:
+        case Move.SET:
+            for path in later.changes:
+                yield f"later: set {path}", _SET[path.partition(".")[0]]
+        case Move.DELETE:
+            yield "later: delete", frozenset(DELETABLE)
+        case Move.CAPTURE | Move.VOID | Move.REFUND | Move.SETTLE | Move.EMIT:
+            yield f"later: {later.move}", _ABOUT_A_CHARGE
+        case _:
+            assert_never(later.move)

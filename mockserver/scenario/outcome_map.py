@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from mockserver.domain.marks import Before
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.declining import DeclineWord, Down, TimedOut
 from mockserver.scenario.later_step import Later, act_of_payer
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
 from mockserver.scenario.part import any_of, at_most_one_of, given, keys_of, needs, part
 from mockserver.scenario.provider_outcome import Approve, Challenge, LatencyWord, PartialApprove, Pending
 from mockserver.scenario.scalars import Count, Lag, Positive, Switch, Text

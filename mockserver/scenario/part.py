@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], Any]) -> Any:
+def _checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], Any]) -> Any:
     """What is read of the data of a part. Names the nearest known key for each unknown one, besides the faults of
     others."""
     unknown = [key for key in data if key not in known] if isinstance(data, dict) else []
@@ -134,15 +134,11 @@ def adapter(cls: Any) -> TypeAdapter[Any]:
 
 
 def _read_part(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
-    known = keys_of(cls)
-    if isinstance(data, dict) and all(key in known for key in data):
-        data = getattr(cls, "given", _as_it_is)(data)
-    read: T = checked(cls.__name__, known, data, handler)
+    known, given = keys_of(cls), getattr(cls, "given", None)
+    if given is not None and isinstance(data, dict) and all(key in known for key in data):
+        data = given(data)
+    read: T = _checked(cls.__name__, known, data, handler)
     return read
-
-
-def _as_it_is(data: Mapping[str, object]) -> Mapping[str, object]:
-    return data
 
 
 def keys_of(cls: Any) -> list[str]:

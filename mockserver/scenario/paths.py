@@ -167,20 +167,14 @@ def _refuse_secret(path: str, name: str) -> None:
 
 def _metadata_reader(name: str) -> Reader:
     """Metadata keys match in any letter case: a client library is known to change it (published facts, 1.2)."""
-    # Of all signs one alone becomes longer in lower case, and it is not ASCII.
-    folded, length = name.lower(), len(name) if name.isascii() else 0
+    folded = name.lower()
 
     def read(attempt: Attempt) -> object:
         metadata = attempt.request.get("metadata")
-        if not metadata or not (type(metadata) is dict or isinstance(metadata, Mapping)):
+        if not isinstance(metadata, Mapping):
             return None
         found = metadata.get(name)
-        if found is not None:
-            return found
-        for key in metadata:
-            if (len(key) == length or not length) and key.lower() == folded:
-                return metadata[key]
-        return None
+        return found if found is not None else next((metadata[key] for key in metadata if key.lower() == folded), None)
 
     return read
 

@@ -27,7 +27,7 @@ class Placed:
 class Bucket:
     """The rules of one stage and operation. ``candidates`` are those whose indexed test holds, in order."""
 
-    __slots__ = ("_always", "_given", "_indexes", "_paths", "rules")
+    __slots__ = ("_always", "_given", "_indexes", "rules")
 
     def __init__(self, rules: Iterable[Placed]) -> None:
         self.rules = tuple(rules)
@@ -44,17 +44,12 @@ class Bucket:
                 _, table = tables.setdefault(test.path, (test.read, {}))
                 for value in test.anyhow:
                     table.setdefault(value, []).append(placed)
-        self._paths = frozenset((*given, *tables))
         self._always = tuple(always)
         self._given = tuple((read, tuple(found)) for read, found in given.values())
         self._indexes: tuple[tuple[Reader, Callable[[Any], tuple[Placed, ...] | None], Sequence[Placed]], ...] = tuple(
             (read, {value: tuple(found) for value, found in table.items()}.get, table.get(None, ()))
             for read, table in tables.values()
         )
-
-    def is_silent(self, attempt: Attempt, varying: frozenset[str]) -> bool:
-        """Whether no rule may match, whatever values the fields of some paths have in place of those of the attempt."""
-        return not (self._always or self._paths & varying or self.candidates(attempt))
 
     def candidates(self, attempt: Attempt) -> Sequence[Placed]:
         """Rules that may match, in the order of asking."""
@@ -68,8 +63,7 @@ class Bucket:
             got = read(attempt)
             hits: Sequence[Placed] | None = of_none
             if got is not None:
-                # A text that begins with a letter is compared as it is.
-                hits = rules_by(got if type(got) is str and got[:1].isalpha() else canonical(got))
+                hits = rules_by(canonical(got))
             if hits:
                 merged = merged or bool(found)
                 found = [*found, *hits]

@@ -28,6 +28,9 @@ from mockserver.wire.jsonio import dumps
 
 Headers = Mapping[str, str]
 
+MOST_RULES = 20_000
+"""Rules that the scenarios of one sandbox have together."""
+
 
 class ScenarioReader(Protocol):
     """Where scenarios come from."""
@@ -104,8 +107,11 @@ class Directory:
         return config
 
     def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
-        """The config of a sandbox with scenarios of its own, its rules ready to be asked: with thousands of them that
-        takes a while. Touches no sandbox. Raises ``Invalid`` (90) for an assumption that is refused."""
+        """The config of a sandbox with scenarios of its own, its rules ready to be asked. Touches no sandbox. Raises
+        ``Invalid`` (90) for an assumption that is refused, and for more than ``MOST_RULES`` rules."""
+        count = sum(len(one.rules) for one in scenarios)
+        if count > MOST_RULES:
+            raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
         config = self.config_of([*scenarios, *builtin])
         config.rules.prepare()

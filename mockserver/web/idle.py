@@ -1,5 +1,5 @@
 """Unused sandboxes are dropped, so that a shared server does not grow for ever; and the memory of those that are gone
-is given back a slice at a time, as 100,000 charges take a while to be freed.
+is given back by a thread, as 100,000 charges take a while to be freed.
 
 Source: the command line's ``--sandbox-idle``.
 """
@@ -24,8 +24,11 @@ LONGEST_PAUSE = 60 * SECOND
 IDLE_IN_STORE = "24h"
 """How long sandboxes stay in memory that nobody uses, where a store has them, unless ``--sandbox-idle`` says."""
 
-_SLICE = 200
-"""Sandboxes that are looked at before others have their turn."""
+_LOT = 100
+"""Sandboxes that are looked at between two rests."""
+
+_REST = 0.001
+"""Seconds of a rest."""
 
 
 class Idle:
@@ -43,16 +46,13 @@ class Idle:
             await self.sweep()
 
     async def sweep(self) -> int:
-        """Drop what is idle by now, letting others have their turn meanwhile; how many that were."""
+        """Drop what is idle by now, with a rest after each lot; how many that were."""
         world, since = self._world, self._world.real_clock() - self._length
         dropped = 0
-        # Each key is let go at once: many of them keep much memory from being given back, which then takes long.
-        keys = deque(world.sandboxes.open_keys)
-        while keys:
-            is_dropped = self._drop(keys.popleft(), since)
-            dropped += is_dropped
-            if is_dropped or not len(keys) % _SLICE:
-                await asyncio.sleep(0)
+        keys = world.sandboxes.open_keys
+        for start in range(0, len(keys), _LOT):
+            dropped += sum(self._drop(key, since) for key in keys[start : start + _LOT])
+            await asyncio.sleep(_REST)
         if dropped:
             world.runner.activity.notify(SERVER)
             if world.log is not None:
@@ -113,22 +113,26 @@ class Freeing:
         """A sandbox has lost its key: it is freed once it is out of use."""
         contents = sandbox.contents()
         if sum(map(len, contents)) >= MANY:
-            finalize(sandbox, self._bury, contents).atexit = False
+            finalize(sandbox, self._queue_release, contents).atexit = False
 
     async def run(self) -> None:
-        """Free what is gone, letting others have their turn meanwhile, until cancelled."""
+        """Free what is gone, in a thread, until cancelled."""
         while True:
             await self._wake.wait()
             self._wake.clear()
             while self._gone:
-                for held in self._gone.popleft():
-                    while held:
-                        _shorten(held)
-                        await asyncio.sleep(0)
+                await asyncio.to_thread(_free, self._gone.popleft())
 
-    def _bury(self, contents: list[Any]) -> None:
+    def _queue_release(self, contents: list[Any]) -> None:
         self._gone.append(contents)
         self._wake.set()
+
+
+def _free(contents: list[Any]) -> None:
+    """Empty lists and dictionaries bit by bit, so that the thread can be interrupted."""
+    for held in contents:
+        while held:
+            _shorten(held)
 
 
 def _shorten(held: Any) -> None:

@@ -69,9 +69,6 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
         return
     arrived = operation.arrive(request, past)
     reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, past)
-    if operation.route.is_dated:
-        # It showed how things stood when it was asked, and was noted when it had been written; nothing follows from it.
-        return
     text, kept = reply.text(), len(entry.answer)
     if (reply.status, text[:kept], len(text)) != (entry.status, entry.answer, kept + entry.beyond):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"

@@ -71,7 +71,7 @@ class Route(RouteRow):
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
     takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` is work that
     the operation needs and that changes nothing: what it has made, or, when it is long, slices of it to be done before
-    the step. With ``is_dated`` the answer shows how things stood when it was asked, not when it was given.
+    the step.
     """
 
     method: str
@@ -88,13 +88,11 @@ class Route(RouteRow):
     success: Success
     summary: str
     ahead: Callable[[Sandbox, Step], object] | None
-    is_dated: bool
     defaults = {  # noqa: RUF012
         **dict.fromkeys(("body", "query", "largest", "ahead")),
         "headers": (),
         "auth": Auth.SECRET,
         "success": Success.OK,
-        "is_dated": False,
     }
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.endpoints", "endpoint"),
@@ -104,7 +102,6 @@ class Route(RouteRow):
         "headers": lambda row: tuple(row["headers"].split()),
         "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,
         "success": lambda row: Success.CREATED if row["creates"] else Success.OK,
-        "is_dated": lambda row: bool(row["is_dated"]),
     }
 
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from mockserver.web.control import scenarios
+from mockserver.web import directory
 from tests.driving import Api, Reply
 
 
@@ -45,12 +45,7 @@ def test_others_are_answered_while_a_long_scenario_is_read(api: Api) -> None:
     assert [one["id"] for one in listed if one["hits"]] == ["long-599"]
 
 
-@pytest.mark.parametrize("many", [1, 10_000])
-def test_scenarios_that_are_added_at_once_are_all_in_force(
-    api: Api, many: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(scenarios, "MANY_RULES", many)
-
+def test_scenarios_that_are_added_at_once_are_all_in_force(api: Api) -> None:
     async def add_all() -> list[Reply]:
         adding = (api.calling("POST", "/__admin/scenarios", raw=rules_of(name)) for name in ("a", "b", "c"))
         return await asyncio.gather(*adding)
@@ -58,6 +53,14 @@ def test_scenarios_that_are_added_at_once_are_all_in_force(
     assert [reply.status for reply in asyncio.run(add_all())] == [201, 201, 201]
     assert sorted(names(api)) == ["a", "b", "c", "test-values"]
     assert {api.try_charge(reference=f"{name}-0").status for name in ("a", "b", "c")} == {400}
+
+
+def test_more_rules_than_a_sandbox_may_have_are_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "MOST_RULES", 5)
+    assert api.call("POST", "/__admin/scenarios", raw=rules_of("a", 5)).status == 201
+    refused = api.call("POST", "/__admin/scenarios", raw=rules_of("b", 1))
+    assert refused.body["details"] == {"Rules": "got 6 rules in all scenarios, wanted at most 5 in a sandbox"}
+    assert names(api) == ["a", "test-values"]
 
 
 def test_a_fault_of_a_long_text_is_named_and_nothing_changes(api: Api) -> None:

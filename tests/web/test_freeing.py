@@ -1,4 +1,4 @@
-"""A large dropped sandbox is freed in slices; one in use is left alone."""
+"""A large dropped sandbox is freed by a thread; one in use is left alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def until(holds: Callable[[], bool]) -> int:
     for turns in range(1_000):
         if holds():
             return turns
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.0001)
     return 1_000
 
 
@@ -53,7 +53,7 @@ async def until(holds: Callable[[], bool]) -> int:
     ("method", "path"),
     [("POST", "/__admin/reset"), ("POST", "/__admin/reset?all=true"), ("PUT", "/__admin/state")],
 )
-def test_what_lost_its_key_is_freed_in_slices(method: str, path: str) -> None:
+def test_what_lost_its_key_is_freed(method: str, path: str) -> None:
     api = Api()
     empty = api.call("GET", "/__admin/state", key="sk_empty").raw
     contents = fill(api)
@@ -66,7 +66,7 @@ def test_what_lost_its_key_is_freed_in_slices(method: str, path: str) -> None:
             assert gone() is None
             return await until(lambda: not any(contents))
 
-    assert 2 < asyncio.run(replace()) < 1_000
+    assert 0 < asyncio.run(replace()) < 1_000
 
 
 def test_one_that_somebody_uses_or_that_is_kept_aside_is_left_alone() -> None:
@@ -83,7 +83,7 @@ def test_one_that_somebody_uses_or_that_is_kept_aside_is_left_alone() -> None:
             await api.calling("POST", "/__admin/reset")
             assert await until(lambda: not any(contents)) == 1_000
             used.clear()
-            assert 2 < await until(lambda: not any(contents)) < 1_000
+            assert 0 < await until(lambda: not any(contents)) < 1_000
 
     asyncio.run(replace())
 

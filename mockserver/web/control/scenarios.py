@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
@@ -18,7 +17,6 @@ from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.long_work import MANY_RULES
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
@@ -39,16 +37,16 @@ def listing(call: ControlCall) -> tuple[int, object]:
 async def replace(call: ControlCall) -> tuple[int, object]:
     """Replace all scenarios by one but the built-in test values."""
     scenario = await _read(call)
-    return 200, await _put(call, lambda _: [scenario])
+    return 200, _put(call, lambda _: [scenario])
 
 
 async def add(call: ControlCall) -> tuple[int, object]:
     """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
     scenario = await _read(call)
-    return 201, await _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
+    return 201, _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
 
 
-async def clear(call: ControlCall) -> tuple[int, object]:
+def clear(call: ControlCall) -> tuple[int, object]:
     """Remove all scenarios but the built-in test values; ``name`` removes one only."""
     name = call.query.name
 
@@ -57,7 +55,7 @@ async def clear(call: ControlCall) -> tuple[int, object]:
             raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
         return [] if name is None else [scenario for scenario in own if scenario.name != name]
 
-    answer = await _put(call, kept)
+    answer = _put(call, kept)
     answer.pop("notApplied", None)
     return 200, answer
 
@@ -85,21 +83,12 @@ def rules(call: ControlCall) -> tuple[int, object]:
     return 200, {"rules": rules, "unmet": sandbox.director.unmet()}
 
 
-async def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
+def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
     """Put the scenarios in force that are chosen of a sandbox's own; ``notApplied`` names what counts only when a
     sandbox opens, and this one was used."""
-    world, directory = call.world, call.world.directory
-    while True:
-        sandbox = call.sandbox()
-        before, scenarios = sandbox.config, chosen(_own(sandbox))
-        is_long = sum(len(one.rules) for one in scenarios) >= MANY_RULES
-        # What takes long is made aside, and again when the sandbox has other scenarios by then.
-        make = partial(directory.config_under, scenarios)
-        config = await asyncio.to_thread(make) if is_long else make()
-        if is_long:
-            await world.runner.catch_up(sandbox)
-        if world.sandboxes.present(sandbox) is sandbox and sandbox.config is before:
-            break
+    sandbox, directory = call.sandbox(), call.world.directory
+    scenarios = chosen(_own(sandbox))
+    config = directory.config_under(scenarios)
     late = [] if sandbox.is_untouched() else [name for name in _OPENING if _is_late(name, sandbox, scenarios)]
     shown = _shown(directory.put_in_force(sandbox, config))
     return {**shown, "notApplied": late} if late else shown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mockserver.domain.batch import results_text
-from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import batches, searches
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -18,21 +17,10 @@ from mockserver.wire.batches import (
 )
 
 
-def read_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
-    """Read the transactions of a batch that is being submitted."""
+def read_ahead(sandbox: Sandbox, step: Step) -> object:
+    """What reads the transactions of a batch that is being submitted."""
     text = step.request.get("batch")
-    if not isinstance(text, str):
-        return None
-    return (yield from batches.reading(step, text, is_watched=sandbox.watch is not None))
-
-
-def write_ahead(sandbox: Sandbox, step: Step) -> Slices[object]:
-    """Write the answer about a batch as it stands now."""
-    batch = sandbox.batches.get(step.path["batch_id"])
-    if batch is None:
-        return None
-    kept = batch.copied()
-    return batch_reply(kept, (yield from results_text(kept)))
+    return batches.reading(step, text, is_watched=sandbox.watch is not None) if isinstance(text, str) else None
 
 
 def create(call: OperationCall) -> BatchStatusReply:
@@ -48,8 +36,7 @@ def status(call: OperationCall) -> BatchStatusReply:
 def get(call: OperationCall) -> BatchReply:
     """Read a batch with its results."""
     batch = batches.get(call.sandbox, call.path["batch_id"])
-    reply: BatchReply = call.ready or batch_reply(batch, at_once(results_text(batch)))
-    return reply
+    return batch_reply(batch, results_text(batch))
 
 
 search = ListOf("List batches.", searches.BATCHES, BatchQuery, "batches", lambda _, batch: batch_status_reply(batch))
