@@ -329,7 +329,7 @@ class Store:
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
             world, keeping = self._keeping(sandbox)
-            for _ in keeping.prepared():
+            while keeping.write_ahead():
                 await asyncio.sleep(0)
             if self._sandboxes.is_live(sandbox) and not self._gather(world, keeping, commit):
                 growing.add(sandbox)

@@ -30,7 +30,8 @@ from mockserver.scenario.ruleset import Ruleset
 
 _EXHAUSTED = -1
 
-_TABLES = {cls: name for name, cls in ROW_CLASSES.items()}
+TABLE_NAMES = {cls: name for name, cls in ROW_CLASSES.items()}
+"""The table of each kind of row."""
 
 _NEW = Step("")
 _UNASKED = Attempt("", 0)
@@ -101,7 +102,7 @@ class StepForms:
         self._sandbox = sandbox
         self._rulebook = rulebook
         self._requests = requests
-        self._tables = {name: forms.of(cls) for name, cls in ROW_CLASSES.items()}
+        self._forms = forms
         self._events = forms.of(tuple[Event, ...])
         self._passed = forms.of(tuple[tuple[str, Difference], ...])
         self._scripted = forms.of(ProviderOutcome | None)
@@ -211,16 +212,16 @@ class StepForms:
         if isinstance(held, Batch):
             # It changes in place, so that it is the same as in its table.
             return ["batches", held.batch_id]
-        name = _TABLES.get(type(held))
+        name = TABLE_NAMES.get(type(held))
         if name is None:
             return ["", self._object.to_plain(held)]
-        return [name, self._tables[name].to_plain(held)]
+        return [name, self._forms.of(type(held)).to_plain(held)]
 
     def _read_object(self, raw: Any, cards: CardRegistry) -> object:
         name, held = raw
         if name == "batches":
             return self._sandbox.batches.get(held)
-        return self._tables[name].to_value(held, cards) if name else self._object.to_value(held)
+        return self._forms.of(ROW_CLASSES[name]).to_value(held, cards) if name else self._object.to_value(held)
 
     def _write_attempt(self, attempt: Attempt, step: Step, *, is_named: bool) -> list[object]:
         return _short(
