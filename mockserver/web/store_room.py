@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, overload
+from typing import Any
 
 import orjson
 
@@ -29,8 +29,6 @@ _PART = "scenarios"
 _FIELDS = "fields"
 _BUILT_IN = "built-in "
 _LONGEST = 300
-_AT_ONCE = 10_000
-"""Bytes of texts that are read in one go, with the last of them: more leave the nearest memory of the processor."""
 
 
 class StoreRoom:
@@ -171,8 +169,8 @@ def _name(operation: OperationEndpoint) -> str:
 
 
 class _Rows(Sequence[KeptRow]):
-    """Rows of one part, whose texts become plain data when they are asked for, a few at a time: all at once take ten
-    times the memory, and half as long again to make."""
+    """Rows of one part, whose texts become plain data one by one when they are asked for: together they take ten times
+    the memory."""
 
     def __init__(self, numbers: Sequence[int], texts: Sequence[bytes]) -> None:
         self._numbers = numbers
@@ -181,31 +179,8 @@ class _Rows(Sequence[KeptRow]):
     def __len__(self) -> int:
         return len(self._texts)
 
-    @overload
-    def __getitem__(self, place: int) -> KeptRow: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[KeptRow]: ...
-    def __getitem__(self, place: int | slice) -> KeptRow | Sequence[KeptRow]:
-        if isinstance(place, slice):
-            return _Rows(self._numbers[place], self._texts[place])
+    def __getitem__(self, place: Any) -> Any:
         return self._numbers[place], _plain(self._texts[place])
-
-    def __iter__(self) -> Iterator[KeptRow]:
-        first = size = 0
-        for last, text in enumerate(self._texts, 1):
-            size += len(text)
-            if size >= _AT_ONCE or last == len(self._texts):
-                yield from zip(self._numbers[first:last], _plain_list(self._texts[first:last]), strict=True)
-                first, size = last, 0
-
-
-def _plain_list(texts: Sequence[bytes]) -> list[Any]:
-    """The plain data of texts: read in one go, which takes two thirds of the time of many."""
-    try:
-        plain: list[Any] = orjson.loads(b"[%b]" % b",".join(texts))
-    except orjson.JSONDecodeError:
-        plain = list(map(_plain, texts))
-    return plain
 
 
 def _plain(text: bytes) -> Any:
