@@ -14,7 +14,7 @@ import contextlib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from secrets import randbelow
 from threading import Lock
@@ -22,8 +22,9 @@ from weakref import WeakSet
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.store_log import IN_LOG, STORE_SHIFT, STORES, fault_of_log, log_of
-from mockserver.adapters.store_rows import checked, index_of, page_sum, readable, row_sum
+from mockserver.adapters.store_rows import checked, index_of, page_sum, readable, row_sum, rows_of
 from mockserver.domain.errors import MockserverError
+from mockserver.domain.record import mutable
 from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
 
 FORMAT = 2
@@ -277,6 +278,44 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
                 raise
             raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {readable(db)}") from None
+
+
+@mutable
+class StoreReader:
+    """A store that the commands look at: read, and never written to. ``sandboxes`` are those that it knows, ``damage``
+    is what cannot be read of its index."""
+
+    path: Path
+    db: sqlite3.Connection
+    sandboxes: list[KeptSandbox]
+    damage: list[str]
+
+    def rows(self, world: int) -> list[Row]:
+        """Every row of a world, by part and number. Raises ``Unreadable``."""
+        try:
+            return rows_of(self.db, world)
+        except (sqlite3.Error, ValueError, TypeError) as problem:
+            raise Unreadable(str(problem)) from None
+
+    def counts(self) -> Mapping[int, Mapping[str, int]]:
+        """How many rows each part of each world has."""
+        found: dict[int, dict[str, int]] = {}
+        for world, part, count in self.db.execute("SELECT world, part, count(*) FROM rows GROUP BY world, part"):
+            found.setdefault(world, {})[part] = count
+        return found
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, with the commits that stand beside the file."""
+        return sum(one.stat().st_size for one in (self.path, log_of(self.path)) if one.exists())
+
+
+@contextlib.contextmanager
+def opened_store(path: Path) -> Iterator[StoreReader]:
+    """A store as it can be read, also one that is damaged. Raises ``StoreRefused``: for one of which nothing can be,
+    that nobody has written, that another version has written, and that a server has open."""
+    with reading(path) as db:
+        yield StoreReader(path, db, *index_of(db))
 
 
 @contextlib.contextmanager

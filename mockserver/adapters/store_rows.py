@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Iterable, Iterator
 from zlib import crc32
 
 from mockserver.engine.kept.commits import HEAD_PART, KeptSandbox, Row, is_part
 from mockserver.engine.sandbox import masked_key
 
 _MOST_NAMED = 5
+_ROWS = "SELECT world, part, number, value, sum FROM rows"
 
 
 def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
@@ -32,27 +31,17 @@ def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
     [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise ValueError(verdict.splitlines()[-1])
-    worlds, begun, parts = set(), set(), set()
-    stored = db.execute("SELECT world, part, number, value, sum FROM rows")
-    for (world, part), rows in groupby(stored, itemgetter(0, 1)):
-        begin = _part_sum(world, part)
-        for _, _, number, value, written in rows:
-            if type(value) is not bytes or crc32(value, crc32(f"{number}".encode(), begin)) != written:
-                raise ValueError(f"row {number} of {part}")
-        worlds.add(world)
-        parts.add(part)
-        if part == HEAD_PART:
-            begun.add(world)
+    found = {(world, part) for world, part, _, _ in _sound(db.execute(_ROWS))}
     for page_id, world, written in db.execute("SELECT id, world, sum FROM pages"):
         if page_sum(page_id, world) != written:
             raise ValueError(f"the pages, at {page_id}")
-    for part in parts:
+    for _, part in found:
         if not is_part(part):
             raise ValueError(f"rows of {part}, a part that no sandbox has")
     for kept in index:
-        if kept.world not in begun:
+        if (kept.world, HEAD_PART) not in found:
             raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
-    return worlds
+    return {world for world, _ in found}
 
 
 def readable(db: sqlite3.Connection) -> str:
@@ -77,23 +66,21 @@ def readable(db: sqlite3.Connection) -> str:
 def rows_of(db: sqlite3.Connection, world: int) -> list[Row]:
     """Every row of a world, by part and number. Raises ``ValueError`` when one is damaged, or an error of the
     database."""
-    rows = []
-    query = "SELECT part, number, value, sum FROM rows WHERE world = ? ORDER BY part, number"
-    for part, number, value, written in db.execute(query, (world,)):
+    found = _sound(db.execute(f"{_ROWS} WHERE world = ? ORDER BY part, number", (world,)))
+    return [(part, number, value) for _, part, number, value in found]
+
+
+def _sound(rows: Iterable[tuple[int, str, int, object, int]]) -> Iterator[tuple[int, str, int, bytes]]:
+    """Stored rows without their sums. Raises ``ValueError`` at one that is damaged."""
+    for world, part, number, value, written in rows:
         if not isinstance(value, bytes) or row_sum(world, part, number, value) != written:
             raise ValueError(f"row {number} of {part}")
-        rows.append((part, number, value))
-    return rows
+        yield world, part, number, value
 
 
 def row_sum(world: int, part: str, number: int, value: bytes) -> int:
     """The sum of a row."""
-    return crc32(value, crc32(f"{number}".encode(), _part_sum(world, part)))
-
-
-@lru_cache(maxsize=1_000)
-def _part_sum(world: int, part: str) -> int:
-    return crc32(f"{world}.{part}.".encode())
+    return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
 
 
 def page_sum(page_id: str, world: int) -> int:

@@ -16,7 +16,7 @@ from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import show
 
 if TYPE_CHECKING:
-    from mockserver.adapters.store_reading import StoreReader
+    from mockserver.adapters.store_file import StoreReader
     from mockserver.engine.kept.commits import KeptSandbox
     from mockserver.engine.sandbox import Sandbox
 
@@ -40,8 +40,7 @@ def store() -> None:
 @_FORM
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
-    from mockserver.adapters.store_file import FORMAT
-    from mockserver.adapters.store_reading import opened_store
+    from mockserver.adapters.store_file import FORMAT, opened_store
 
     with _reported(), opened_store(path) as reader:
         rows = _described(reader)
@@ -64,8 +63,7 @@ def check(path: Path, form: str) -> None:
 
     Exit code 4 otherwise, with the sandboxes that can be read.
     """
-    from mockserver.adapters.store_file import StoreDamaged, examined
-    from mockserver.adapters.store_reading import opened_store
+    from mockserver.adapters.store_file import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
     rows: list[dict[str, str | None]] = []
@@ -104,7 +102,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
 
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
-    from mockserver.adapters.store_reading import opened_store
+    from mockserver.adapters.store_file import opened_store
     from mockserver.domain.slices import at_once
     from mockserver.engine import snapshot
     from mockserver.wire.jsonio import dumps
@@ -144,8 +142,7 @@ def compact(path: Path) -> None:
 
     The disk temporarily needs the same space again. Exit code 1 when it is full.
     """
-    from mockserver.adapters.store_file import StoreFile
-    from mockserver.adapters.store_reading import opened_store
+    from mockserver.adapters.store_file import StoreFile, opened_store
     from mockserver.engine.kept.commits import NotWritten
 
     with _reported(), opened_store(path) as reader:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any, overload
+from typing import Any
 
 import orjson
 
+from mockserver.domain.clock import Micros
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import NotKept
 from mockserver.domain.ids import digest
 from mockserver.engine.codec import read_plain, write_plain
-from mockserver.engine.config import SandboxConfig
-from mockserver.engine.kept.commits import SERVER, Commit, Row, Unreadable
+from mockserver.engine.config import Beginning, SandboxConfig
+from mockserver.engine.kept.commits import SERVER, Commit, KeptFile, KeptSandbox, Row, Unreadable
 from mockserver.engine.kept.forms import Forms
+from mockserver.engine.kept.keeping import DamagedSandbox, Keeping
 from mockserver.engine.kept.parts import KeptRow
+from mockserver.engine.kept.restoring import BEGINNING, kept_beginning, kept_sandbox
+from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -29,8 +36,9 @@ _PART = "scenarios"
 _FIELDS = "fields"
 _BUILT_IN = "built-in "
 _LONGEST = 300
-_AT_ONCE = 10_000
-"""Bytes of texts that are read in one go, with the last of them: more leave the nearest memory of the processor."""
+
+WAIT = 5
+"""Seconds that a client is asked to wait whose request the store could not take."""
 
 
 class StoreRoom:
@@ -135,6 +143,20 @@ class StoreRoom:
             self._made[place] = self._read(place)
         return self._made[place]
 
+    def sandbox(self, kept: KeptSandbox, file: KeptFile, real: Micros) -> tuple[Sandbox, Keeping]:
+        """The sandbox that is kept; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
+        with _readable():
+            return kept_sandbox(kept.key, self.by_part(file.rows(kept.world)), self, real)
+
+    def beginnings(self, some: Iterable[KeptSandbox], file: KeptFile) -> dict[str, Beginning]:
+        """How sandboxes began, by key; their content is not read. Raises ``NotKept`` (43)."""
+        found = {}
+        for kept in some:
+            with _readable():
+                rows = chain.from_iterable(file.rows_of_part(kept.world, part) for part in BEGINNING)
+                found[kept.key] = kept_beginning(self.by_part(rows), self)
+        return found
+
     def _read(self, place: str) -> Scenario:
         if place.startswith(_BUILT_IN):
             shipped = {name: text for name, _, text in self._directory.reader.shipped()}
@@ -154,6 +176,15 @@ class StoreRoom:
         return present if tuple(scenarios) == present.scenarios else self._directory.config_of(scenarios)
 
 
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (Unreadable, DamagedSandbox) as damage:
+        words = f"what the store holds of this sandbox cannot be read: {damage}"
+        raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
+
+
 def _listed(parts: Mapping[str, Sequence[KeptRow]], part: str) -> Sequence[KeptRow]:
     """The rows of a part of the world ``SERVER``, each of a text and a list. Raises ``Unreadable``."""
     try:
@@ -171,8 +202,8 @@ def _name(operation: OperationEndpoint) -> str:
 
 
 class _Rows(Sequence[KeptRow]):
-    """Rows of one part, whose texts become plain data when they are asked for, a few at a time: all at once take ten
-    times the memory, and half as long again to make."""
+    """Rows of one part, whose texts become plain data one by one when they are asked for: together they take ten times
+    the memory."""
 
     def __init__(self, numbers: Sequence[int], texts: Sequence[bytes]) -> None:
         self._numbers = numbers
@@ -181,31 +212,8 @@ class _Rows(Sequence[KeptRow]):
     def __len__(self) -> int:
         return len(self._texts)
 
-    @overload
-    def __getitem__(self, place: int) -> KeptRow: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[KeptRow]: ...
-    def __getitem__(self, place: int | slice) -> KeptRow | Sequence[KeptRow]:
-        if isinstance(place, slice):
-            return _Rows(self._numbers[place], self._texts[place])
+    def __getitem__(self, place: Any) -> Any:
         return self._numbers[place], _plain(self._texts[place])
-
-    def __iter__(self) -> Iterator[KeptRow]:
-        first = size = 0
-        for last, text in enumerate(self._texts, 1):
-            size += len(text)
-            if size >= _AT_ONCE or last == len(self._texts):
-                yield from zip(self._numbers[first:last], _plain_list(self._texts[first:last]), strict=True)
-                first, size = last, 0
-
-
-def _plain_list(texts: Sequence[bytes]) -> list[Any]:
-    """The plain data of texts: read in one go, which takes two thirds of the time of many."""
-    try:
-        plain: list[Any] = orjson.loads(b"[%b]" % b",".join(texts))
-    except orjson.JSONDecodeError:
-        plain = list(map(_plain, texts))
-    return plain
 
 
 def _plain(text: bytes) -> Any:

@@ -28,8 +28,7 @@ from mockserver.engine.kept.keeping import Keeping
 from mockserver.engine.kept.restoring import next_due
 from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.web.store_room import StoreRoom
-from mockserver.web.stored_sandboxes import WAIT, beginnings_of, sandbox_of
+from mockserver.web.store_room import WAIT, StoreRoom
 
 SLICE = 1_000
 """Rows of a large new sandbox that go into one commit: others wait no longer than that takes."""
@@ -117,9 +116,7 @@ class Store:
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
         """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
         away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
-        return await asyncio.get_running_loop().run_in_executor(
-            self._reader, beginnings_of, away, self._file, self._room
-        )
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._room.beginnings, away, self._file)
 
     async def _fetched(self, kept: KeptSandbox) -> None:
         reading = self._fetching.get(kept.key)
@@ -135,7 +132,7 @@ class Store:
             self._placed(kept, sandbox, keeping)
 
     def _made(self, kept: KeptSandbox) -> tuple[Sandbox, Keeping]:
-        return sandbox_of(kept, self._file, self._room, self._now())
+        return self._room.sandbox(kept, self._file, self._now())
 
     def _placed(self, kept: KeptSandbox, sandbox: Sandbox, keeping: Keeping) -> Sandbox:
         self._keepings[kept.key] = kept.world, keeping
@@ -329,7 +326,7 @@ class Store:
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
             world, keeping = self._keeping(sandbox)
-            for _ in keeping.prepared():
+            while keeping.write_ahead():
                 await asyncio.sleep(0)
             if self._sandboxes.is_live(sandbox) and not self._gather(world, keeping, commit):
                 growing.add(sandbox)

@@ -6,6 +6,7 @@ written again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from operator import is_
@@ -13,7 +14,6 @@ from typing import Any
 
 from mockserver.domain.batch import Batch, BatchRow, RowFailure
 from mockserver.domain.record import replace
-from mockserver.domain.slices import Slices
 from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.indexed_table import Table
@@ -31,26 +31,27 @@ class BatchPart:
     """The batches of a sandbox, and their transactions."""
 
     name = "batches"
-    rows_name = "batch_rows"
 
-    __slots__ = ("_ahead", "_batch", "_failure", "_known", "_table")
+    __slots__ = ("_ahead", "_batch", "_counts", "_failure", "_known", "_table")
 
     def __init__(self, table: Table[Batch], forms: Forms) -> None:
         self._table = table
         self._batch = forms.of(Batch)
         self._failure = forms.of(RowFailure | None)
         self._known: list[tuple[object, ...]] = []
+        self._counts: list[int] = []
         self._ahead: dict[int, tuple[list[BatchRow], bytes]] = {}
 
-    def write_ahead(self, writer: JsonWriter) -> Slices[None]:
-        """Write the transactions of new batches, of which there may be 100,000. One that moves meanwhile is another
-        value, and its block is written again."""
+    def write_ahead(self, writer: JsonWriter) -> bool:
+        """Write a block of the transactions of a new batch, of which there may be 100,000; False when all are written.
+        One that moves afterwards is another value, and its block is written again."""
         for batch in self._table.rows[len(self._known) :]:
-            for block in range(-(-len(batch.rows) // BLOCK)):
-                rows, number = batch.rows[block * BLOCK : (block + 1) * BLOCK], batch.seq * _BLOCKS + block
+            for block in range(math.ceil(len(batch.rows) / BLOCK)):
+                number, rows = _block(batch, block)
                 if number not in self._ahead:
-                    self._ahead[number] = rows, writer.text(list(map(self._write_row, rows)))
-                    yield
+                    self._ahead[number] = rows, writer.text([self._write_row(row) for row in rows])
+                    return True
+        return False
 
     def gather(self, changes: Changes) -> None:
         """Batches that have moved, and the transactions that have."""
@@ -68,24 +69,25 @@ class BatchPart:
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
         for block in sorted({place // BLOCK for place in moved}):
-            rows, number = batch.rows[block * BLOCK : (block + 1) * BLOCK], batch.seq * _BLOCKS + block
+            number, rows = _block(batch, block)
             known, text = self._ahead.pop(number, ([], b""))
             if len(known) != len(rows) or not all(map(is_, known, rows)):
-                text = changes.writer.text(list(map(self._write_row, rows)))
-            changes.puts.append((self.rows_name, number, text))
+                text = changes.writer.text([self._write_row(row) for row in rows])
+            changes.puts.append((BatchRowsPart.name, number, text))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """The batches, without their transactions. Raises ``ValueError`` when one is missing."""
-        for place, (seq, (plain, _)) in enumerate(rows):
+        for place, (seq, (plain, count)) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
             self._table.add(self._batch.to_value(plain, cards))
+            self._counts.append(count)
 
-    def load_rows(self, rows: Sequence[KeptRow], batches: Sequence[KeptRow]) -> None:
+    def load_rows(self, rows: Iterable[KeptRow]) -> None:
         """The transactions. Raises ``ValueError`` when some are missing."""
         for number, block in rows:
             self._table.rows[number // _BLOCKS].rows.extend(map(self._read_row, block))
-        for batch, (_, (_, count)) in zip(self._table.rows, batches, strict=True):
+        for batch, count in zip(self._table.rows, self._counts, strict=True):
             if len(batch.rows) != count:
                 raise ValueError(f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}")
             batch.news_of_rows()
@@ -102,8 +104,39 @@ class BatchPart:
         if not after:
             return BatchRow(method_id, Decimal(amount), currency, reference)
         status, charge_id, failure, stalls = after
-        why = self._failure.to_value(failure)
-        return BatchRow(method_id, Decimal(amount), currency, reference, BatchState(status), charge_id, why, stalls)
+        return BatchRow(
+            method_id,
+            Decimal(amount),
+            currency,
+            reference,
+            status=BatchState(status),
+            charge_id=charge_id,
+            failure=self._failure.to_value(failure),
+            stalls=stalls,
+        )
+
+
+class BatchRowsPart:
+    """The transactions of batches, which ``BatchPart`` says with them."""
+
+    name = "batch_rows"
+
+    __slots__ = ("_batches",)
+
+    def __init__(self, batches: BatchPart) -> None:
+        self._batches = batches
+
+    def gather(self, changes: Changes) -> None:
+        """Nothing: what has changed stands beside its batch."""
+
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+        """Every transaction, once the batches are there. Raises ``ValueError`` when some are missing."""
+        self._batches.load_rows(rows)
+
+
+def _block(batch: Batch, block: int) -> tuple[int, list[BatchRow]]:
+    """The number of a block among those of all batches, and its transactions."""
+    return batch.seq * _BLOCKS + block, batch.rows[block * BLOCK : (block + 1) * BLOCK]
 
 
 def _standing(batch: Batch) -> tuple[object, ...]:

@@ -83,9 +83,10 @@ class Head:
 
 def counted(tally: Tally) -> Counted:
     """The counters of a rule, without those of its keys."""
-    return Counted(tally.calls, tally.hits, tally.exhausted, tally.first, tally.period, tally.fired)
+    return Counted(tally.calls, tally.hits, tally.exhausted, first=tally.first, period=tally.period, fired=tally.fired)
 
 
 def tally_of(text: str, kept: Counted) -> Tally:
     """The counters of the rule of a text."""
-    return Tally(text, kept.calls, kept.hits, kept.exhausted, kept.first, {}, kept.period, kept.fired)
+    counts = kept.calls, kept.hits, kept.exhausted
+    return Tally(text, *counts, first=kept.first, keys={}, period=kept.period, fired=kept.fired)

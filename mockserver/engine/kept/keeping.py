@@ -13,19 +13,25 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
-from mockserver.domain.ids import Seed
+from mockserver.domain.ids import Seed, digest
 from mockserver.domain.masking import mask_text
-from mockserver.domain.slices import Slices
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer
 from mockserver.engine.journal import size_of
-from mockserver.engine.kept.batches import BatchPart
+from mockserver.engine.kept.batches import BatchPart, BatchRowsPart
 from mockserver.engine.kept.forms import Forms, KeptForm
 from mockserver.engine.kept.head import Head, KeptConfig, KeptCounters, counted
-from mockserver.engine.kept.journalled import EntriesPart, StoriesPart
-from mockserver.engine.kept.judges import memories, number_of, numbers
-from mockserver.engine.kept.logs import PastPart, RuleKeys, deliveries_part, inbox_part, schedule_part
+from mockserver.engine.kept.judges import memories, numbers
+from mockserver.engine.kept.logs import (
+    EntriesPart,
+    PastPart,
+    RuleKeys,
+    StoriesPart,
+    deliveries_part,
+    inbox_part,
+    schedule_part,
+)
 from mockserver.engine.kept.parts import (
     Changes,
     JsonWriter,
@@ -34,12 +40,10 @@ from mockserver.engine.kept.parts import (
     ListedPart,
     MemoryPart,
     TablePart,
-    compact,
 )
 from mockserver.engine.kept.steps import RequestForms, Rulebook, StepForms
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.findings.ledger import Finding
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
@@ -91,13 +95,10 @@ class Keeping:
         self._steps = steps = StepForms(sandbox, self._rulebook, around, around.forms)
         form = around.forms.of
         self._head_form = form(Head)
-        self._finding = form(Finding)
         self._paged = dict.fromkeys(PAGES, 0)
         self._head = b""
         self._batches = BatchPart(sandbox.batches, around.forms)
         self._entries = EntriesPart(sandbox.journal, steps)
-        self._stories = StoriesPart(sandbox.journal, around.forms)
-        self._raised = self._cleared = 0
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
         self._parts: list[KeptPart] = [
             *(
@@ -106,6 +107,7 @@ class Keeping:
                 if row is not Batch
             ),
             self._batches,
+            BatchRowsPart(self._batches),
             schedule_part(sandbox, around.forms),
             PastPart(sandbox, around.forms),
             RuleKeys(sandbox),
@@ -119,9 +121,9 @@ class Keeping:
         ]
         if sandbox.watch is not None:
             self._parts += memories(sandbox.watch, around.forms)
+        self._parts += [self._entries, StoriesPart(sandbox.journal, around.forms)]
         # Those that know how much of them has changed.
         self._feeds = [part for part in self._parts if isinstance(part, TablePart | ListedPart)]
-        self._feeds += [self._entries, self._stories]
 
     def close(self) -> None:
         """Hear no more of the sandbox, and let it go: parts refer to this, and garbage may stay for good."""
@@ -147,9 +149,9 @@ class Keeping:
         max(self._feeds, key=len).take_some(found, most)
         return found
 
-    def prepared(self) -> Slices[None]:
-        """Write ahead, in slices, what is too much for one step."""
-        yield from self._batches.write_ahead(self._around)
+    def write_ahead(self) -> bool:
+        """Write a part of what is too much for one step; False when there is nothing more of it."""
+        return self._batches.write_ahead(self._around)
 
     def waiting(self) -> int:
         """How many rows have changed since the last time, roughly."""
@@ -162,30 +164,15 @@ class Keeping:
             self._books[self._rulebook.present] = self._places(sandbox.config.scenarios)
         for part in self._parts:
             part.gather(found)
-        self._entries.gather(found)
-        self._stories.gather(found)
-        self._gather_findings(found)
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             found.pages += map(table.id_of, filter(PAGES[name], table.rows[length:]))
             self._paged[name] = len(table)
         head = self._around.text(self._head_form.to_plain(self._written_head()))
-        if head != self._head:
-            self._head = compact(head)
+        if (written := digest("head", head)) != self._head:
+            self._head = written
             found.puts.append(("head", 0, head))
         return found
-
-    def _gather_findings(self, changes: Changes) -> None:
-        watch = self.sandbox.watch
-        if watch is None or (watch.ledger.raised, watch.ledger.cleared) == (self._raised, self._cleared):
-            return
-        ledger = watch.ledger
-        if ledger.cleared != self._cleared:
-            changes.cuts.append(("findings", ledger.dropped))
-        for finding in ledger:
-            if finding.newest > self._raised:
-                changes.put("findings", number_of(finding), self._finding.to_plain(finding))
-        self._raised, self._cleared = ledger.raised, ledger.cleared
 
     def _written_head(self) -> Head:
         sandbox = self.sandbox
@@ -246,16 +233,9 @@ class Keeping:
             for one in self._parts:
                 part = one.name
                 one.load(rows.get(part, []), cards)
-            part = BatchPart.rows_name
-            self._batches.load_rows(rows.get(part, []), rows.get("batches", []))
-            for part in head.lengths:
-                if (got := len(getattr(sandbox, part))) != head.lengths[part]:
-                    raise ValueError(f"{got} rows, wanted {head.lengths[part]}")
-            for one in (self._entries, self._stories):
-                part = one.name
-                one.load(rows.get(part, []), cards)
-            part = "findings"
-            self._take_findings(rows.get(part, []))
+            for part, length in head.lengths.items():
+                if (got := len(getattr(sandbox, part))) != length:
+                    raise ValueError(f"{got} rows, wanted {length}")
         except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as fault:
             raise DamagedSandbox(f"{part}: {type(fault).__name__}: {fault}"[:300]) from fault
         cards.alike.clear()
@@ -280,15 +260,9 @@ class Keeping:
         sandbox.warned.update(head.warned)
         for name, judge, slot in self._judged:
             setattr(judge, slot, head.judged.get(name, 0))
-        if sandbox.watch is not None:
-            self._raised, self._cleared = sandbox.watch.ledger.raised, sandbox.watch.ledger.cleared
         self._entries.written = journal.last
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = b""
-
-    def _take_findings(self, rows: Iterable[KeptRow]) -> None:
-        if self.sandbox.watch is not None:
-            self.sandbox.watch.ledger.take_over(self._finding.to_value(raw) for _, raw in rows)
 
     def _first_form(self, plain: KeptForm) -> KeptForm:
         """The form of a first answer, with the objects that its step was about."""

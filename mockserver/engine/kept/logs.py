@@ -1,19 +1,28 @@
-"""The parts of a sandbox that say themselves what has changed: the schedule, counters of rules, deliveries, inboxes,
-and what reads that lag see (``engine.past``)."""
+"""The parts of a sandbox that say themselves what has changed: the journal, the schedule, counters of rules,
+deliveries, inboxes, and what reads that lag see (``engine.past``).
+
+The journal's entries, and the changes of objects that outlive them, only grow at their end, and lose what is oldest.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heapify
+from itertools import islice
+from typing import Any
 
 from mockserver.domain.delivery import Delivery
+from mockserver.domain.events import Subject
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
+from mockserver.engine.journal import Journal
 from mockserver.engine.kept.forms import Forms
-from mockserver.engine.kept.parts import Changes, KeptRow, ListedPart
+from mockserver.engine.kept.parts import BLOCK, Changes, GrowingPart, KeptRow, ListedPart
+from mockserver.engine.kept.steps import TABLE_NAMES, StepForms
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
+from mockserver.engine.stories import Cause, Kept
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.director import Times
 
@@ -148,11 +157,10 @@ class PastPart:
         if past is not self._past:
             self._past, self._noted = past, 0
         if past.noted > self._noted:
-            tables = {id(getattr(self._sandbox, name)): name for name in ROW_CLASSES}
             new = list(past.newest(past.noted - self._noted))
-            for number, (at, table, after, before) in enumerate(new, past.noted - len(new) + 1):
-                name = tables[id(table)]
-                plain = self._forms.of(ROW_CLASSES[name]).to_plain(before) if before is not None else None
+            for number, (at, _, after, before) in enumerate(new, past.noted - len(new) + 1):
+                name = TABLE_NAMES[type(after)]
+                plain = self._forms.of(type(before)).to_plain(before) if before is not None else None
                 changes.put(self.name, number, [at, name, after.seq, plain])
             self._noted = past.noted
         begins = past.noted - len(past)
@@ -178,3 +186,70 @@ class PastPart:
         self._noted = rows[-1][0] if rows else 0
         self._begins = self._noted - len(rows)
         sandbox.past.take_over(changes, self._noted)
+
+
+class EntriesPart(GrowingPart):
+    """The entries of a journal. ``written`` is the number of the newest that was gathered, or dropped."""
+
+    def __init__(self, journal: Journal, steps: StepForms) -> None:
+        super().__init__("journal", self._take_entries)
+        self._journal = journal
+        self._steps = steps
+        self.written = 0
+
+    def __len__(self) -> int:
+        return min(self._journal.last - self.written, len(self._journal.entries))
+
+    def take_some(self, changes: Changes, most: int) -> None:
+        """The oldest of the entries that are new."""
+        write = self._steps.write_entry
+        entries = list(islice(self._journal.since(self.written), most))
+        for first in range(0, len(entries), BLOCK):
+            block = entries[first : first + BLOCK]
+            changes.put(self.name, block[-1].number, [(entry.number, write(entry)) for entry in block])
+            self.written = block[-1].number
+
+    def gather(self, changes: Changes) -> None:
+        """The entries that are new, and those that were dropped."""
+        super().gather(changes)
+        self.cut(changes, self._journal.dropped)
+
+    def _take_entries(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        self._journal.entries.extend(
+            self._steps.read_entry(number, raw, cards) for number, raw in rows if number > self.written
+        )
+
+
+class StoriesPart(GrowingPart):
+    """The changes of objects, by the number of their entry."""
+
+    def __init__(self, journal: Journal, forms: Forms) -> None:
+        super().__init__("stories", self._take_changes)
+        self._journal = journal
+        self._causes = forms.of(tuple[Cause, ...])
+        for number, changes in journal.stories.by_entry().items():
+            self._note_changes(number, changes)
+        journal.stories.on_change = self._note_changes
+
+    def gather(self, changes: Changes) -> None:
+        """The changes that are new, and those that were dropped."""
+        super().gather(changes)
+        journal = self._journal
+        self.cut(changes, (journal.stories.oldest or journal.last + 1) - 1)
+
+    def _note_changes(self, number: int, changes: list[tuple[str, Kept]]) -> None:
+        self.note(number, lambda: self._write_changes(changes))
+
+    def _write_changes(self, changes: list[tuple[str, Kept]]) -> list[object]:
+        return [
+            [subject_id, op, self._causes.to_plain(causes), subject.value, *what]
+            for subject_id, (_, op, causes, subject, *what) in changes
+        ]
+
+    def _take_changes(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        kept: Iterable[tuple[str, Any]] = (
+            (subject_id, (number, op, self._causes.to_value(causes), Subject(subject), *what))
+            for number, written in rows
+            for subject_id, op, causes, subject, *what in written
+        )
+        self._journal.stories.take_over(kept)

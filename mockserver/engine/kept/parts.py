@@ -13,6 +13,7 @@ from dataclasses import field
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
+from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.indexed_table import Table
@@ -23,11 +24,6 @@ BLOCK = 50
 
 KeptRow: TypeAlias = tuple[int, Any]
 """A row of a part as it is read: its number, and its plain data."""
-
-
-def compact(text: bytes) -> bytes:
-    """A text to keep: the encoder leaves it in a far larger buffer, which a copy does not have."""
-    return bytes(memoryview(text))
 
 
 class JsonWriter(Protocol):
@@ -75,7 +71,7 @@ class TablePart:
         self._table = table
         self._kept = kept
         self._known = 0
-        # Of most tables nothing has changed, and an empty dictionary takes a third of the memory of an empty set.
+        # No set: an empty one takes three times the memory, and every sandbox has a dozen tables that stand still.
         self._changed: dict[int, None] = {}
         table.watch(self._hear)
 
@@ -88,34 +84,33 @@ class TablePart:
 
     def take_some(self, changes: Changes, most: int) -> None:
         """Some of the rows that have another value, or the first of those that are new."""
-        rows, write = self._table.rows, self._kept.to_plain
         some: Iterable[int] = list(islice(self._changed, most))
         for seq in some:
             del self._changed[seq]
         if not some:
-            first, self._known = self._known, min(self._known + most, len(rows))
+            first, self._known = self._known, min(self._known + most, len(self._table.rows))
             some = range(first, self._known)
-        for seq in some:
-            changes.put(self.name, seq, write(rows[seq]))
+        self._put(changes, some)
 
     def gather(self, changes: Changes) -> None:
         """Rows that have another value, and those that are new."""
-        rows, write = self._table.rows, self._kept.to_plain
-        if len(rows) > self._known or self._changed:
-            for seq in (*sorted(self._changed), *range(self._known, len(rows))):
-                changes.put(self.name, seq, write(rows[seq]))
-            self._known = len(rows)
-            self._changed.clear()
+        self._put(changes, sorted(self._changed))
+        self._put(changes, range(self._known, len(self._table.rows)))
+        self._known = len(self._table.rows)
+        self._changed.clear()
+
+    def _put(self, changes: Changes, places: Iterable[int]) -> None:
+        for seq in places:
+            changes.put(self.name, seq, self._kept.to_plain(self._table.rows[seq]))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
-        read, add = self._kept.read, self._table.add
         # What was kept is no change.
         heard, self._table.on_change = self._table.on_change, None
         for place, (seq, raw) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
-            add(read(raw, cards))
+            self._table.add(self._kept.to_value(raw, cards))
         self._table.on_change = heard
         self._known = len(rows)
 
@@ -140,11 +135,7 @@ class MemoryPart:
 
     def gather(self, changes: Changes) -> None:
         """Entries that are new, moved or have another value, and those that are gone."""
-        memory, known = getattr(self._owner, self._slot), self._known
-        if not memory and not known:
-            return
-        if known is None:
-            known = self._known = {}
+        memory, known = getattr(self._owner, self._slot), self._known or {}
         before = 0
         for key, value in memory.items():
             here = known.get(key)
@@ -161,6 +152,7 @@ class MemoryPart:
         if len(known) > len(memory):
             for key in [key for key in known if key not in memory]:
                 changes.drops.append((self.name, known.pop(key)[0]))
+        self._known = known or None
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every entry, in order."""
@@ -187,8 +179,8 @@ class WholePart:
     def gather(self, changes: Changes) -> None:
         """All of it, if anything is different."""
         now = changes.writer.text(self._write())
-        if now != self._kept:
-            self._kept = compact(now)
+        if (written := digest(self.name, now)) != self._kept:
+            self._kept = written
             changes.puts.append((self.name, 0, now))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:

@@ -7,7 +7,6 @@ A decision is kept by its rule and the place of its outcome there; the rules the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from operator import attrgetter
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
@@ -30,17 +29,16 @@ from mockserver.scenario.ruleset import Ruleset
 
 _EXHAUSTED = -1
 
-_TABLES = {cls: name for name, cls in ROW_CLASSES.items()}
+TABLE_NAMES = {cls: name for name, cls in ROW_CLASSES.items()}
+"""The table of each kind of row."""
 
 _NEW = Step("")
 _UNASKED = Attempt("", 0)
 _ENTRY, _STEP, _ATTEMPT, _DECISION = 11, 20, 14, 8
 """Places of each list. Their order is that of the format: what is new stands at the end."""
 
-_STEP_FACTS = attrgetter("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
-_ATTEMPT_FACTS = attrgetter(
-    "op", "now", "also", "source", "provider", "attempt", "subject", "row", "bank_account", "call"
-)
+_STEP_FACTS = ("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
+_ATTEMPT_FACTS = ("op", "now", "also", "source", "provider", "attempt", "subject", "row", "bank_account", "call")
 
 
 class RequestForms(Protocol):
@@ -101,7 +99,7 @@ class StepForms:
         self._sandbox = sandbox
         self._rulebook = rulebook
         self._requests = requests
-        self._tables = {name: forms.of(cls) for name, cls in ROW_CLASSES.items()}
+        self._forms = forms
         self._events = forms.of(tuple[Event, ...])
         self._passed = forms.of(tuple[tuple[str, Difference], ...])
         self._scripted = forms.of(ProviderOutcome | None)
@@ -173,7 +171,7 @@ class StepForms:
     def _write_step(self, step: Step, *, is_named: bool) -> list[object]:
         return _short(
             [
-                *_STEP_FACTS(step),
+                *(getattr(step, name) for name in _STEP_FACTS),
                 step.assumed or None,
                 step.webhooks or None,
                 step.ignored or None,
@@ -190,11 +188,12 @@ class StepForms:
         )
 
     def _read_step(self, raw: Any, cards: CardRegistry, endpoint: object, body: bytes, query: bytes) -> Step:
-        op, answers, row, latency, urgent, is_repeat, pause, call, *more = _whole(raw, _STEP)
-        assumed, webhooks, ignored, warnings, headers, path, scripted, request, about, *decided = more
-        attempts, decisions, events = decided
-        step = Step(op, answers=answers, row=row, scripted=self._scripted.to_value(scripted))
-        step.latency, step.urgent, step.is_repeat, step.pause, step.call = latency, urgent, is_repeat, pause, call
+        plain = _whole(raw, _STEP)
+        assumed, webhooks, ignored, warnings, headers, path, scripted, *more = plain[len(_STEP_FACTS) :]
+        request, about, attempts, decisions, events = more
+        step = Step("", scripted=self._scripted.to_value(scripted))
+        for name, fact in zip(_STEP_FACTS, plain, strict=False):
+            setattr(step, name, fact)
         step.assumed = assumed or []
         step.webhooks, step.ignored, step.warnings = (tuple(texts or ()) for texts in (webhooks, ignored, warnings))
         step.headers, step.path = headers or step.headers, path or step.path
@@ -211,21 +210,21 @@ class StepForms:
         if isinstance(held, Batch):
             # It changes in place, so that it is the same as in its table.
             return ["batches", held.batch_id]
-        name = _TABLES.get(type(held))
+        name = TABLE_NAMES.get(type(held))
         if name is None:
             return ["", self._object.to_plain(held)]
-        return [name, self._tables[name].to_plain(held)]
+        return [name, self._forms.of(type(held)).to_plain(held)]
 
     def _read_object(self, raw: Any, cards: CardRegistry) -> object:
         name, held = raw
         if name == "batches":
             return self._sandbox.batches.get(held)
-        return self._tables[name].to_value(held, cards) if name else self._object.to_value(held)
+        return self._forms.of(ROW_CLASSES[name]).to_value(held, cards) if name else self._object.to_value(held)
 
     def _write_attempt(self, attempt: Attempt, step: Step, *, is_named: bool) -> list[object]:
         return _short(
             [
-                *_ATTEMPT_FACTS(attempt),
+                *(getattr(attempt, name) for name in _ATTEMPT_FACTS),
                 self._card.to_plain(attempt.card) if attempt.card is not None else None,
                 self._requests.write(attempt.request, is_named=is_named)
                 if attempt.request is not step.request
@@ -236,10 +235,9 @@ class StepForms:
         )
 
     def _read_attempt(self, raw: Any, step: Step, cards: CardRegistry) -> Attempt:
-        op, now, also, source, provider, count, subject, row, bank_account, call, *more = _whole(raw, _ATTEMPT)
-        card, request, headers, is_stateless = more
-        attempt = Attempt(op, now, also, source, provider, count, subject=subject, row=row, call=call)
-        attempt.bank_account = bank_account
+        plain = _whole(raw, _ATTEMPT)
+        card, request, headers, is_stateless = plain[len(_ATTEMPT_FACTS) :]
+        attempt = Attempt(**dict(zip(_ATTEMPT_FACTS, plain, strict=False)))
         if card is not None:
             attempt.card = self._card.to_value(card, cards)
         attempt.request = step.request if request is None else self._requests.read(request, None, b"", b"")
@@ -284,12 +282,12 @@ class StepForms:
             self._outcome(fired, place) if fired is not None else NOTHING,
             rule,
             stage,
-            delay or 0,
-            salt or "",
-            bucket,
-            attempt,
-            self._passed.to_value(passed or ()),
-            fired,
+            delay=delay or 0,
+            salt=salt or "",
+            bucket=bucket,
+            attempt=attempt,
+            passed=self._passed.to_value(passed or ()),
+            fired=fired,
         )
 
     def _place(self, rule: Rule, outcome: Outcome) -> object:
