@@ -1,4 +1,4 @@
-"""``mockserver explore``: a command under every single failure at each of its calls (explore document)."""
+"""``mockserver explore``: a command under every single failure at each of its calls (docs/explore.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (explore document, shrink)."""
+"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (docs/explore.md)."""
 
 from __future__ import annotations
 

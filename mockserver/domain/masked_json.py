@@ -1,6 +1,6 @@
 """JSON values with card numbers, ccv and keys masked: the beginning of long texts, the first parts of long values.
 
-Source: control document, Security.
+Source: docs/security.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bodies and queries: any letter case in, exact numbers, every fault at once.
 
-Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5), 1.0 (``[]`` as an empty object), 8
-(rows 7-16).
+Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rules 3 and 5), 1.0 (``[]`` as an empty
+object), 8 (rows 7-16).
 """
 
 from __future__ import annotations

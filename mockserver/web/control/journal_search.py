@@ -2,7 +2,7 @@
 
 What takes long to find out of an entry is kept while the entry is (``mockserver.engine.readings``): to compare it takes
 a hundredth of the time of finding it out. So is which entries passed the filters that were asked for last.
-Source: control document, Control API (``/__admin/journal``).
+Source: docs/control-api.md (``/__admin/journal``).
 """
 
 from __future__ import annotations
