@@ -58,6 +58,7 @@ def _finding(name: str) -> str:
 @admin_token
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def shrink(
+    *,
     scenario: str,
     seed: int | None,
     key: str | None,

@@ -183,22 +183,18 @@ REQUIRED = object()
 @record
 class BodyField:
     """What is said of a field of a body beside its type: its default, the ``alias`` by which it goes over the wire, and
-    ``also``, another name by which it is read. Without a default it is required. A body that is ``bare`` is checked,
-    and left a dictionary of its fields: one place reads it, or none, and to make one takes 2,000 instructions."""
+    ``also``, another name by which it is read. Without a default it is required."""
 
     default: Any = REQUIRED
     alias: str = ""
     description: str = ""
     also: str = ""
     annotation: Any = None
-    bare: bool = False
 
 
-def field(
-    default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "", bare: bool = False
-) -> Any:
+def field(default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "") -> Any:
     """What a body says of one of its fields."""
-    return BodyField(default, alias, description, also, bare=bare)
+    return BodyField(default, alias, description, also)
 
 
 class Body:
