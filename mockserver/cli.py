@@ -1,4 +1,4 @@
-"""The ``mockserver`` command: every face of the product that is not HTTP (control document, Command line).
+"""The ``mockserver`` command: every face of the product that is not HTTP (docs/cli.md).
 
 Options come from the settings table; each command imports what it needs when it runs, so that ``version`` and
 ``healthcheck`` stay quick. Exit codes are those of :class:`mockserver.adapters.exit_codes.Exit`.

@@ -1,5 +1,5 @@
-"""What each test asks of its sandbox when nothing fails, learnt by one more run of the tests (explore document, In
-pytest).
+"""What each test asks of its sandbox when nothing fails, learnt by one more run of the tests (docs/pytest.md,
+Every failure in every test).
 
 The tests that use a sandbox are run once, in a process of their own, with the arguments of the session that wants to
 know. That session then knows every failure to try before it collects a single test, and so do all workers of xdist.

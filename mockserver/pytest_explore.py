@@ -1,5 +1,5 @@
-"""Failures tried in pytest: each test as it is, then once for each fault at each of its calls (explore document, In
-pytest).
+"""Failures tried in pytest: each test as it is, then once for each fault at each of its calls (docs/pytest.md,
+Every failure in every test).
 
 Options ``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker
 argument ``survives``. Only imported when the first is given.

@@ -1,4 +1,4 @@
-"""Findings in pytest: each test is judged when it ends, its findings fail it or are counted (findings document, Faces).
+"""Findings in pytest: each test is judged when it ends, its findings fail it or are counted (docs/findings.md).
 
 Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker argument ``allow``.
 """

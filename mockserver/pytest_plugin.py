@@ -1,4 +1,4 @@
-"""The pytest plugin: a server for the session, a sandbox for each test (control document, pytest plugin).
+"""The pytest plugin: a server for the session, a sandbox for each test (docs/pytest.md).
 
 Fixtures: ``mockserver_server``, ``mockserver``; for an application that is started once ``mockserver_session`` and
 ``mockserver_app``; to be overridden ``mockserver_args``. Marker: ``@pytest.mark.mockserver(scenario=..., profile=...,

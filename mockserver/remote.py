@@ -1,7 +1,7 @@
 """One sandbox of a running server, as a Python object: what a test asks for, in the words of the control API.
 
 The pytest plugin hands one of these to each test; any other program may make its own. Everything here is one HTTP call
-to the documented control API (control document, Control API), so nothing can be done that ``curl`` cannot do too.
+to the documented control API (docs/control-api.md), so nothing can be done that ``curl`` cannot do too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""The story of a sandbox as lines of text: what the report of a failing test ends with (control document, pytest
-plugin)."""
+"""The story of a sandbox as lines of text: what the report of a failing test ends with (docs/pytest.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layer table of the architecture, read from the imports of every module."""
+"""The architecture, read from the imports of every module. ``pyproject.toml`` has its layers, as contracts."""
 
 from __future__ import annotations
 
@@ -7,66 +7,54 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from copy import deepcopy
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
+import grimp
 import pytest
+from grimp import ImportGraph
+from importlinter.application.use_cases import read_user_options
+from importlinter.configuration import configure
+from importlinter.contracts.forbidden import ForbiddenContract
+from importlinter.contracts.layers import LayersContract
 
 from tests.rows import each
-from tools.imports import MODULES, dotted, graph, imports, layer_of
+from tools.imports import MODULES, PACKAGE, dotted, graph, imports, layer_of
+
+configure()
 
 SOURCES = {path: path.read_text("utf-8") for path in MODULES}
-LONGEST_MODULE = 400
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """What the modules of one layer may import: other layers, and third-party packages."""
-
-    layers: frozenset[str]
-    packages: frozenset[str]
-
-
-def layer(layers: str = "", packages: str = "") -> Layer:
-    return Layer(frozenset(layers.split()), frozenset(packages.split()))
-
-
-BELOW_WEB = "domain findings scenario engine wire settings assumptions"
 ONE_SUBJECT = """batches charges clock customers findings info journal payment_links payment_methods
 payto providers sandboxes scenarios shrink sources subscriptions three_ds tokens transfers vault
 webhook_subscriptions webhooks"""
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
-LAYERS = {
-    "domain": layer("domain"),
-    "assumptions": layer("domain assumptions"),
-    "findings": layer("domain findings"),
-    "option_values": layer("option_values"),
-    "settings": layer("domain settings option_values"),
-    "scenario": layer("domain findings scenario settings assumptions", "pydantic pydantic_core re2"),
-    "engine": layer("domain findings scenario engine settings assumptions"),
-    "wire": layer("domain wire settings assumptions", "pydantic_core orjson"),
-    "web": layer(f"{BELOW_WEB} web", "starlette jinja2 orjson prometheus_client opentelemetry"),
-    "adapters": layer(
-        "domain scenario engine settings assumptions adapters",
-        "yaml httpx uvicorn uvloop httptools cryptography trustme opentelemetry",
-    ),
-    "explore": layer("domain scenario findings explore remote timeline adapters", "jinja2 httpx"),
-    "cli": layer(f"{BELOW_WEB} option_values web adapters root cli commands", "click"),
-    "commands": layer(f"{BELOW_WEB} web adapters root cli commands remote explore timeline", "click faker httpx rich"),
-    "remote": layer("engine adapters", "httpx"),
-    "timeline": layer("remote"),
-    "pytest_plugin": layer(
-        f"{BELOW_WEB} web adapters root remote timeline pytest_plugin pytest_findings pytest_explore pytest_baseline",
-        "pytest httpx",
-    ),
-    "pytest_explore": layer("domain adapters explore commands remote pytest_findings pytest_baseline", "pytest httpx"),
-    "pytest_baseline": layer("remote", "pytest httpx"),
-    "pytest_findings": layer(f"{BELOW_WEB} commands remote", "pytest"),
-    "root": layer("settings web cli adapters"),
+PACKAGES = {
+    "domain": "",
+    "assumptions": "",
+    "findings": "",
+    "option_values": "",
+    "settings": "",
+    "scenario": "pydantic pydantic_core re2",
+    "engine": "",
+    "wire": "pydantic_core orjson",
+    "web": "starlette jinja2 orjson prometheus_client opentelemetry",
+    "adapters": "yaml httpx uvicorn uvloop httptools cryptography trustme opentelemetry",
+    "explore": "jinja2 httpx",
+    "cli": "click",
+    "commands": "click faker httpx rich",
+    "remote": "httpx",
+    "timeline": "",
+    "pytest_plugin": "pytest httpx",
+    "pytest_explore": "pytest httpx",
+    "pytest_baseline": "pytest httpx",
+    "pytest_findings": "pytest",
+    "root": "",
 }
-# The one module that puts the parts together may also name the adapters.
-ASSEMBLY = {"mockserver.web.app": layer(f"{BELOW_WEB} web adapters root", "starlette jinja2 orjson opentelemetry")}
+"""Packages of others that the modules of each layer may import."""
 
 BANNED = {
     "datetime.now",
@@ -97,18 +85,43 @@ def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
     return []
 
 
-def trespasses(source: str, module: str, *, package: bool = False) -> list[str]:
-    """Every import of ``source`` that the table does not allow to ``module``."""
-    allowed = ASSEMBLY.get(module) or LAYERS[layer_of(module)]
+def foreign(source: str, module: str) -> list[str]:
+    """Every package that ``source`` imports and its layer may not."""
+    found = {name.split(".")[0] for _, name in imports(source, module)} - {"mockserver"} - sys.stdlib_module_names
+    return sorted(found - set(PACKAGES[layer_of(module)].split()))
+
+
+@cache
+def import_graph() -> ImportGraph:
+    """All imports of the package, as the contracts see them."""
+    return grimp.build_graph("mockserver", cache_dir=None)
+
+
+def broken(*extra: tuple[str, str]) -> list[str]:
+    """The contracts that the package breaks, with some imports more than it has."""
+    options = read_user_options(str(PACKAGE.parent / "pyproject.toml"))
     found = []
-    for line, name in imports(source, module, package=package):
-        top = name.split(".")[0]
-        if top == "mockserver":
-            if layer_of(name) not in allowed.layers:
-                found.append(f"{module}:{line} may not import {name}")
-        elif top not in sys.stdlib_module_names and top not in allowed.packages:
-            found.append(f"{module}:{line} may not import the package {top}")
+    for given in options.contracts_options:
+        graph = deepcopy(import_graph())
+        for importer, imported in extra:
+            graph.add_import(importer=importer, imported=imported)
+        kind = {"layers": LayersContract, "forbidden": ForbiddenContract}[given["type"]]
+        contract = kind(name=given["name"], session_options=options.session_options, contract_options=given)
+        found += [] if contract.check(graph, verbose=False).kept else [given["name"]]
     return found
+
+
+def scripts() -> dict[str, set[str]]:
+    """The modules of the control page, with those that they import."""
+    files = {path.name: path.read_text("utf-8") for path in (PACKAGE / "web" / "static").glob("*.js")}
+    said = re.compile(
+        r"""^(?:import|export)\b[^;]*?["']\./([\w-]+\.js)["']|\bimport\(["']\./([\w-]+\.js)["']\)""", re.MULTILINE
+    )
+    return {
+        name: {one or other for one, other in said.findall(text)}
+        for name, text in files.items()
+        if name.startswith("admin")
+    }
 
 
 def impurities(source: str) -> list[str]:
@@ -131,13 +144,13 @@ def impurities(source: str) -> list[str]:
     return found
 
 
-def test_every_module_imports_only_what_its_layer_may() -> None:
-    found = [
-        trespass
-        for path, source in SOURCES.items()
-        for trespass in trespasses(source, dotted(path), package=path.name == "__init__.py")
-    ]
-    assert found == []
+def test_every_layer_imports_only_what_its_contracts_allow() -> None:
+    assert broken() == []
+
+
+def test_every_module_imports_only_the_packages_of_its_layer() -> None:
+    found = {dotted(path): foreign(source, dotted(path)) for path, source in SOURCES.items()}
+    assert {module: names for module, names in found.items() if names} == {}
 
 
 def test_every_module_takes_time_chance_and_environment_as_arguments() -> None:
@@ -146,14 +159,21 @@ def test_every_module_takes_time_chance_and_environment_as_arguments() -> None:
     assert {module: found for module, source in inner.items() if (found := impurities(source))} == {}
 
 
-def test_every_module_fits_on_a_few_screens_and_has_a_telling_name() -> None:
-    lines = {dotted(path): len(source.splitlines()) for path, source in SOURCES.items()}
-    assert {module: count for module, count in lines.items() if count > LONGEST_MODULE} == {}
-    assert [module for module in lines if any(VAGUE.search(part) for part in module.split("."))] == []
+def test_every_module_has_a_telling_name() -> None:
+    modules = map(dotted, SOURCES)
+    assert [module for module in modules if any(VAGUE.search(part) for part in module.split("."))] == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle(graph()) == []
+
+
+def test_no_scripts_import_each_other_in_a_circle() -> None:
+    found = scripts()
+    assert len(found) > 15
+    assert sum(map(len, found.values())) > 50
+    assert "admin-editor.js" in found["admin-scenarios.js"]
+    assert circle(found) == []
 
 
 def test_a_circle_is_found_through_imports_for_type_checkers_and_inside_functions() -> None:
@@ -184,41 +204,58 @@ def test_no_two_public_classes_have_one_name() -> None:
 
 
 def test_every_module_belongs_to_a_layer() -> None:
-    assert {layer_of(dotted(path)) for path in MODULES} <= set(LAYERS)
+    assert {layer_of(dotted(path)) for path in MODULES} <= set(PACKAGES)
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("domain.money", "engine.charges"),
+        ("domain.money", "assumptions.table"),
+        ("findings.watch", "assumptions"),
+        ("engine.charges", "wire.charges"),
+        ("engine.charges", "web.shell"),
+        ("wire.charges", "findings.watch"),
+        ("wire.charges", "engine.charges"),
+        ("web.guard", "adapters.tls"),
+        ("adapters.server", "web.app"),
+        ("adapters.server", "wire.charges"),
+        ("assumptions", "settings"),
+        ("explore.trial", "web.app"),
+        ("remote", "explore.trial"),
+        ("web.app", "commands.explore"),
+    ],
+)
+def test_a_trespass_is_found(importer: str, imported: str) -> None:
+    assert broken((f"mockserver.{importer}", f"mockserver.{imported}")) != []
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported"),
+    [
+        ("domain.money", "domain.cards"),
+        ("engine.charges", "scenario.director"),
+        ("web.app", "adapters.ticker"),
+        ("commands.explore", "web.app"),
+    ],
+)
+def test_an_allowed_import_is_not_reported(importer: str, imported: str) -> None:
+    assert broken((f"mockserver.{importer}", f"mockserver.{imported}")) == []
 
 
 @each(
-    ("module", "source"),
+    ("module", "source", "found"),
     [
-        ("mockserver.domain.money", "import pydantic"),
-        ("mockserver.domain.money", "from mockserver.engine import store"),
-        ("mockserver.domain.money", "def late():\n    import httpx"),
-        ("mockserver.domain.money", "from mockserver import web"),
-        ("mockserver.domain.money", "from ..engine import store"),
-        ("mockserver.engine.charges", "from mockserver.wire.charges import read"),
-        ("mockserver.wire.charges", "import starlette"),
-        ("mockserver.web.auth", "from mockserver.adapters.tls import authority"),
-        ("mockserver.adapters.server", "from mockserver.web.app import create_app"),
-        ("mockserver.assumptions", "import mockserver.settings"),
+        ("mockserver.domain.money", "import pydantic", ["pydantic"]),
+        ("mockserver.domain.money", "def late():\n    import httpx", ["httpx"]),
+        ("mockserver.domain.money", "from decimal import Decimal", []),
+        ("mockserver.wire.charges", "import starlette", ["starlette"]),
+        ("mockserver.wire.charges", "from pydantic_core import SchemaValidator", []),
+        ("mockserver.cli", "import click", []),
     ],
 )
-def test_a_trespass_is_found(module: str, source: str) -> None:
-    assert len(trespasses(source, module)) == 1
-
-
-@each(
-    ("module", "source"),
-    [
-        ("mockserver.domain.money", "from decimal import Decimal"),
-        ("mockserver.domain.money", "from . import cards"),
-        ("mockserver.engine.charges", "from mockserver.scenario import director"),
-        ("mockserver.wire.charges", "from pydantic_core import SchemaValidator"),
-        ("mockserver.web.app", "from mockserver.adapters.ticker import Ticker"),
-        ("mockserver.cli", "import click"),
-    ],
-)
-def test_an_allowed_import_is_not_reported(module: str, source: str) -> None:
-    assert trespasses(source, module) == []
+def test_a_package_of_others_is_found(module: str, source: str, found: list[str]) -> None:
+    assert foreign(source, module) == found
 
 
 @each(

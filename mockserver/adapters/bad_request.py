@@ -1,6 +1,6 @@
 """The answer to bytes that are not an HTTP request: the usual error shape, and the end of the connection.
 
-Source: published facts, 4.1.
+Source: docs/spec/published-facts.md, 4.1.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 
 class Exit(IntEnum):
-    """Exit codes of the command line (control document, Command line)."""
+    """Exit codes of the command line (docs/cli.md)."""
 
     STOPPED = 0
     INTERNAL = 1

@@ -1,5 +1,5 @@
 """Accepts TLS connections: one that has still to agree on TLS is open too, and must not be waited for without end; and
-resets connections as soon as they are made (scenario language, ``at: connect``)."""
+resets connections as soon as they are made (docs/scenario-language.md, transport)."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def server_context(directory: Path, cert: str | None, key: str | None) -> ssl.SS
 
 
 def flawed_context(directory: Path, flaw: Flaw) -> ssl.SSLContext:
-    """The same with a certificate that a client must refuse (scenario language, ``tls``); it is kept nowhere.
+    """The same with a certificate that a client must refuse (docs/scenario-language.md, tls); it is kept nowhere.
 
     Raises as :func:`server_context`.
     """

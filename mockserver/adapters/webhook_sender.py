@@ -1,6 +1,6 @@
 """Sends webhooks over HTTP: pooled, no redirects, a bounded time and a bounded answer, never to a metadata service.
 
-Source: control document, Security (outbound calls).
+Source: docs/security.md (outbound calls).
 """
 
 from __future__ import annotations

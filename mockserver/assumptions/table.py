@@ -1,4 +1,4 @@
-"""Every gap of the service document, settled in one place: ``table.csv`` says in words what is asked and what each
+"""Every gap of the service document settled in one place: ``table.csv`` says in words what is asked and what each
 profile answers, and on what that rests; here is how those answers can be overridden, and the name by which code asks.
 
 Rows that have no name here, and those with one answer only, are settled for good: they are listed so that nothing is

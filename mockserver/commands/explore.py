@@ -1,4 +1,4 @@
-"""``mockserver explore``: a command under every single failure at each of its calls (explore document)."""
+"""``mockserver explore``: a command under every single failure at each of its calls (docs/explore.md)."""
 
 from __future__ import annotations
 
@@ -182,6 +182,7 @@ def _cores() -> int:
               show_default=True, help="Form of the report.")  # fmt: skip
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
+    *,
     url: str | None,
     admin_token: str | None,
     command: tuple[str, ...],
@@ -237,7 +238,7 @@ def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            with apart(Laboratory(url, command, commands, Path(folder), seed, run, admin_token)) as lab:
+            with apart(Laboratory(url, command, commands, Path(folder), seed, run, admin_token=admin_token)) as lab:
                 if lab.apart:
                     click.echo(
                         f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "

@@ -1,4 +1,4 @@
-"""``mockserver findings``: what the client of a sandbox did wrong, for people and for CI (findings document, Faces)."""
+"""``mockserver findings``: what the client of a sandbox did wrong, for people and for CI (docs/findings.md)."""
 
 from __future__ import annotations
 

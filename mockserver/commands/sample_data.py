@@ -1,7 +1,7 @@
 """Sample data: invented customers with cards and charges, posted to a running server like any client's.
 
 Everything is drawn from one seed, and expiries are counted from the sandbox's own clock, so the same call on a fresh
-sandbox makes the same objects. Source: control document, Command line (``sample``).
+sandbox makes the same objects. Source: docs/cli.md, mockserver sample.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (explore document, shrink)."""
+"""``mockserver shrink``: from a chaotic run to the smallest scenario that still fails (docs/explore.md)."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def _finding(name: str) -> str:
 @admin_token
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def shrink(
+    *,
     scenario: str,
     seed: int | None,
     key: str | None,

@@ -1,6 +1,6 @@
 """Addresses that callers give: where a payer goes next, where webhooks go, and where they never go.
 
-Source: control document, Security (outbound calls); published facts, 6.
+Source: docs/security.md (outbound calls); docs/spec/published-facts.md, 6.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A batch: many transactions from one CSV text, and how fast it progresses.
 
-Sources: service document, Batch, and States and transitions; assumption ``batch.flow``; published facts, 2.10.
+Sources: docs/spec/service.md, Batch, and States and transitions; assumption ``batch.flow``;
+docs/spec/published-facts.md, 2.10.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A month or a year later is the same day of the month at the same time, or the last day of a month that is too short.
 Every step is counted from the anchor, so that a month-end never drifts (31 January, 28 February, 31 March), or each
-from the one before (31 January, 28 February, 28 March). Sources: published facts, 10 (Subscriptions); assumption
-``subscription.month_end``.
+from the one before (31 January, 28 February, 28 March). Sources: docs/spec/published-facts.md, 10 (Subscriptions);
+assumption ``subscription.month_end``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A charge: what it is, and what capture, void and refund may do to it, to the cent.
 
-Sources: service document, Charge, and States and transitions; assumptions ``charge.capture_amount``,
-``charge.refund_amount``.
-Each ``after_*`` method gives the charge as it is after a move; it raises when the state table forbids the move.
+Sources: docs/spec/service.md, Charge, and States and transitions; assumptions ``charge.capture_amount``,
+``charge.refund_amount``. Each ``after_*`` method gives the charge as it is after a move; it raises when the state table
+forbids the move.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Checkouts: providers on whose own pages a payer approves a payment, such as PayPal, Zip or PayID.
 
-Sources: published facts, 3 (provider types, payment types); service document, Limits (``allowedPaymentTypes``).
+Sources: docs/spec/published-facts.md, 3 (provider types, payment types); docs/spec/service.md, Limits
+(``allowedPaymentTypes``).
 """
 
 from __future__ import annotations

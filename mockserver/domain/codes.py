@@ -1,6 +1,7 @@
 """Every error code of the service, by number.
 
-Source: published facts, 3.1 (codes 0-117, and 901-996 = 900 + the issuer's two-digit ISO 8583 response code).
+Source: docs/spec/published-facts.md, 3.1 (codes 0-117, and 901-996 = 900 + the issuer's two-digit ISO 8583 response
+code).
 """
 
 from __future__ import annotations

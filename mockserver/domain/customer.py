@@ -1,6 +1,6 @@
 """A customer: who pays, and which of the payment methods is the default.
 
-Source: service document, Customer; assumption ``removed.customer_or_method``.
+Source: docs/spec/service.md, Customer; assumption ``removed.customer_or_method``.
 """
 
 from __future__ import annotations

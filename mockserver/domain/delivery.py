@@ -1,6 +1,6 @@
 """Webhooks on their way: what goes to whom, every try, and the law by which a delivery moves.
 
-Sources: published facts, 6 (envelope, signature); assumptions ``webhook.*``.
+Sources: docs/spec/published-facts.md, 6 (envelope, signature); assumptions ``webhook.*``.
 """
 
 from __future__ import annotations

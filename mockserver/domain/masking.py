@@ -1,8 +1,8 @@
 """Card numbers, ccv and keys, masked wherever a caller put them: none reaches a log, a journal, an export, an error
 or a page.
 
-Sources: service document, What the service does, 6-8; assumption ``card.masking``; control document, Security;
-published facts, 1.2 (field names in any letter case).
+Sources: docs/spec/service.md, What the service does, 6-8; assumption ``card.masking``; docs/security.md;
+docs/spec/published-facts.md, 1.2 (field names in any letter case).
 """
 
 from __future__ import annotations

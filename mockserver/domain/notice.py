@@ -1,6 +1,6 @@
 """What a webhook reports: a stored object as it stands, or data of the caller's own.
 
-Source: published facts, 6; control document, Control API (``/__admin/events``).
+Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/events``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A payment link: a page that takes a fixed or chosen amount, at most this many times.
 
-Sources: service document, Payment link, and Limits (``allowedPaymentTypes``, ``limitPayments``); published facts, 2.9.
+Sources: docs/spec/service.md, Payment link, and Limits (``allowedPaymentTypes``, ``limitPayments``);
+docs/spec/published-facts.md, 2.9.
 """
 
 from __future__ import annotations

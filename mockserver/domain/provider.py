@@ -1,7 +1,7 @@
 """Payment providers (gateways): what they can do, what they cost, who takes over when they fail.
 
-Sources: service document, What the service does, 1; published facts, 2.12 (fields, ``hideConfiguration``,
-``requireConfiguration``), 3 (types), 10 (the dummy provider's id).
+Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 2.12 (fields,
+``hideConfiguration``, ``requireConfiguration``), 3 (types), 10 (the dummy provider's id).
 """
 
 from __future__ import annotations

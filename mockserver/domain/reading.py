@@ -1,7 +1,7 @@
 """How the service reads numbers, flags and choices, also where they are written as texts: one reading for requests, for
 the rules that look at them, for assumptions and for the control API. None is the answer for anything else.
 
-Sources: published facts, 5.1 (numeric texts), 8 (rows 7-16).
+Sources: docs/spec/published-facts.md, 5.1 (numeric texts), 8 (rows 7-16).
 """
 
 from __future__ import annotations

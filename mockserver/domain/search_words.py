@@ -1,6 +1,6 @@
 """The words of a search: plain ones, "whole phrases", and ``operator:value``; a leading hyphen excludes.
 
-Source: control document, Control API (``q``).
+Source: docs/control-api.md (``q``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the money of a charge comes from: many routes, one command.
 
-Source: service document, What the service does, 3.
+Source: docs/spec/service.md, What the service does, 3.
 """
 
 from __future__ import annotations

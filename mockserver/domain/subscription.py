@@ -1,6 +1,6 @@
 """A subscription: a stored payment method charged again and again until something ends it.
 
-Sources: published facts, 1.2, 2.11, 3, 8 row 16, 10 (Subscriptions); assumptions ``subscription.*``.
+Sources: docs/spec/published-facts.md, 1.2, 2.11, 3, 8 row 16, 10 (Subscriptions); assumptions ``subscription.*``.
 """
 
 from __future__ import annotations

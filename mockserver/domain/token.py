@@ -1,7 +1,7 @@
 """A payment token: payment details that a client-side script has sent, for one provider and one use.
 
-Sources: service document, What the service does, 4; published facts, 2.8 and 10; assumptions ``token.lifetime``,
-``token.uses``.
+Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 2.8 and 10; assumptions
+``token.lifetime``, ``token.uses``.
 """
 
 from __future__ import annotations

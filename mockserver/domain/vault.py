@@ -1,6 +1,6 @@
 """The vault: a card number and, for a short while, its ccv.
 
-Source: service document, What the service does, 6-9; assumptions ``vault.gone``, ``vault.ccv_delay``,
+Source: docs/spec/service.md, What the service does, 6-9; assumptions ``vault.gone``, ``vault.ccv_delay``,
 ``vault.both_expiries``.
 """
 

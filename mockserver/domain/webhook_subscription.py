@@ -1,6 +1,6 @@
 """A webhook subscription: one receiver for everything of some types that happens in an account.
 
-Source: published facts, 2.14, 3 (types), 6.
+Source: docs/spec/published-facts.md, 2.14, 3 (types), 6.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Amount and currency of a charge: checked before anything else, every fault of them together with the others.
 
-Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``; published facts, 3.1 (codes 2, 29).
+Sources: assumptions ``amount.minimum``, ``amount.maximum``, ``currency.default``; docs/spec/published-facts.md, 3.1
+(codes 2, 29).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Asking a provider: the rules of its stage decide, its time is counted, and its refusal keeps its own words.
 
-Source: scenario language, An operation's life (provider) and Outcomes.
+Source: docs/scenario-language.md, When a rule is asked; docs/scenario-language.md, outcome.
 """
 
 from __future__ import annotations

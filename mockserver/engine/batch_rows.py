@@ -1,6 +1,6 @@
 """The rows of a batch, each of them a charge like any other, taken one after the other as their time comes.
 
-Sources: service document, Batch; assumption ``batch.flow``; scenario language, ``batch.row``.
+Sources: docs/spec/service.md, Batch; assumption ``batch.flow``; docs/scenario-language.md, rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Batch use cases: submit, prepare, start, find.
 
-Sources: service document, Batches, and States and transitions; assumptions ``batch.flow``, ``batch.count_mismatch``,
-``batch.maximum``; scenario language, Outcomes, batch.
+Sources: docs/spec/service.md, Batches, and States and transitions; assumptions ``batch.flow``,
+``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Card details at the door: checked once, in one place, before anything is stored or charged.
 
-Source: assumption ``card.required``; service document, Limits (ccv); published facts, 3.1 (codes 5, 6, 9, 14, 59, 81).
+Source: assumption ``card.required``; docs/spec/service.md, Limits (ccv); docs/spec/published-facts.md, 3.1 (codes 5, 6,
+9, 14, 59, 81).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The scenarios that a state document carries, so that an import needs no file: as plain data, examples apart.
 
-Source: control document, Control API (``/__admin/state``).
+Source: docs/control-api.md (``/__admin/state``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Charge use cases: take, capture, void, refund, settle, expire, find.
 
-Sources: service document, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
+Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``, ``failover``.
 """
 
 from __future__ import annotations

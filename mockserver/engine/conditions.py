@@ -1,6 +1,6 @@
 """Conditions to wait for: an object, a webhook or an arrival that meets all tests.
 
-Source: control document, Control API (``/__admin/wait``).
+Source: docs/control-api.md (``/__admin/wait``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a sandbox that was read from a document makes sense: what cannot be seen in one value.
 
 A document may have been edited by hand. Whatever would fail later is refused now, with its place.
-Source: control document, Control API (``/__admin/state``).
+Source: docs/control-api.md (``/__admin/state``).
 """
 
 from __future__ import annotations

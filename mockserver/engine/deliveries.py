@@ -1,7 +1,7 @@
 """Webhooks: from what happened to a plan, from the plan to tries on the sandbox's clock, from the answers to an end.
 
 Nothing is sent here: what is to be sent by now stands in the outbox, and the sender reports how that went.
-Sources: published facts, 6; assumptions ``webhook.*``; scenario language, Outcomes, webhook.
+Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``; docs/scenario-language.md, webhook.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The deliveries of a sandbox: those under way, and the newest of those that have ended.
 
-Source: control document, Control API (``/__admin/webhooks``).
+Source: docs/control-api.md (``/__admin/webhooks``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What rules would have done to the requests that the journal keeps; nothing changes by it.
 
-Source: control document, Control API (``/__admin/scenarios/dry-run``).
+Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 """
 
 from __future__ import annotations

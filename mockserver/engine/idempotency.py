@@ -2,8 +2,8 @@
 again (``replay``), as a provider returns the earlier payment for an order id that it knows.
 
 A request that was refused before anything happened is not kept: it may be put right and sent again under its key.
-Source: assumption ``request.idempotency``; published practice of payment services, as nothing is documented; scenario
-language, Outcomes, ``replay``.
+Source: assumption ``request.idempotency``; published practice of payment services, as nothing is documented;
+docs/scenario-language.md, outcome (``replay``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A sandbox from a state document of any origin: long parts are read in slices.
 
 The document of an imported document has equal bytes.
-Source: control document, Control API (``/__admin/state``).
+Source: docs/control-api.md (``/__admin/state``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The built-in receiver: whatever arrives at ``/__inbox/<name>`` is kept, and its signature checked.
 
-Source: control document, Control API (``/__inbox``, ``/__admin/inbox``).
+Source: docs/webhooks.md (``/__inbox``); docs/control-api.md (``/__admin/inbox``).
 """
 
 from __future__ import annotations

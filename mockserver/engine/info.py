@@ -1,6 +1,6 @@
 """What the account can do: which providers are offered for a payment, and how.
 
-Source: published facts, 1.1 rows 59-62, 2.13, 7.2; assumption ``provider.other_currency``.
+Source: docs/spec/published-facts.md, 1.1 rows 59-62, 2.13, 7.2; assumption ``provider.other_currency``.
 """
 
 from __future__ import annotations

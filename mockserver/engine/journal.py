@@ -1,7 +1,7 @@
 """The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
 
 Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
-Source: control document, Control API.
+Source: docs/control-api.md.
 """
 
 from __future__ import annotations

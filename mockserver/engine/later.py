@@ -1,7 +1,7 @@
 """What a scenario makes happen to an object later, without a call.
 
 Everything moves by the state tables; what a table forbids by then does not happen, and the journal says why.
-Source: scenario language, Outcomes, clock (``later``).
+Source: docs/scenario-language.md, later.
 """
 
 from __future__ import annotations

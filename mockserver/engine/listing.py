@@ -1,6 +1,6 @@
 """What every list has in common: what it can be searched by, its pages and their bounds, and the field to sort by.
 
-Sources: assumptions ``paging``, ``sort``, ``search.bounds``.
+Sources: assumptions ``paging.*``, ``sort``, ``search.bounds``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Network-token use cases: make one for a stored card, find it for a charge, end it with its payment method.
 
-Source: service document, Payment method, networkToken; assumption ``network_token.status``.
+Source: docs/spec/service.md, Payment method, networkToken; assumption ``network_token.status``.
 """
 
 from __future__ import annotations

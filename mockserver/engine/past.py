@@ -2,7 +2,7 @@
 
 Rows are values that are replaced, so that the past needs no copies: what has changed since is taken back, the read is
 answered, and the changes are made again, all in one step.
-Source: scenario language, Outcomes, ``lag``.
+Source: docs/scenario-language.md, outcome (``lag``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Payment-link use cases: make, read, list, and pay on the hosted page.
 
-Sources: service document, Payment links, and Limits; assumptions ``link.*``.
+Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``.
 """
 
 from __future__ import annotations

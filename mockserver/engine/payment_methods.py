@@ -1,6 +1,6 @@
 """Payment-method use cases: store, read, change the card, remove.
 
-Sources: service document, Payment methods; published facts, 1.1 rows 29-39; assumptions
+Sources: docs/spec/service.md, Payment methods; docs/spec/published-facts.md, 1.1 rows 29-39; assumptions
 ``removed.customer_or_method``, ``gateway_delete``.
 """
 

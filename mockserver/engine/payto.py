@@ -1,6 +1,6 @@
 """PayTo use cases: ask a payer for an agreement, and move it on the clock.
 
-Sources: service document, NewPayToAgreement; assumptions ``payto.status``, ``payto.active_after``.
+Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``, ``payto.active_after``.
 """
 
 from __future__ import annotations

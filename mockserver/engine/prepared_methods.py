@@ -1,6 +1,7 @@
 """What storing a payment method needs, prepared: every check of every way in, and no change yet.
 
-Sources: service document, Payment methods, and Customers; What the service does, 6-7; published facts, 3.1.
+Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7; docs/spec/published-facts.md,
+3.1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Provider use cases: configure, change, remove, find, and choose by cost.
 
-Sources: service document, What the service does, 1; published facts, 2.12; assumptions ``provider.unknown``,
-``provider.other_currency``, ``least_cost``.
+Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 2.12; assumptions
+``provider.unknown``, ``provider.other_currency``, ``least_cost``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The ways that a charge may take: a route through a provider, and who is next when it fails.
 
-Sources: service document, What the service does, 3; assumptions ``failover``, ``provider.unknown``, ``payto.status``.
+Sources: docs/spec/service.md, What the service does, 3; assumptions ``failover``, ``provider.unknown``,
+``payto.status``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The lists of the service, one table for each: every parameter of its document, and the fields that it sorts by.
 
-Sources: service document, Charges, Customers, Payment methods and Batches; published facts, 3; assumptions
-``charge.search_card_number``, ``customer.search``, ``payment_method.search``, ``sort``.
+Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches; docs/spec/published-facts.md, 3;
+assumptions ``charge.search_card_number``, ``customer.search``, ``payment_method.search``, ``sort``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A whole sandbox as one versioned document of plain data, and a copy of it under another key.
 
 Tables and rows are found by their types: one that is added to a sandbox is exported without a line here.
-Source: control document, Control API (``/__admin/state``, ``/__admin/fork``).
+Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From the source of a charge to its first route: which instrument, through which provider, for whom.
 
-Sources: service document, What the service does, 3, and Charges; assumptions ``least_cost``, ``provider.unknown``,
+Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``, ``provider.unknown``,
 ``charge.customer_summary``, ``payto.status``.
 """
 

@@ -1,6 +1,6 @@
 """What differs between two sandboxes, object by object.
 
-Source: control document, Control API (``/__admin/compare``).
+Source: docs/control-api.md (``/__admin/compare``).
 """
 
 from __future__ import annotations

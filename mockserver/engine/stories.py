@@ -1,7 +1,7 @@
 """The story of each object: its changes with the rules that caused them, longer than the journal keeps the requests.
 
 A change is kept as one flat tuple of values that others hold too: a million charges pass through here.
-Source: control document, Control API (``/__admin/objects``).
+Source: docs/control-api.md (``/__admin/objects``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The course of a subscription: what follows from each of its payments, and when the next one is due.
 
-Source: published facts, 10 (Subscriptions); assumptions ``subscription.*``.
+Source: docs/spec/published-facts.md, 10 (Subscriptions); assumptions ``subscription.*``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Subscription use cases: create, read, list, change, suspend, resume, cancel, and the due payment.
 
-Sources: published facts, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); assumptions ``subscription.*``.
+Sources: docs/spec/published-facts.md, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); assumptions
+``subscription.*``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """3-D Secure: what the payer's answer to a challenge does to a charge, or to a payment token, that waits for it.
 
-Sources: service document, Charge (``threeDsVerified``, ``threeDsRedirectUrl``, ``threeDSNotificationUrl``); published
-facts, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
+Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl``, ``threeDSNotificationUrl``);
+docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions ``charge.status.*``, ``charge.challenge_expires_after``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Payment-token use cases: make, use, expire, read, list.
 
-Sources: service document, What the service does, 4; published facts, 1.1 rows 50-54, 2.8; assumptions
+Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 1.1 rows 50-54, 2.8; assumptions
 ``token.lifetime``, ``token.uses``.
 """
 

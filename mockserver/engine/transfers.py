@@ -2,8 +2,8 @@
 worked out from the charges and refunds of the day before.
 
 Settlements are not stored: the same charges give the same ones for ever. One covers one provider and one day and shows
-a row for every charge with money in it. Source: published facts, 1.1 rows 69-71, 76, 2.14, 3.1 (codes 60, 61, 67-70,
-88); assumption ``transfer.settles_after``.
+a row for every charge with money in it. Source: docs/spec/published-facts.md, 1.1 rows 69-71, 76, 2.14, 3.1 (codes 60,
+61, 67-70, 88); assumption ``transfer.settles_after``.
 """
 
 from __future__ import annotations

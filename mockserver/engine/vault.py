@@ -1,6 +1,6 @@
 """Vault use cases: store, read, delete, expire, and the removal of the ccv.
 
-Source: service document, Vault; What the service does, 6-9.
+Source: docs/spec/service.md, Vault; What the service does, 6-9.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a webhook has to report of an event, and what it is sent as: JSON and its signature, or what a scenario
 makes of them.
 
-Sources: published facts, 6; scenario language, Outcomes, webhook.
+Sources: docs/spec/published-facts.md, 6; docs/scenario-language.md, webhook.
 """
 
 from __future__ import annotations

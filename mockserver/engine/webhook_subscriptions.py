@@ -1,6 +1,6 @@
 """Webhook-subscription use cases: subscribe, read, list, end, and find the receivers of a type.
 
-Source: published facts, 1.1 rows 72-75, 2.14, 6; assumptions ``webhook_subscription.*``.
+Source: docs/spec/published-facts.md, 1.1 rows 72-75, 2.14, 6.
 """
 
 from __future__ import annotations

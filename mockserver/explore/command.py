@@ -1,4 +1,4 @@
-"""Runs a command and ends it with everything that it has started. Source: explore document, Runs.
+"""Runs a command and ends it with everything that it has started. Source: docs/explore.md, What it runs.
 
 The command leads a session of its own, which is ended as a whole. What left that session is found, where there is a
 ``/proc``, by a mark in the environment that it inherited.

@@ -1,4 +1,4 @@
-"""The whole of an exploration: the baseline, what is tried, and what came of it. Source: explore document."""
+"""The whole of an exploration: the baseline, what is tried, and what came of it. Source: docs/explore.md."""
 
 from __future__ import annotations
 

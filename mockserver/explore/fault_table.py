@@ -1,4 +1,4 @@
-"""The faults that are tried: ``faults.yaml`` has them. Source: explore document, the table of faults.
+"""The faults that are tried: ``faults.yaml`` has them. Source: docs/explore.md, What it runs.
 
 Each row is a rule of the scenario language; where it fits follows from what the language lets happen there.
 """

@@ -1,4 +1,4 @@
-"""Points: the calls of a run without faults, each of which can fail. Source: explore document, Points."""
+"""Points: the calls of a run without faults, each of which can fail. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 

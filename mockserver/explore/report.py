@@ -1,4 +1,4 @@
-"""The report of an exploration as text, JSON, JUnit XML and one HTML file. Source: explore document, Report.
+"""The report of an exploration as text, JSON, JUnit XML and one HTML file. Source: docs/explore.md, What it runs.
 
 The HTML needs no network and no script: each cell of the matrix is a link to its story on the same page, so a keyboard
 is enough.

@@ -1,5 +1,5 @@
-"""From a chaotic run to the smallest set of faults that still fails. Source: explore document, shrink; published fact:
-the algorithm ddmin of Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
+"""From a chaotic run to the smallest set of faults that still fails. Source: docs/explore.md, Shrinking a chaotic run;
+the published algorithm ddmin of Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
 """
 
 from __future__ import annotations

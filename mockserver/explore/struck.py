@@ -1,5 +1,5 @@
 """What struck in a run, from its journal, as parts that can be left out one by one, and as rules that make the same
-happen again at the same calls. Source: explore document, shrink.
+happen again at the same calls. Source: docs/explore.md, Shrinking a chaotic run.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
     struck = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     # Judged last: that the command has hung up is seen by then.
-    return Trial(ended, entries, sandbox.findings(finish=True), struck, story, output, is_manual)
+    return Trial(ended, entries, sandbox.findings(finish=True), struck, story, output=output, is_manual=is_manual)
 
 
 def _filled(word: str, given: Mapping[str, str]) -> str:

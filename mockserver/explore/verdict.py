@@ -1,4 +1,4 @@
-"""What became of a command under a fault. Source: explore document, the table of verdicts."""
+"""What became of a command under a fault. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 

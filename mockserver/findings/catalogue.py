@@ -1,6 +1,6 @@
 """The catalogue: every finding with its severity, what it means and what to do. Documentation is printed from it.
 
-Source: findings document, The catalogue.
+Source: docs/findings.md, Each finding.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a client wants with a money operation: two calls of one intent are one payment sent twice.
 
-Source: findings document, The catalogue (*same intent*).
+Source: docs/findings.md (same intent).
 """
 
 from __future__ import annotations

@@ -76,7 +76,9 @@ class Ledger:
                 self.dropped += 1
                 return
             number = len(self._by_subject) + self.dropped + 1
-            finding = Finding(f"finding-{number}", CATALOGUE[name], known_about, at, at, self.raised, 0)
+            finding = Finding(
+                f"finding-{number}", CATALOGUE[name], known_about, first=at, last=at, newest=self.raised, count=0
+            )
             self._by_subject[subject] = finding
             self.unreported.append(finding)
         finding.count += 1

@@ -1,7 +1,7 @@
 """The door: the facts of one sandbox in, its findings out.
 
 Each fact costs constant work, and the memory is bounded. The same facts give the same findings in the same order.
-Source: findings document.
+Source: docs/findings.md.
 """
 
 from __future__ import annotations

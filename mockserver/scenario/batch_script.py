@@ -1,6 +1,6 @@
 """What happens to a batch and its rows, as a file says it and as it runs.
 
-Source: scenario language, Outcomes, batch.
+Source: docs/scenario-language.md, batch.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """``edit`` and ``omit``: how a file changes single members of a JSON text, and the change itself.
 
-Source: scenario language, Outcomes (transport, webhook). A path names members from the outside in,
-``paymentInformation.card``; a number names an element of a list from 0, ``*`` each of them.
+Source: docs/scenario-language.md, transport; docs/scenario-language.md, webhook. A path names members from the outside
+in, ``paymentInformation.card``; a number names an element of a list from 0, ``*`` each of them.
 """
 
 from __future__ import annotations

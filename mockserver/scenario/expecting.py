@@ -1,6 +1,6 @@
 """What a caller expects to have happened: an operation, tests as in ``when``, and how often.
 
-Source: control document, Control API (``/__admin/verify``).
+Source: docs/control-api.md (``/__admin/verify``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What happens to an object later, without a call, as a file says it and as it runs.
 
-Source: scenario language, Outcomes, clock (``later``).
+Source: docs/scenario-language.md, later.
 """
 
 from __future__ import annotations

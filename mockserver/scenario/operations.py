@@ -1,7 +1,7 @@
 """Every operation that a rule can name, in one table, ``operations.csv``; the routes and the engine use the same names.
 
 ``asks_provider`` says whether a provider is asked to act in it, and so whether provider-level outcomes (approve,
-decline, latency ...) can strike there. Source: service document, Endpoints; published facts, 1.1.
+decline, latency ...) can strike there. Source: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 """
 
 from __future__ import annotations

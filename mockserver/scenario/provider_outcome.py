@@ -1,7 +1,7 @@
 """What a provider can say to a step: each is a part of a file and the value that runs, and says where it fits and what
 a charge becomes.
 
-Source: scenario language, Outcomes, provider.
+Source: docs/scenario-language.md, outcome.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Every key of the scenario language, in words and with an example: the schema for editors and the reference page.
 
-Source: scenario language. ``mockserver.scenario.model`` says what is allowed, ``reference.md`` what it means.
+Source: docs/scenario-language.md. ``mockserver.scenario.model`` says what is allowed, ``reference.md`` what it means.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``requests.txt`` is printed from the models of the routes by ``python -m tools.docs``, so that rules are read without
 them; ``unrequested.txt`` is what the engine says of operations that nobody asks for (``data`` and ``meta`` are what a
 webhook says). Each has a paragraph of operations and one of fields that have fields of their own; each name is followed
-by its fields. Source: service document, Endpoints; published facts, 1.2, 1.3, 6.
+by its fields. Source: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules that can never fire, and rules that an earlier one shields: a file that is right may still be meant otherwise.
 
-Source: scenario language, Rule (first match in file order wins).
+Source: docs/scenario-language.md, When a rule is asked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Faults of the network and of the service's front door, as a file says them and as they run.
 
-Source: scenario language, Outcomes, transport. ``web.transport_faults`` performs them.
+Source: docs/scenario-language.md, transport. ``web.transport_faults`` performs them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What happens to the webhooks of an operation, as a file says it and as it runs.
 
-Source: scenario language, Outcomes, webhook.
+Source: docs/scenario-language.md, webhook.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One request as the log shows it: one line, nothing secret in it, put into words when it has been answered.
 
-Source: control document, Security; ``--log-format``.
+Source: docs/security.md; the command line's ``--log-format``.
 """
 
 from __future__ import annotations

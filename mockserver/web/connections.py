@@ -1,7 +1,7 @@
 """Connections that are reset as they are made, before their sandbox is known.
 
-Source: scenario language, Outcomes, transport, ``at: connect``. Only the files of the server say so: a sandbox is known
-by a request.
+Source: docs/scenario-language.md, transport (``at``). Only the files of the server say so: a sandbox is known by a
+request.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Webhooks described for machines: a part of the OpenAPI document, and an AsyncAPI 3.0 document of their own.
 
-Source: published facts, 6; assumption ``webhook.events``.
+Source: docs/spec/published-facts.md, 6; assumption ``webhook.events``.
 """
 
 from __future__ import annotations

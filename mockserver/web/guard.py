@@ -3,7 +3,7 @@
 A page in a browser can reach whatever its machine can reach. So a foreign Host is refused (DNS rebinding),
 control calls that change something and posts to an inbox must not come from another site, and answers may be read from
 other origins only where a browser has business: the operations that take a public key.
-Source: control document, Security.
+Source: docs/security.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A view of the page pays at most once. Its key is in the address (``?view=``), so that Back after a payment leads to what
 was paid and not to an empty form; each try of a view has a key of its own, so that a double click or a reload is
-answered with the charge that the first one made. Source: service document, Payment link; design of the pages.
+answered with the charge that the first one made. Source: docs/spec/service.md, Payment link.
 """
 
 from __future__ import annotations

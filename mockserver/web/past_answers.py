@@ -1,6 +1,6 @@
 """Answers that do not show the present state: lagging reads and repeated answers.
 
-Source: scenario language, Outcomes, ``lag`` and ``replay``.
+Source: docs/scenario-language.md, outcome (``lag``, ``replay``).
 """
 
 from __future__ import annotations

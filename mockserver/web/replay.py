@@ -1,7 +1,7 @@
 """A sandbox as it stood after an entry of its journal: opened anew and taken through the same requests at the same
 instants.
 
-Source: control document, Control API (``/__admin/fork``).
+Source: docs/control-api.md (``/__admin/fork``).
 """
 
 from __future__ import annotations

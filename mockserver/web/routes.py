@@ -2,8 +2,8 @@
 
 The creations of charges are in ``charge_routes.csv``, which ``python -m tools.docs`` prints from
 ``mockserver.wire.source_bodies``, so that the first answer does not wait for it; all others in ``routes.csv``. Sources
-name a paragraph of the service document, or published facts (the paths that the document does not show). Endpoints and
-``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and replies types of ``mockserver.wire``.
+name a section of the service document or of the published facts (the paths that the document does not show). Endpoints
+and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and replies types of ``mockserver.wire``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What a payer types into the client script ``/js/payfurl.js`` stands in a frame of this server (``/js/fields``), as with
 the published script. A closed shadow root would not do: key and input events come out of it, and the listeners of the
-shop hear them first. Source: published facts, 7.1.
+shop hear them first. Source: docs/spec/published-facts.md, 7.1.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 payment token before it is used (``/3ds/token/<tokenId>``).
 
 They work without JavaScript; in a frame a script posts the answer to the page around it. Their forms may be sent
-twice. Sources: service document, Charge (``threeDsRedirectUrl``); published facts, 7.1 (``threeDSEmail``).
+twice. Sources: docs/spec/service.md, Charge (``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1
+(``threeDSEmail``).
 """
 
 from __future__ import annotations

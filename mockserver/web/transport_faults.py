@@ -1,7 +1,6 @@
 """Transport faults, performed on the real connection: what the scenario says is what the client's socket sees.
 
-Source: scenario language, Outcomes, transport. Without a connection of ours (an in-process client) a cut is an
-exception.
+Source: docs/scenario-language.md, transport. Without a connection of ours (an in-process client) a cut is an exception.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Faults that strike while the body of a request is sent: only its head is known.
 
-Source: scenario language, Outcomes, transport, ``at: upload``.
+Source: docs/scenario-language.md, transport (``at``).
 """
 
 from __future__ import annotations

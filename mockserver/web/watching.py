@@ -1,6 +1,6 @@
 """The facts that findings are judged by, from a step and its answer.
 
-Source: findings document (*in doubt*).
+Source: docs/findings.md (in doubt).
 """
 
 from __future__ import annotations

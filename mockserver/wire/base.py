@@ -1,7 +1,7 @@
 """Bodies and queries: any letter case in, exact numbers, every fault at once.
 
-Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5), 1.0 (``[]`` as an empty object), 8
-(rows 7-16).
+Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rules 3 and 5), 1.0 (``[]`` as an empty
+object), 8 (rows 7-16).
 """
 
 from __future__ import annotations
@@ -183,22 +183,18 @@ REQUIRED = object()
 @record
 class BodyField:
     """What is said of a field of a body beside its type: its default, the ``alias`` by which it goes over the wire, and
-    ``also``, another name by which it is read. Without a default it is required. A body that is ``bare`` is checked,
-    and left a dictionary of its fields: one place reads it, or none, and to make one takes 2,000 instructions."""
+    ``also``, another name by which it is read. Without a default it is required."""
 
     default: Any = REQUIRED
     alias: str = ""
     description: str = ""
     also: str = ""
     annotation: Any = None
-    bare: bool = False
 
 
-def field(
-    default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "", bare: bool = False
-) -> Any:
+def field(default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "") -> Any:
     """What a body says of one of its fields."""
-    return BodyField(default, alias, description, also, bare=bare)
+    return BodyField(default, alias, description, also)
 
 
 class Body:

@@ -1,6 +1,6 @@
 """Batches on the wire.
 
-Source: service document, Batches, and Resources, Batch; published facts, 1.2, 2.10, 8 (row 11).
+Source: docs/spec/service.md, Batches, and Resources, Batch; docs/spec/published-facts.md, 1.2, 2.10, 8 (row 11).
 """
 
 from __future__ import annotations

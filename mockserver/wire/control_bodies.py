@@ -1,4 +1,4 @@
-"""What the bodies and queries of control calls hold. Source: control document, Control API."""
+"""What the bodies and queries of control calls hold. Source: docs/control-api.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Customers on the wire. Source: service document, Customers, and Customer; published facts, 1.2, 1.3, 2.4."""
+"""Customers on the wire.
+
+Source: docs/spec/service.md, Customers, and Customer; docs/spec/published-facts.md, 1.2, 1.3, 2.4.
+"""
 
 from __future__ import annotations
 

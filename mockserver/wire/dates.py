@@ -111,13 +111,13 @@ def _read_text(text: str) -> Instant:
     month = _MONTHS.get(part["month"], 0) if part["month"].isalpha() else int(part["month"])
     try:
         local = datetime(
-            int(part["year"]),
-            month,
-            int(part["day"]),
-            int(part["hour"] or 0),
-            int(part["minute"] or 0),
-            int(part["second"] or 0),
-            int(fraction[:6]),
+            year=int(part["year"]),
+            month=month,
+            day=int(part["day"]),
+            hour=int(part["hour"] or 0),
+            minute=int(part["minute"] or 0),
+            second=int(part["second"] or 0),
+            microsecond=int(fraction[:6]),
             tzinfo=UTC,
         )
         offset = _offset(part["zone"] or (part.get("plus") or "").replace(" ", "+", 1))

@@ -1,7 +1,7 @@
 """What a request says, by field: its text becomes a typed body in one pass where it is spelt as most clients spell it,
 and is examined by name only on demand.
 
-Sources: assumption ``request.letter_case``; published facts, 0 (rule 3), 1.0, 8 (rows 7-16).
+Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rule 3), 1.0, 8 (rows 7-16).
 """
 
 from __future__ import annotations

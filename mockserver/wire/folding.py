@@ -1,6 +1,6 @@
 """What is given under its canonical names, in whatever letter case it came, and made a typed body: every fault at once.
 
-Sources: assumption ``request.letter_case``; published facts, 0 (rules 3 and 5), 8 (rows 7-16).
+Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rules 3 and 5), 8 (rows 7-16).
 """
 
 from __future__ import annotations

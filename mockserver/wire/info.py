@@ -1,5 +1,5 @@
-"""What the account can do, on the wire. Source: published facts, 1.3, 2.13, 2.14 (version); countries ISO 3166-1, time
-zones those of the IANA database that belong to a country, and UTC."""
+"""What the account can do, on the wire. Source: docs/spec/published-facts.md, 1.3, 2.13, 2.14 (version); countries ISO
+3166-1, time zones those of the IANA database that belong to a country, and UTC."""
 
 from __future__ import annotations
 

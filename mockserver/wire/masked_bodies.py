@@ -1,6 +1,6 @@
 """Request bodies as they may be shown: no full card number and no ccv, wherever a caller put them.
 
-Source: control document, Security.
+Source: docs/security.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What callers send to store, change, find and remove payment methods.
 
-Source: service document, Payment methods, and Customers; published facts, 1.2, 1.3.
+Source: docs/spec/service.md, Payment methods, and Customers; docs/spec/published-facts.md, 1.2, 1.3.
 """
 
 from __future__ import annotations

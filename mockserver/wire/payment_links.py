@@ -1,4 +1,7 @@
-"""Payment links on the wire. Source: service document, Payment links; published facts, 1.2, 1.3, 2.9, 2.15."""
+"""Payment links on the wire.
+
+Source: docs/spec/service.md, Payment links; docs/spec/published-facts.md, 1.2, 1.3, 2.9, 2.15.
+"""
 
 from __future__ import annotations
 

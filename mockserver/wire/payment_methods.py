@@ -1,5 +1,5 @@
-"""Payment methods in answers, their network tokens included. Source: service document, Payment method; published facts,
-2.5, 2.6."""
+"""Payment methods in answers, their network tokens included. Source: docs/spec/service.md, Payment method;
+docs/spec/published-facts.md, 2.5, 2.6."""
 
 from __future__ import annotations
 

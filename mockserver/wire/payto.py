@@ -1,4 +1,4 @@
-"""PayTo agreements on the wire. Source: service document, NewPayToAgreement, and Payment method, payTo."""
+"""PayTo agreements on the wire. Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Providers on the wire. Source: published facts, 1.2, 2.12."""
+"""Providers on the wire. Source: docs/spec/published-facts.md, 1.2, 2.12."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Fields that published client libraries send by themselves though the service does not read them: no mistake of
 their users. The table is ``sdk_fields.csv``, which names the libraries and the source of each.
 
-Source: published facts, 1.2, 8 (row 30).
+Source: docs/spec/published-facts.md, 1.2, 8 (row 30).
 """
 
 from __future__ import annotations

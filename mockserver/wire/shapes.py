@@ -1,6 +1,6 @@
 """Shapes that several bodies and answers share: cards, accounts, addresses, payers, providers.
 
-Source: service document, Common request objects, and Charge; published facts, 2.2-2.4.
+Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/published-facts.md, 2.2, 2.3, 2.4.
 """
 
 from collections.abc import Mapping

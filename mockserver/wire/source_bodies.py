@@ -1,6 +1,6 @@
 """What callers send to charge another source than a card, and where each source is charged.
 
-Source: service document, Charges; published facts, 1.2, 1.3.
+Source: docs/spec/service.md, Charges; docs/spec/published-facts.md, 1.2, 1.3.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Subscriptions on the wire. Source: published facts, 1.2, 1.3, 2.11, 2.15, 3."""
+"""Subscriptions on the wire. Source: docs/spec/published-facts.md, 1.2, 1.3, 2.11, 2.15, 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payment tokens on the wire. Source: published facts, 1.1 rows 50-54, 1.2, 2.8."""
+"""Payment tokens on the wire. Source: docs/spec/published-facts.md, 1.1 rows 50-54, 1.2, 2.8."""
 
 from __future__ import annotations
 

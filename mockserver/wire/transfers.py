@@ -1,4 +1,4 @@
-"""Transfers and settlements on the wire. Source: published facts, 1.2, 1.3, 2.14, 2.15."""
+"""Transfers and settlements on the wire. Source: docs/spec/published-facts.md, 1.2, 1.3, 2.14, 2.15."""
 
 from __future__ import annotations
 

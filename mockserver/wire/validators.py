@@ -51,8 +51,6 @@ class _Typing:
         self._extra = extra
         self._instead = instead or {}
         self._spell = spell
-        # Whether bodies inside others are made, or left as their fields were read.
-        self._makes = True
 
     def fields(self, body: type[Body]) -> Schema:
         """The schema of the fields of a body."""
@@ -60,10 +58,8 @@ class _Typing:
         return {"type": "typed-dict", "fields": named, "extra_behavior": self._extra or body.extra}
 
     def _field(self, field: BodyField) -> Schema:
-        makes, self._makes = self._makes, self._makes and not field.bare
-        schema, spelt = self._schema(field.annotation), self._spell(field.alias)
-        self._makes = makes
-        required = field.default is REQUIRED
+        schema, required = self._schema(field.annotation), field.default is REQUIRED
+        spelt = self._spell(field.alias)
         return {"type": "typed-dict-field", "schema": schema, "required": required, "validation_alias": spelt}
 
     def _schema(self, annotation: Any) -> Schema:
@@ -83,8 +79,7 @@ class _Typing:
                 pass
         if annotation is str or annotation is Any:
             return {"type": "str" if annotation is str else "any"}
-        fields = self.fields(annotation)
-        return after(annotation, fields) if self._makes else fields
+        return after(annotation, self.fields(annotation))
 
 
 MOST = 10**9

@@ -1,4 +1,7 @@
-"""Vault items on the wire. Source: service document, Vault; published facts, 1.2, 2.7; assumption ``vault.record``."""
+"""Vault items on the wire.
+
+Source: docs/spec/service.md, Vault; docs/spec/published-facts.md, 1.2, 2.7; assumption ``vault.record``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Webhooks on the wire: the envelope, the transaction inside it, and the log of deliveries.
 
-Source: published facts, 6; control document, Control API (``/__admin/webhooks``, ``/__inbox``).
+Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhooks``); docs/webhooks.md (``/__inbox``).
 """
 
 from __future__ import annotations

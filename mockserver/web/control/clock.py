@@ -4,7 +4,7 @@ A clock moves from one instant at which something is due to the next, and no fur
 ended. Time stands while receivers of webhooks are called: what they ask meanwhile is answered at the instant of their
 webhook. A try ends with the receiver's answer or with the time-out of webhooks; what follows from it is planned, and
 time goes on. So the figures of a move, and the order in which a receiver is called, follow from the sandbox alone.
-Source: control document, Control API.
+Source: docs/control-api.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the client did wrong, and the marks that part one story from the next (``/__admin/findings``,
 ``/__admin/marks``).
 
-Source: findings document, Faces.
+Source: docs/findings.md, Where findings appear.
 """
 
 from __future__ import annotations

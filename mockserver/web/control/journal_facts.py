@@ -1,7 +1,7 @@
 """What an entry of the journal says of itself: the facts of its row (reference, amount, code, message, refused fields),
 and what searches look into.
 
-Source: control document, Control API (``/__admin/timeline``).
+Source: docs/control-api.md (``/__admin/timeline``).
 """
 
 from __future__ import annotations

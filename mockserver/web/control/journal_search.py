@@ -1,6 +1,6 @@
 """Finding entries of the journal: by filters of the query, and by the search language of ``q``.
 
-Source: control document, Control API (``/__admin/journal``).
+Source: docs/control-api.md (``/__admin/journal``).
 """
 
 from __future__ import annotations

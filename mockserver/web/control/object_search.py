@@ -1,6 +1,6 @@
 """Finding objects of one kind by the search language of ``q``.
 
-Source: control document, Control API (``/__admin/objects``).
+Source: docs/control-api.md (``/__admin/objects``).
 """
 
 from __future__ import annotations

@@ -3,9 +3,19 @@ import { api, keyOf } from "./admin-api.js";
 import { h, clear, say, act, block, table, time, stateClass, route } from "./admin-dom.js";
 import { concerning } from "./admin-findings.js";
 import { copyMenu, code, LANGUAGES, NAMES } from "./admin-copy.js";
-import { inWords } from "./admin-requests.js";
 
 const MOST_WEBHOOKS = 20;
+const meanings = new Map();
+
+/** Learn what operations are called: words by the name of the operation. */
+export function learnMeanings(words) {
+  for (const [op, meaning] of Object.entries(words)) meanings.set(op, meaning);
+}
+
+export function inWords(op) {
+  if (meanings.has(op)) return meanings.get(op);
+  return op.startsWith("clock.") && !["clock.advance", "clock.set"].includes(op) ? `due: ${op.slice(6).replaceAll("_", " ")}` : op.replaceAll("_", " ").replace(".", " ");
+}
 
 export function entryView(detail, box) {
   let shown = null;

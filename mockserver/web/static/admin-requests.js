@@ -3,12 +3,11 @@ import { api } from "./admin-api.js";
 import { h, say, List, split, clockTime, short, calmly, route } from "./admin-dom.js";
 import { mark } from "./admin-findings.js";
 import { search } from "./admin-search.js";
-import { entryView } from "./admin-entry.js";
+import { entryView, inWords, learnMeanings } from "./admin-entry.js";
 import { lesson } from "./admin-lessons.js";
 
 const CHUNK = 300;
 const BAD = /FAIL|DECLIN|REJECT|EXPIRED|RETURN/i;
-const meanings = new Map();
 
 function row(line) {
   return {
@@ -19,11 +18,6 @@ function row(line) {
 
 export function failed(item) {
   return Boolean(item.fault) || item.status >= 400 || item.events.some((event) => BAD.test(event));
-}
-
-export function inWords(op) {
-  if (meanings.has(op)) return meanings.get(op);
-  return op.startsWith("clock.") && !["clock.advance", "clock.set"].includes(op) ? `due: ${op.slice(6).replaceAll("_", " ")}` : op.replaceAll("_", " ").replace(".", " ");
 }
 
 export function money(facts) {
@@ -98,7 +92,7 @@ export function requests(panel, count, box) {
   async function ask(query) {
     const given = new URLSearchParams({ limit: CHUNK, ...(q ? { q } : {}), ...query });
     const got = await api("GET", `/__admin/timeline?${given}`);
-    for (const [op, meaning] of Object.entries(got.meanings)) meanings.set(op, meaning);
+    learnMeanings(got.meanings);
     return { ...got, rows: got.lines.map(row).reverse() };
   }
 
