@@ -286,8 +286,7 @@ class OperationEndpoint(Endpoint):
                 request.asked.typed(Body, strict=True)
         except Invalid as refused:
             faults = {**(refused.details or {}), **(faults or {})}
-        if not (request.fields.all_known and request.asked.all_known):
-            _note_ignored(step, request)
+        _note_ignored(step, request)
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query

@@ -119,7 +119,7 @@ class StoreRoom:
         [is_body, commas] = kept if isinstance(kept, list) else (True, False)
         route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
         model = (route.body if is_body else route.query) if route is not None else None
-        return Fields.again(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
+        return Fields(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
 
     def place_of(self, scenario: Scenario) -> str:
         """Where the store keeps a scenario; it goes there with the next commit."""

@@ -16,8 +16,7 @@ from mockserver.domain.marks import Reads
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
 from mockserver.wire.base import Body, fields_of
-from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, pascal, validate
-from mockserver.wire.jsonio import holds_few
+from mockserver.wire.folding import MOST_NAMED, Folded, pascal, refuse_many, validate
 
 B = TypeVar("B", bound=Body)
 
@@ -45,8 +44,9 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
         raise invalid({pascal([name]): words for name, words in faults.items()})
-    # What is in them is read in one step.
-    return validate(model, Folded(dict(given), [], [], 0 if holds_few(given, MOST_FIELDS) else -1))
+    folded = Folded(dict(given), [], [])
+    refuse_many(folded)
+    return validate(model, folded)
 
 
 def whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Reads:

@@ -16,12 +16,13 @@ from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.record import mutable, record
 from mockserver.domain.remembered import by_type
 from mockserver.wire.base import COMMA, Body, fields_of
+from mockserver.wire.jsonio import holds_few
 from mockserver.wire.validators import capitalised, of_any_spelling
 
 B = TypeVar("B", bound=Body)
 
 MOST_FIELDS = 25_000
-"""Fields, and items of lists, of one body: they are read in one step, which keeps everybody else waiting."""
+"""Fields, and items of lists, of one body: they are read in one step, while everybody else waits."""
 
 MOST_NAMED = MOST_FAULTS
 """Unknown fields that a refusal names, and other faults: the nearest names of thousands would hold everybody up."""
@@ -44,18 +45,11 @@ class Spelling:
 
 @mutable
 class Folded:
-    """A body with canonical keys, the keys that no field knows, and those given twice in different letter case.
-    ``left`` is how many more fields it may have, negative when it has too many and was not read to its end."""
+    """A body with canonical keys, the keys that no field knows, and those given twice in different letter case."""
 
     values: dict[str, Any]
     unknown: list[str]
     twice: list[str]
-    left: int = MOST_FIELDS
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether every key is a field that is known, given once."""
-        return not self.unknown and not self.twice and self.left >= 0
 
 
 @by_type
@@ -71,6 +65,12 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
             for form in (word, capitalised(word), word.lower()):
                 table[form] = spelling
     return table
+
+
+def has_body(model: type[Body], name: str) -> bool:
+    """Whether the field of a canonical name is a body of its own, or a list of them."""
+    spelling = spellings_of(model).get(name)
+    return spelling is not None and spelling.nested is not None
 
 
 def nested_body(annotation: Any) -> type[Body] | None:
@@ -91,10 +91,37 @@ def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> 
     """Give every known key its canonical spelling, at every level; with ``commas`` also every numeric text that has a
     decimal comma."""
     folded = Folded({}, [], [])
-    _fold_into(folded.values, model, raw, "", folded)
+    folded.values = _fold(model, raw, "", folded)
     if commas:
         _write_points(model, folded.values)
     return folded
+
+
+def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> dict[str, Any]:
+    spellings, values = spellings_of(model), dict[str, Any]()
+    for key, value in raw.items():
+        spelling = spellings.get(key) or spellings.get(key.lower())
+        if spelling is None:
+            folded.unknown.append(path + key)
+            continue
+        alias = spelling.alias
+        if alias in values:
+            folded.twice.append(path + alias)
+        values[alias] = value if spelling.nested is None else _fold_inner(spelling, value, path + alias, folded)
+    return values
+
+
+def _fold_inner(spelling: Spelling, value: Any, path: str, folded: Folded) -> Any:
+    """A body inside another, or a list of them; ``[]`` is an empty object where no list is wanted."""
+    nested: Any = spelling.nested
+    if isinstance(value, dict):
+        return _fold(nested, value, f"{path}.", folded)
+    if not isinstance(value, list):
+        return value
+    if not spelling.many:
+        return value or {}
+    items = enumerate(value)
+    return [_fold(nested, one, f"{path}.{place}.", folded) if isinstance(one, dict) else one for place, one in items]
 
 
 def _write_points(model: type[Body], values: dict[str, Any]) -> None:
@@ -108,59 +135,10 @@ def _write_points(model: type[Body], values: dict[str, Any]) -> None:
                 _write_points(spelling.nested, inner)
 
 
-def _fold_into(out: dict[str, Any], model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
-    spelt = spellings_of(model).get
-    known = 0
-    folded.left -= len(raw)
-    if folded.left < 0:
-        return
-    for key, value in raw.items():
-        spelling = spelt(key) or spelt(key.lower())
-        if spelling is None:
-            folded.unknown.append(path + key)
-            continue
-        known += 1
-        nested = spelling.nested
-        if nested is None:
-            if type(value) is dict or type(value) is list:
-                folded.left -= len(value)
-            out[spelling.alias] = value
-        else:
-            out[spelling.alias] = _folded_value(spelling, nested, value, path, folded)
-    if len(out) != known:
-        _note_twice(model, raw, path, folded)
-
-
-def _folded_value(spelling: Spelling, nested: type[Body], value: Any, path: str, folded: Folded) -> Any:
-    if type(value) is dict:
-        inner: dict[str, Any] = {}
-        _fold_into(inner, nested, value, f"{path}{spelling.alias}.", folded)
-        return inner
-    if type(value) is not list:
-        return value
-    if not spelling.many:
-        return value or {}
-    items: list[Any] = []
-    folded.left -= len(value)
-    if folded.left < 0:
-        return items
-    for place, item in enumerate(value):
-        inner = item
-        if type(item) is dict:
-            inner = {}
-            _fold_into(inner, nested, item, f"{path}{spelling.alias}.{place}.", folded)
-        items.append(inner)
-    return items
-
-
-def _note_twice(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> None:
-    spellings, seen = spellings_of(model), set()
-    for key in raw:
-        spelling = spellings.get(key) or spellings.get(key.lower())
-        if spelling is not None:
-            if spelling.alias in seen:
-                folded.twice.append(path + spelling.alias)
-            seen.add(spelling.alias)
+def refuse_many(folded: Folded) -> None:
+    """Raises ``Invalid`` (90) for a body of more than ``MOST_FIELDS`` fields and items of lists."""
+    if not holds_few(folded.values, MOST_FIELDS - len(folded.unknown)):
+        raise invalid({"Body": f"wanted at most {MOST_FIELDS} fields and items of lists"})
 
 
 def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
@@ -175,8 +153,6 @@ def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
 def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
     """The typed body. Raises ``Invalid`` (90) with every fault by PascalCase field; ``strict`` refuses unknown
     fields too, and names ``MOST_NAMED`` of them."""
-    if folded.left < 0:
-        raise invalid({"Body": f"wanted at most {MOST_FIELDS} fields and items of lists"})
     details = {pascal(name.split(".")): "given twice in different letter case" for name in folded.twice[:MOST_NAMED]}
     if strict:
         for name in folded.unknown[:MOST_NAMED]:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import builtins
 import types
 import typing
-from collections.abc import Callable, Mapping
-from decimal import Decimal
+from collections.abc import Callable
 from typing import Any, get_args, get_origin
 
 from pydantic_core import SchemaValidator
 
-from mockserver.domain.marks import Schema, after, plain, wrapped
-from mockserver.domain.remembered import Remembered, by_type
-from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of, read_map, read_number
+from mockserver.domain.marks import Schema, after, wrapped
+from mockserver.domain.remembered import by_type
+from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of
 
 
 @by_type
@@ -28,9 +27,8 @@ def of_any_spelling(body: type[Body]) -> SchemaValidator:
 
 @by_type
 def of_one_spelling(body: type[Body], capitals: bool) -> SchemaValidator:
-    """What reads a text that is spelt as most clients spell it, with ``capitals`` or without, and refuses all others.
-    What a function would have to change is refused, too."""
-    return SchemaValidator(_Typing("forbid", _USUAL, capitalised if capitals else str).fields(body))
+    """What reads a body whose names are all canonical, or with ``capitals`` all begin with one, and refuses others."""
+    return SchemaValidator(_Typing("forbid", capitalised if capitals else str).fields(body))
 
 
 def capitalised(name: str) -> str:
@@ -39,17 +37,14 @@ def capitalised(name: str) -> str:
 
 
 class _Typing:
-    """How annotations become schemas: which other fields bodies may have, how a field is read that a function reads,
-    and how names are spelt."""
+    """How annotations become schemas: which other fields bodies may have, and how names are spelt."""
 
     def __init__(
         self,
         extra: Extra | None = None,
-        instead: Mapping[object, Schema] | None = None,
         spell: Callable[[str], str] = str,
     ) -> None:
         self._extra = extra
-        self._instead = instead or {}
         self._spell = spell
 
     def fields(self, body: type[Body]) -> Schema:
@@ -66,8 +61,7 @@ class _Typing:
         origin, parts = get_origin(annotation), get_args(annotation)
         match origin:
             case typing.Annotated:
-                schema = wrapped(self._schema, (one.__get_pydantic_core_schema__ for one in parts[1:]))(parts[0])
-                return self._instead.get(schema["function"]["function"], schema) if "function" in schema else schema
+                return wrapped(self._schema, (one.__get_pydantic_core_schema__ for one in parts[1:]))(parts[0])
             case typing.Union | types.UnionType:
                 (inner,) = (part for part in parts if part is not types.NoneType)
                 return {"type": "nullable", "schema": self._schema(inner)}
@@ -80,27 +74,3 @@ class _Typing:
         if annotation is str or annotation is Any:
             return {"type": "str" if annotation is str else "any"}
         return after(annotation, self.fields(annotation))
-
-
-MOST = 10**9
-"""Numbers that are read at once are below this: a float has all their digits."""
-
-
-def _decimal(number: float) -> Decimal:
-    """A number that was read as a float, which has all its digits: 15 of them at most."""
-    return Decimal(int(number)) if number.is_integer() else Decimal(repr(number))
-
-
-_DECIMALS = Remembered[float, Decimal](4_096, _decimal)
-"""Amounts come back: to find the digits of one takes half of the way."""
-
-_TEXT: Schema = {"type": "str", "strict": True}
-_USUAL: Mapping[object, Schema] = {
-    read_number: {
-        "type": "json-or-python",
-        "json_schema": after(_DECIMALS.__getitem__, {"type": "float", "strict": True, "gt": -MOST, "lt": MOST}),
-        "python_schema": plain(read_number),
-    },
-    read_map: {"type": "dict", "keys_schema": _TEXT, "values_schema": _TEXT, "strict": True},
-}
-"""How a field is read at once that a function reads: what it would change is left to the longer way."""

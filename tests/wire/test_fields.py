@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import islice, product
 from random import Random
 from typing import Any
-from urllib.parse import parse_qsl
 
 import pytest
 
@@ -15,7 +14,7 @@ from mockserver.domain.errors import Invalid
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
 from mockserver.wire.base import Body, BodyField, fields_of
-from mockserver.wire.charge_bodies import CardCharge, ChargeQuery, ProviderCardCharge
+from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
 from mockserver.wire.jsonio import MalformedJson, loads
@@ -237,28 +236,6 @@ def test_a_query_is_read_again_too() -> None:
     said = Fields.of_query(CardCharge, b"Amount=5&firstname=Ann&Currency=")
     said.rest()
     assert dict(said) == {"amount": "5", "firstName": "Ann"}
-
-
-@each(
-    "query", [b"reference=a&limit=5", b"Reference=a&LIMIT=5", b"limit=x", b"reference=a&colour=red", b"limit=5&Limit=6"]
-)
-def test_a_query_that_comes_again_is_read_as_it_was_the_first_time(query: bytes) -> None:
-    first, again = (_read(Fields.of_query(ChargeQuery, query)) for _ in range(2))
-    assert first == again == _read(Fields(ChargeQuery, dict(parse_qsl(query.decode())), query, _never))
-
-
-def _read(fields: Fields) -> tuple[object, ...]:
-    found: list[object] = [list(fields.unknown), dict(fields.items())]
-    for strict in (False, True):
-        try:
-            found.append(values(fields.typed(ChargeQuery, strict=strict)))
-        except Invalid as refused:
-            found.append(refused.details)
-    return tuple(found)
-
-
-def _never(text: bytes) -> dict[str, object]:
-    raise AssertionError(text)
 
 
 def test_a_body_of_too_many_fields_is_refused_unread() -> None:
