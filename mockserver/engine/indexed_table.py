@@ -10,18 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any, Generic, TypeAlias, TypeVar
-from weakref import ref
 
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
-from mockserver.engine.places import LOT, Index, ManyPlaces, Places
-from mockserver.engine.query import Among, Contains, Query, TableRow, cut, window
-from mockserver.engine.scans import Scan
-from mockserver.engine.sorted_places import SLICE, ChangedPlaces, SortedPlaces
-from mockserver.engine.spread import Spread
-from mockserver.engine.texts import Texts
+from mockserver.engine.long_search import STEP_ROWS, LongSearches, Scan
+from mockserver.engine.postings import Index, PostingLists
+from mockserver.engine.query import Query, TableRow, cut, window
 
 R = TypeVar("R", bound=TableRow)
 
@@ -30,12 +25,6 @@ Candidates: TypeAlias = tuple[Sequence[int], list[Callable[[R], bool]]]
 
 DERIVED = 128
 """Rows of a table of which something worked out is kept."""
-
-
-_MOST_TEXTS = 2
-"""Ways to read rows as a text of which that of each row is kept."""
-
-_OTHERS = bytes([1, *bytes(255)])
 
 
 @record
@@ -52,23 +41,18 @@ class Table(Generic[R]):
     """Rows of one kind by id, by place and by index. ``on_change`` gets each new value of a row, with the table
     and the value before (None: a new row)."""
 
-    __slots__ = (
-        "_by_id", "_changes", "_derived", "_id_of", "_indexes", "_orders", "_places", "_texts",
-        "on_change", "rows"
-    )  # fmt: skip
+    __slots__ = ("_by_id", "_derived", "_id_of", "_indexes", "_long", "_postings", "on_change", "rows")
 
     def __init__(self, id_of: Callable[[R], str], indexes: Sequence[Index[R]] = ()) -> None:
         self.rows: list[R] = []
         self.on_change: Callable[[Table[Any], R, R | None], None] | None = None
         self._id_of = id_of
-        self._by_id: Spread[str, R] = Spread()
+        self._by_id: dict[str, R] = {}
         self._derived: dict[int, tuple[R, object]] = {}
         self._indexes = indexes
         # Of the indexes that have been asked: a table that nobody searches takes no room for them.
-        self._places: dict[str, Places[R]] = {}
-        self._orders: dict[Callable[[R], Any], SortedPlaces[R]] = {}
-        self._texts: dict[Callable[[R], str], Texts[R]] = {}
-        self._changes: list[ref[ChangedPlaces]] = []
+        self._postings: dict[str, PostingLists[R]] = {}
+        self._long: LongSearches[R] | None = None
 
     def watch(self, heard: Callable[[Table[Any], R, R | None], None]) -> None:
         """Also report each new value of a row to one more."""
@@ -89,28 +73,19 @@ class Table(Generic[R]):
         made: Any = row
         made.seq = len(self.rows)
         self.rows.append(row)
-        self._by_id.put(self._id_of(row), row)
-        if self._changes:
-            self._report(made.seq)
+        self._by_id[self._id_of(row)] = row
         if self.on_change is not None:
             self.on_change(self, row, None)
         return row
 
     def take_back(self) -> None:
         """Forget the newest row."""
-        seq = len(self.rows) - 1
-        if self._orders:
-            self._orders = {read: order for read, order in self._orders.items() if order.take_back(seq)}
         row = self.rows.pop()
+        seq = len(self.rows)
         del self._by_id[self._id_of(row)]
-        self._derived.pop(seq % DERIVED, None)
-        for places in self._places.values():
-            if seq < places.known:
-                places.take_back(row, seq)
-        for texts in self._texts.values():
-            texts.take_back(seq)
-        if self._changes:
-            self._report(seq)
+        for postings in self._postings.values():
+            postings.take_back(row, seq)
+        self._note(seq)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
         """A table of its own with the same rows, without an ``on_change`` yet. Rows that change in place are copied by
@@ -120,13 +95,12 @@ class Table(Generic[R]):
             copy.rows, copy._by_id = self.rows.copy(), self._by_id.copy()
         else:
             copy.rows = [copy_row(row) for row in self.rows]
-            for row in copy.rows:
-                copy._by_id.put(self._id_of(row), row)
+            copy._by_id = {self._id_of(row): row for row in copy.rows}
         return copy
 
     def contents(self) -> list[Any]:
         """The lists and dictionaries that it consists of."""
-        return [self._by_id, *(places.contents() for places in self._places.values()), self.rows]
+        return [self._by_id, *(postings.contents() for postings in self._postings.values()), self.rows]
 
     def id_of(self, row: R) -> str:
         """The id of a row."""
@@ -143,32 +117,29 @@ class Table(Generic[R]):
         if self.rows[seq] is not before:
             raise RuntimeError(f"row {seq} has moved on, {self._id_of(before)} cannot be replaced")
         self.rows[seq] = after
-        self._by_id.put(self._id_of(after), after)
-        for places in self._places.values():
-            places.move(places.index.read(before), places.index.read(after), seq)
-        self._look_again(seq)
+        self._by_id[self._id_of(after)] = after
+        for postings in self._postings.values():
+            values_of = postings.index.values_of
+            postings.move(values_of(before), values_of(after), seq)
+        self._note(seq)
         if self.on_change is not None:
             self.on_change(self, after, before)
 
     @contextmanager
     def changing(self, row: R) -> Iterator[None]:
         """Keep every index right while a row changes in place."""
-        known = [(places, places.index.read(row)) for places in self._places.values()]
+        known = [(postings, postings.index.values_of(row)) for postings in self._postings.values()]
         try:
             yield
         finally:
-            for places, before in known:
-                places.move(before, places.index.read(row), row.seq)
-            self._look_again(row.seq)
+            for postings, before in known:
+                postings.move(before, postings.index.values_of(row), row.seq)
+            self._note(row.seq)
 
-    def _look_again(self, seq: int) -> None:
+    def _note(self, seq: int) -> None:
         self._derived.pop(seq % DERIVED, None)
-        for order in self._orders.values():
-            order.look_again(seq)
-        for texts in self._texts.values():
-            texts.look_again(seq)
-        if self._changes:
-            self._report(seq)
+        if self._long is not None:
+            self._long.note(seq)
 
     def derived(self, row: R) -> Any:
         """What :meth:`derive` kept of a row; None when it kept nothing, or the row has changed since."""
@@ -196,11 +167,10 @@ class Table(Generic[R]):
     def search(self, query: Query[R], scan: Scan[R] | None = None) -> ListPage[R]:
         """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone. A ``scan``
         of the same parameters has looked at most of them already."""
-        rows = self.rows
-        if scan is not None and scan.query == query:
-            page, count = scan.page(self._fitting(query))
-            return ListPage([rows[seq] for seq in page], count, query.limit, query.skip)
-        return self.page(query, self._candidates(query))
+        if scan is None or scan.query.wanted != query.wanted:
+            return self.page(query, self._candidates(query))
+        page, count = scan.page(query)
+        return ListPage([self.rows[seq] for seq in page], count, query.limit, query.skip)
 
     def page(self, query: Query[R], candidates: Candidates[R]) -> ListPage[R]:
         """The page of a query out of its candidates."""
@@ -217,12 +187,11 @@ class Table(Generic[R]):
 
     def few(self, query: Query[R]) -> Candidates[R] | None:
         """The candidates of a query when there is nothing that :meth:`scan` would do for it; else None."""
-        for name, _ in query.equal:
-            if self.is_behind(name):
-                return None
+        if any(self.is_behind(name) for name, _ in query.equal):
+            return None
         candidates = self._candidates(query)
         places, checks = candidates
-        return candidates if len(places) <= SLICE or not (checks or query.sort) else None
+        return candidates if len(places) <= STEP_ROWS or not (checks or query.sort) else None
 
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
@@ -230,149 +199,84 @@ class Table(Generic[R]):
             yield from self.learning(name)
         if self.few(query) is not None:
             return None
-        scan = Scan(self.rows, query)
-        self._hear(scan.changed)
-        marks = []
-        for name, values in query.equal:
-            marks.append((yield from self._marked(name, values)))
-        for bound in query.bounds:
-            order = yield from self._order(bound.read)
-            marks.append((yield from order.marks(bound)))
-        checks = list[Callable[[R], bool]]()
-        for test in query.where:
-            if isinstance(test, Contains):
-                found = yield from self._said(test.read).marks(test.text, test.section)
-            elif isinstance(test, Among):
-                found = bytearray(len(self.rows))
-                for row_id in test.ids:
-                    if (row := self.get(row_id)) is not None:
-                        found[row.seq] = 1
-            else:
-                checks.append(test)
-                continue
-            marks.append(found if test.present else found.translate(_OTHERS))
-        yield from scan.look(marks, checks)
-        if query.sort is not None and scan.is_short:
-            scan.sort()
-        elif query.sort is not None:
-            order = yield from self._order(query.sort)
-            yield from scan.follow(order)
-        return scan
+        if self._long is None:
+            self._long = LongSearches(self.rows)
+        return (yield from self._long.find(query, self._checks(query), self._narrow(query)))
 
     def is_behind(self, index: str) -> bool:
         """Whether an index has too many rows to learn for one step."""
-        return len(self.rows) > SLICE and len(self.rows) - self._index(index).known > SLICE
+        return len(self.rows) > STEP_ROWS and len(self.rows) - self._index(index).known > STEP_ROWS
 
     def learning(self, index: str) -> Slices[None]:
         """Bring an index up to date: one that was never asked, as in a copy or after an import, has all to learn."""
-        rows, places = self.rows, self._index(index)
-        while len(rows) - places.known > SLICE:
-            places.learn(rows, places.known + SLICE)
+        rows, postings = self.rows, self._index(index)
+        while len(rows) - postings.known > STEP_ROWS:
+            postings.learn(rows, postings.known + STEP_ROWS)
             yield
 
-    def _marked(self, name: str, values: Sequence[Hashable]) -> Slices[bytearray]:
-        places, until = self._up_to_date(name), len(self.rows)
-        if len(values) == 1:
-            return (yield from places.marks(values[0], until))
-        marks, looked = bytearray(until), 0
-        for value in values:
-            here = places.of(value)
-            # More may have been learnt since the last pause.
-            here = here[: bisect_left(here, until)]
-            for start in range(0, len(here), LOT):
-                lot = here[start : start + LOT]
-                for seq in lot:
-                    marks[seq] = 1
-                looked += len(lot)
-                if looked >= LOT:
-                    looked = 0
-                    yield
-        return marks
-
-    def _said(self, read: Callable[[R], str]) -> Texts[R]:
-        texts = self._texts.get(read)
-        if texts is None:
-            if len(self._texts) >= _MOST_TEXTS:
-                del self._texts[next(iter(self._texts))]
-            texts = self._texts[read] = Texts(self.rows, read)
-        return texts
-
-    def _order(self, read: Callable[[R], Any]) -> Slices[SortedPlaces[R]]:
-        while True:
-            order = self._orders.get(read)
-            if order is None:
-                order = SortedPlaces(self.rows, read)
-                self._hear(changed := ChangedPlaces())
-                yield from order.build(changed)
-                order = self._orders.setdefault(read, order)
-            yield from order.learn()
-            # One that was given up meanwhile has not heard of what changed since.
-            if self._orders.get(read) is order:
-                return order
-
-    def _hear(self, changed: ChangedPlaces) -> None:
-        self._changes = [*(known for known in self._changes if known() is not None), ref(changed)]
-
-    def _report(self, seq: int) -> None:
-        """Let those who look at the rows know that one has changed."""
-        for known in self._changes:
-            changed = known()
-            if changed is None:
-                self._changes = [one for one in self._changes if one() is not None]
-            else:
-                changed.add(seq)
-
-    def _fitting(self, query: Query[R]) -> Callable[[int], bool]:
-        rows, (first, last) = self.rows, window(self.rows, query)
-        checks = [*(_check(self._places[name].index, values) for name, values in query.equal), *_tests(query)]
-        return lambda seq: first <= seq < last and all(check(rows[seq]) for check in checks)
-
     def _candidates(self, query: Query[R]) -> Candidates[R]:
-        narrow, checks = self._narrow(query.equal)
-        if query.where or query.bounds:
-            checks.extend(_tests(query))
-        if query.after is None and query.before is None:
-            return range(len(self.rows)) if narrow is None else narrow, checks
-        first, last = window(self.rows, query)
-        if narrow is None:
-            return range(first, last), checks
-        return narrow[bisect_left(narrow, first) : bisect_left(narrow, last)], checks
+        """The rows of the narrowest index, or all, within the time of the query, and what else they must pass."""
+        lists = [self._lists(name, values) for name, values in query.equal]
+        sizes = [sum(map(len, found)) for found in lists]
+        narrow = sizes.index(min(sizes)) if sizes else None
+        if narrow is not None and len(lists[narrow]) > 1 and sizes[narrow] > STEP_ROWS:
+            # To put so many into order takes longer than to look at every row.
+            narrow = None
+        places = range(len(self.rows)) if narrow is None else _in_order(lists[narrow])
+        if query.after is not None or query.before is not None:
+            first, last = window(self.rows, query)
+            places = places[bisect_left(places, first) : bisect_left(places, last)]
+        return places, self._checks(query, narrow)
 
-    def _narrow(
-        self, equal: Sequence[tuple[str, Sequence[Hashable]]]
-    ) -> tuple[list[int] | None, list[Callable[[R], bool]]]:
-        if not equal:
-            return None, []
-        if len(equal) == 1 and len(equal[0][1]) == 1:
-            # As nearly all that are asked for.
-            name, (value,) = equal[0]
-            return self._up_to_date(name).of(value), []
-        found = [(self._lists(name, values), name, values) for name, values in equal]
-        if len(found) > 1:
-            found.sort(key=lambda entry: sum(map(len, entry[0])))
-        lists, name, _ = found[0]
-        narrow = lists[0]
-        if len(lists) > 1:
-            every = chain.from_iterable(lists)
-            narrow = sorted(set(every) if self._places[name].index.several else every)
-        return narrow, [_check(self._places[name].index, values) for _, name, values in found[1:]]
+    def _checks(self, query: Query[R], narrow: int | None = None) -> list[Callable[[R], bool]]:
+        """What rows must pass, but for having the values that the index of number ``narrow`` finds."""
+        equal = [self._check(*one) for number, one in enumerate(query.equal) if number != narrow]
+        return [*equal, *query.where, *(bound.holds for bound in query.bounds)]
+
+    def _check(self, name: str, values: Sequence[Hashable]) -> Callable[[R], bool]:
+        index, allowed = self._index(name).index, frozenset(values) - {None}
+        read = index.read
+        if index.several:
+            return lambda row: not allowed.isdisjoint(read(row))
+        return lambda row: read(row) in allowed
+
+    def _narrow(self, query: Query[R]) -> Callable[[int, int], Sequence[int]]:
+        """What gives the places between two that may be among those that a query finds, by the narrowest index."""
+        rows = self.rows
+        single = [(self._index(name), values[0]) for name, values in query.equal if len(values) == 1]
+        if not single:
+            return range
+        postings, value = min(single, key=lambda one: len(one[0].of(one[1])))
+
+        def between(start: int, until: int) -> Sequence[int]:
+            if postings.known < until:
+                postings.learn(rows, until)
+            here = postings.of(value)
+            return here[bisect_left(here, start) : bisect_left(here, until)]
+
+        return between
 
     def _lists(self, name: str, values: Iterable[Hashable]) -> list[list[int]]:
-        places = self._up_to_date(name)
-        return [here for value in dict.fromkeys(values) if (here := places.of(value))] or [[]]
+        postings = self._up_to_date(name)
+        return [here for value in dict.fromkeys(values) if (here := postings.of(value))]
 
-    def _up_to_date(self, name: str) -> Places[R]:
-        places = self._index(name)
-        if places.known < len(self.rows):
-            places.learn(self.rows, len(self.rows))
-        return places
+    def _up_to_date(self, name: str) -> PostingLists[R]:
+        postings = self._index(name)
+        if postings.known < len(self.rows):
+            postings.learn(self.rows, len(self.rows))
+        return postings
 
-    def _index(self, name: str) -> Places[R]:
-        places = self._places.get(name)
-        if places is None:
+    def _index(self, name: str) -> PostingLists[R]:
+        postings = self._postings.get(name)
+        if postings is None:
             index = {index.name: index for index in self._indexes}[name]
-            places = self._places[name] = (ManyPlaces if index.several else Places)(index)
-        return places
+            postings = self._postings[name] = PostingLists(index)
+        return postings
+
+
+def _in_order(lists: Sequence[list[int]]) -> Sequence[int]:
+    """The places of lists in order, each once."""
+    return lists[0] if len(lists) == 1 else sorted(set().union(*lists))
 
 
 def _both(first: Callable[..., None], second: Callable[..., None]) -> Callable[..., None]:
@@ -381,14 +285,3 @@ def _both(first: Callable[..., None], second: Callable[..., None]) -> Callable[.
         second(*change)
 
     return heard
-
-
-def _tests(query: Query[R]) -> Iterator[Callable[[R], bool]]:
-    return chain(query.where, (bound.holds for bound in query.bounds))
-
-
-def _check(index: Index[R], values: Sequence[Hashable]) -> Callable[[R], bool]:
-    read, allowed = index.read, frozenset(values)
-    if index.several:
-        return lambda row: not allowed.isdisjoint(read(row))
-    return lambda row: read(row) in allowed

@@ -18,9 +18,9 @@ from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import ListPage, Table
+from mockserver.engine.long_search import Scan
 from mockserver.engine.query import Bound, Contains, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.scans import Scan
 from mockserver.engine.step import Step
 
 R = TypeVar("R", bound=TableRow)
@@ -73,12 +73,23 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
         folded = value.lower()
         criteria.where.append(Contains(read, folded))
         if _APART in folded:
-            criteria.where.append(lambda row: any(folded in word.lower() for word in words(row) if word))
+            criteria.where.append(_OneWord(words, folded))
 
     return add
 
 
 _APART = "\0"
+
+
+@record
+class _OneWord:
+    """Whether one of the words of a row has a text in it."""
+
+    words: Callable[[Any], Iterable[str | None]]
+    text: str
+
+    def __call__(self, row: Any) -> bool:
+        return any(self.text in word.lower() for word in self.words(row) if word)
 
 
 amount_of = attrgetter("amount")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -52,7 +51,7 @@ Section: TypeAlias = Callable[[str], str]
 @record
 class Contains(Generic[R]):
     """Whether what ``read`` says of a row, or a ``section`` of that, has a text in it, or unless ``present`` has not:
-    one of the tests of a query, for which a long table keeps what it says of each row."""
+    a long table keeps what it says of each row."""
 
     read: Callable[[R], str]
     text: str
@@ -66,7 +65,7 @@ class Contains(Generic[R]):
 
 @record
 class Among(Generic[R]):
-    """Whether a row is, or unless ``present`` is not, one of some: a test for which a table looks at no other row."""
+    """Whether a row is, or unless ``present`` is not, one of some."""
 
     id_of: Callable[[R], str]
     ids: Collection[str]
@@ -81,19 +80,23 @@ class Query(Generic[R]):
     """What is searched: ``equal`` names indexes and the values each may have; every row found is within all ``bounds``,
     and ``where`` holds for it.
 
-    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first. Queries that
-    are made of the same parameters are equal when they still ask for the same.
+    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
     """
 
     limit: int
     skip: int = 0
     equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
-    where: Sequence[Callable[[R], bool]] = field(default=(), compare=False)
+    where: Sequence[Callable[[R], bool]] = ()
     bounds: Sequence[Bound[R]] = ()
     after: Micros | None = None
     before: Micros | None = None
     sort: Callable[[R], Any] | None = None
     descending: bool = True
+
+    @property
+    def wanted(self) -> tuple[object, ...]:
+        """Which rows it asks for, and by what they are sorted: the same of queries that differ in the page alone."""
+        return self.equal, self.where, self.bounds, self.after, self.before, self.sort
 
 
 def cut(places: Sequence[int], query: Query[Any]) -> list[int]:

@@ -21,7 +21,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.places import Index
+from mockserver.engine.postings import Index
 
 
 def _by(name: str, path: str = "") -> Index[Any]:

@@ -13,7 +13,6 @@ from weakref import finalize
 
 from mockserver.domain.clock import SECOND, Micros, duration_text, iso
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.spread import Spread
 from mockserver.web.activity import SERVER
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -138,9 +137,6 @@ def _free(contents: list[Any]) -> None:
 def _shorten(held: Any) -> None:
     if isinstance(held, list):
         del held[-_FREED:]
-        return
-    if isinstance(held, Spread):
-        held.shorten(_FREED)
         return
     take = held.pop if isinstance(held, deque) else held.popitem
     for _ in range(min(_FREED, len(held))):

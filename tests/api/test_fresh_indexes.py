@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.engine import indexed_table
-from mockserver.engine.places import ManyPlaces, Places
+from mockserver.engine.postings import PostingLists
 from tests.driving import CARD, DUMMY, VISA, Api, Reply, card_charge
 from tests.store.twins import Kept
 
@@ -23,14 +23,13 @@ def group(name: str) -> dict[str, Any]:
 def learning(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows each step learns from now on."""
     learnt = list[int]()
-    for kind in (Places, ManyPlaces):
-        plain = kind.learn
+    plain = PostingLists.learn
 
-        def learn(self: Places[Any], rows: Any, until: int, plain: Any = plain) -> None:
-            learnt.append(until - self.known)
-            plain(self, rows, until)
+    def learn(self: PostingLists[Any], rows: Any, until: int) -> None:
+        learnt.append(until - self.known)
+        plain(self, rows, until)
 
-        monkeypatch.setattr(kind, "learn", learn)
+    monkeypatch.setattr(PostingLists, "learn", learn)
     return learnt
 
 
@@ -76,7 +75,7 @@ def test_an_operation_lets_others_have_their_turn_while_its_indexes_learn(
 
     at_once = ask("sk_at_once")
     plainly = sum(learnt)
-    monkeypatch.setattr(indexed_table, "SLICE", 5)
+    monkeypatch.setattr(indexed_table, "STEP_ROWS", 5)
     in_slices = ask("sk_in_slices")
     assert (in_slices.status, len(in_slices.raw)) == (at_once.status, len(at_once.raw))
     assert max(learnt) <= 5
@@ -89,7 +88,7 @@ def test_before_the_first_payment_of_a_sandbox_that_comes_with_a_vault_its_items
 ) -> None:
     api = Kept(tmp_path / "s.db") if way == "wake" else Api(waits=True)
     vaulted = [api.post("/vault", {"cardNumber": VISA, "ccv": "123"})["vaultId"] for _ in range(23)]
-    monkeypatch.setattr(indexed_table, "SLICE", 5)
+    monkeypatch.setattr(indexed_table, "STEP_ROWS", 5)
     learnt = learning(monkeypatch)
     match way:
         case "fork":

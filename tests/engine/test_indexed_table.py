@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.engine.indexed_table import DERIVED, Table
-from mockserver.engine.places import Index
+from mockserver.engine.postings import Index
 from mockserver.engine.query import Query
 from tests.rows import each
 

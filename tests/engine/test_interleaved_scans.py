@@ -10,11 +10,11 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices, at_once
-from mockserver.engine import indexed_table, places, scans, sorted_places, texts
+from mockserver.engine import indexed_table, long_search
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.places import Index
+from mockserver.engine.long_search import Scan
+from mockserver.engine.postings import Index
 from mockserver.engine.query import Bound, Contains, Query
-from mockserver.engine.scans import Scan
 
 
 @record
@@ -173,12 +173,16 @@ class Driven:
 @pytest.mark.parametrize("seed", range(24))
 def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
-    for name, some in (("SLICE", [1, 5, 20]), ("LOT", [1, 3, 10]), ("BLOCKS", [1, 2]), ("_BLOCK", [1, 8]),
-                       ("_PUT", [1, 4]), ("_MARKED", [1, 4])):  # fmt: skip
-        size = random.choice(some)
-        for module in (places, scans, sorted_places, indexed_table, texts):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, size)
+    step = random.choice([1, 5, 20])
+    monkeypatch.setattr(indexed_table, "STEP_ROWS", step)
+    monkeypatch.setattr(long_search, "STEP_ROWS", step)
+    for name, some in (
+        ("MOST_CHANGES", [3, 30]),
+        ("_FEW_CHANGES", [1, 4]),
+        ("_MOST_SCANS", [1, 4]),
+        ("_MOST_TEXTS", [1, 2]),
+    ):
+        monkeypatch.setattr(long_search, name, random.choice(some))
     driven = Driven(random)
     acts = [driven.add, driven.replace, driven.change, driven.take_back, driven.look_back, driven.begin, driven.go_on,
             driven.drop, driven.copy]  # fmt: skip
@@ -188,7 +192,7 @@ def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: 
 
 def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
     table: Table[Stored] = Table(lambda row: row.key, [Index("price", price)])
-    for number in range(places.LOT + 10):
+    for number in range(long_search.STEP_ROWS + 10):
         table.add(Stored(f"id{number}", None, 1, (), 0))
     query: Query[Stored] = Query(10, equal=[("price", [1, 2])], sort=colour)
     work = table.scan(query)
@@ -200,7 +204,7 @@ def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
 
 def test_an_order_is_made_while_rows_change_without_end() -> None:
     table: Table[Stored] = Table(lambda row: row.key)
-    for number in range(sorted_places.SLICE + 10):
+    for number in range(long_search.STEP_ROWS + 10):
         table.add(Stored(f"id{number}", None, number % 50, (), 0))
     for pause, _ in enumerate(table.scan(Query(10, sort=price))):
         for row in table.rows[:300]:

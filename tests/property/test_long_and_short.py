@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from mockserver.engine import importing, indexed_table, places, scans, snapshot, sorted_places, spread, texts
+from mockserver.engine import importing, indexed_table, long_search, snapshot
 from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.query import Query
 from mockserver.web.control import call, state
@@ -22,12 +22,11 @@ from tests.driving import CARD, DUMMY, Api, Reply
 pytestmark = pytest.mark.slow
 
 FEW = {
-    "SLICE": 3, "LOT": 2, "BLOCKS": 1, "_BLOCK": 2, "_PUT": 2, "_MARKED": 2, "_MOST_TEXTS": 1, "_MOST": 4, "_PARTS": 4,
-    "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "_PART": 60, "TURN": 0,
+    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_CHANGES": 2, "_MOST_SCANS": 2, "_MOST_TEXTS": 1,
+    "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "_PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    call, importing, indexed_table, lists, long_json, places, scans, snapshot, sorted_places, spread, state,
-    texts,
+    call, importing, indexed_table, lists, long_json, long_search, snapshot, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")

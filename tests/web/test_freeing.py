@@ -10,7 +10,6 @@ from weakref import ref
 
 import pytest
 
-from mockserver.engine.spread import Spread
 from mockserver.web.idle import MANY, Freeing
 from tests.driving import Api
 
@@ -91,7 +90,7 @@ def test_one_that_somebody_uses_or_that_is_kept_aside_is_left_alone() -> None:
 def test_a_small_one_is_freed_at_once() -> None:
     api = Api()
     contents = fill(api, 10)[:-2]
-    contents = [held for held in contents if isinstance(held, Spread)]
+    contents = [held for held in contents if isinstance(held, dict)]
 
     async def replace() -> None:
         async with freeing(api):

@@ -10,8 +10,8 @@ from mockserver.domain.slices import Slices
 from mockserver.engine import listing
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.listing import Ahead, Search
+from mockserver.engine.long_search import STEP_ROWS
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.sorted_places import SLICE
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body
@@ -62,7 +62,7 @@ class ListOf:
     def ahead(self, sandbox: Sandbox, step: Step) -> Slices[Ahead[Any] | None] | None:
         """Look at the rows of a long list before the step; None where there is little to look at."""
         asked = step.request
-        if len(self._wanted.table(sandbox)) <= SLICE or not isinstance(asked, Fields):
+        if len(self._wanted.table(sandbox)) <= STEP_ROWS or not isinstance(asked, Fields):
             return None
         try:
             given = vars(asked.typed(self._query, strict=False))
