@@ -35,7 +35,6 @@ _DOUBTFUL = re.compile(
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _STRANGE_BREAK = re.compile("[\u0085\u2028\u2029]")
-# It begins with a plain sign, for which a text of a megabyte is looked through in no time.
 _PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -236,6 +236,25 @@ class Batch:
         return (Decimal(self.done) / len(self.rows)).quantize(_FINEST, ROUND_DOWN).normalize()
 
 
+class _Lines:
+    """The lines of a text. A row may go over several, and is read in one step: ``length`` counts its characters, and
+    none that is too long can be right."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = StringIO(text.removeprefix("\ufeff"), newline="")
+        self.length = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.length += len(line)
+        if self.length > _LONGEST_LINE:
+            raise csv.Error(f"longer than {_LONGEST_LINE} characters")
+        return line
+
+
 class BatchReader:
     """Reads the transactions of a CSV text, some lines at a time. ``rows`` are those that were read, ``faults`` says
     what is wrong with the text, by line (the header is line 1).
@@ -247,11 +266,10 @@ class BatchReader:
         self.rows: list[BatchRow] = []
         self.faults: dict[str, str] = {}
         self._amounts: dict[str, Decimal] = {}
-        self._length = 0
         self._line = 1
         self._blank = 0
-        lines = StringIO(text.removeprefix("\ufeff"), newline="")
-        self._reader = csv.reader(map(self._short, lines), strict=True)
+        self._lines = _Lines(text)
+        self._reader = csv.reader(self._lines, strict=True)
 
     def read(self, lines: int) -> bool:
         """Read the next lines, at most so many; whether there may be more."""
@@ -262,22 +280,15 @@ class BatchReader:
             for cells in islice(self._reader, lines):
                 read += 1
                 self._take(cells)
-                self._line, self._length = self._reader.line_num + 1, 0
+                self._line, self._lines.length = self._reader.line_num + 1, 0
         except csv.Error as problem:
             self._add_fault(self._line, str(problem))
             return False
         return read == lines
 
-    def _short(self, line: str) -> str:
-        # A row that may go over many lines is read in one step, and none so long can be right.
-        self._length += len(line)
-        if self._length > _LONGEST_LINE:
-            raise csv.Error(f"longer than {_LONGEST_LINE} characters")
-        return line
-
     def _read_header(self) -> bool:
         header = next(self._reader, [])
-        self._line, self._length = self._reader.line_num + 1, 0
+        self._line, self._lines.length = self._reader.line_num + 1, 0
         if tuple(name.strip().lower() for name in header) == _FOLDED:
             return True
         self._add_fault(1, f"wanted the header {','.join(COLUMNS)}")
