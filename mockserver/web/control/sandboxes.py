@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from mockserver.domain.errors import Unauthorised, invalid
@@ -10,23 +9,14 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
 from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
-from mockserver.engine.sandboxes import MOST_ASIDE, Sandboxes
+from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.activity import SERVER
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import ControlCall, for_each, missing
 from mockserver.wire.dates import moment
-
-_SLICE = 20
-"""Sandboxes that are reset before others have their turn."""
 
 _AT_ONCE = 200
 """Sandboxes of which a reset goes into the store together."""
-
-_LISTED = 5_000
-"""Sandboxes of which it is asked when they were used before others have their turn."""
-
-_PLACE = 32
-"""Bits of the number of a sandbox in the order of opening."""
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
@@ -34,30 +24,18 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     each with id, name, masked keys, clock, scenarios and number of objects."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
-    order = await _latest(sandboxes, every)
-    shown = []
+    # Of those that nobody has used since they were opened or emptied, the last comes first.
+    order = sorted(every[::-1], key=sandboxes.used, reverse=True)
+    found = []
     for key in order[query.skip : query.skip + query.limit]:
         await call.fetch(key)
         sandbox = sandboxes.get(key)
         if sandbox is None:
             continue
         await call.world.runner.catch_up(sandbox)
-        shown.append(_shown(call, sandbox, masked_key(sandbox.public_key)))
-        await asyncio.sleep(0)
+        found.append(sandbox)
+    shown = await for_each(found, lambda sandbox: _shown(call, sandbox, masked_key(sandbox.public_key)))
     return 200, {"count": len(every), "sandboxes": shown}
-
-
-async def _latest(sandboxes: Sandboxes, keys: Sequence[str]) -> list[str]:
-    """Keys, the last used first, and of those that nobody has used since they were opened or emptied the last of
-    them."""
-    marked: list[int] = []
-    for start in range(0, len(keys), _LISTED):
-        some = keys[start : start + _LISTED]
-        # As whole numbers they are sorted ten times as fast as by a function.
-        marked += (sandboxes.used(key) << _PLACE | place for place, key in enumerate(some, start))
-        await asyncio.sleep(0)
-    marked.sort(reverse=True)
-    return [keys[mark & ((1 << _PLACE) - 1)] for mark in marked]
 
 
 def one(call: ControlCall) -> tuple[int, object]:
@@ -105,22 +83,22 @@ async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
     world, real = call.world, call.world.real_clock()
     store, sandboxes = world.store, world.sandboxes
     beginnings = await store.begun(keys) if store is not None else {}
-    opened = []
-    for number, key in enumerate(keys, 1):
-        if not number % _SLICE:
-            await asyncio.sleep(0)
+
+    def emptied(key: str) -> Sandbox | None:
         sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
         beginning = sandbox.beginning if sandbox is not None else beginnings.get(key)
         if beginning is None:
             # It was dropped meanwhile.
-            continue
+            return None
         if call.query.scenario:
             beginning = Beginning(world.directory.config, marks=beginning.marks)
-        opened.append(sandboxes.reopen(key, beginning, real, aside=call.query.undo))
         world.runner.activity.notify(key)
+        return sandboxes.reopen(key, beginning, real, aside=call.query.undo)
+
+    opened = await for_each(keys, emptied)
     if store is not None:
-        # Each slice has a commit of its own, which may fail.
-        for sandbox in opened:
+        # Each lot has a commit of its own, which may fail.
+        for sandbox in filter(None, opened):
             await store.kept(sandbox)
             if sandbox.key in beginnings and sandboxes.is_live(sandbox) and world.is_idle(sandbox, real):
                 store.put_away(sandbox)
