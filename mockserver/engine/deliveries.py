@@ -182,7 +182,8 @@ def _concerns(sandbox: Sandbox, event: Event) -> bool:
     if sandbox.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
         return True
     subject = KEPT[event.subject](sandbox).get(event.subject_id)
-    return any(getattr(subject, name, None) is not None for name in ("webhook", "three_ds_notification_url"))
+    own, shop = getattr(subject, "webhook", None), getattr(subject, "three_ds_notification_url", None)
+    return own is not None or shop is not None
 
 
 def _subscribed(sandbox: Sandbox, kind: WebhookType, most: int) -> list[WebhookSubscription]:

@@ -25,7 +25,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
     # Of those that nobody has used since they were opened or emptied, the last comes first.
-    order = sorted(every[::-1], key=sandboxes.used, reverse=True)
+    order = sorted(every, key=sandboxes.used)[::-1]
     found = []
     for key in order[query.skip : query.skip + query.limit]:
         await call.fetch(key)
