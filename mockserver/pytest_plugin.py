@@ -234,7 +234,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @record
-class Asked:
+class MarkerArguments:
     """What a test's markers ask for."""
 
     scenario: str | Path | None = None
@@ -244,18 +244,18 @@ class Asked:
     survives: Sequence[str] | None = None
 
 
-def _asked(item: pytest.Item) -> Asked:
+def _asked(item: pytest.Item) -> MarkerArguments:
     """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
     chosen: dict[str, Any] = {}
     for marker in item.iter_markers("mockserver"):
         if marker.args:
             raise pytest.UsageError(f"{item.nodeid}: the marker is {_MARKER}: give its arguments by name")
         for name, value in marker.kwargs.items():
-            _known("argument", name, [field.name for field in fields(Asked)], item)
+            _known("argument", name, [field.name for field in fields(MarkerArguments)], item)
             chosen.setdefault(name, value)
     if chosen.get("profile") is not None:
         _known("profile", chosen["profile"], _PROFILES, item)
-    return Asked(**chosen)
+    return MarkerArguments(**chosen)
 
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:

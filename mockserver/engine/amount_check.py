@@ -14,7 +14,7 @@ from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
 from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 PROVIDERS_OWN = "provider"
 """Value of ``currency.default`` that leaves the choice to the provider."""
@@ -28,18 +28,18 @@ class Money:
     currency: Currency
 
 
-def check(sandbox: Sandbox, amount: Decimal, given: str | None, faults: Faults) -> Money | None:
+def check(step: Step, amount: Decimal, given: str | None, faults: Faults) -> Money | None:
     """The money that is asked for, or None: with a fault, or while only a provider knows the currency.
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
     try:
-        known = currency(given) if given else _default(sandbox)
+        known = currency(given) if given else _default(step)
     except Invalid as refused:
         faults.absorb(refused)
         known = None
     if known is not None:
-        return of_currency(sandbox, amount, known, faults)
+        return of_currency(step, amount, known, faults)
     if amount <= 0:
         faults.wrong("Amount", "wanted more than 0")
         return None
@@ -50,9 +50,9 @@ def check(sandbox: Sandbox, amount: Decimal, given: str | None, faults: Faults) 
     return None
 
 
-def of_currency(sandbox: Sandbox, amount: Decimal, known: Currency, faults: Faults) -> Money | None:
+def of_currency(step: Step, amount: Decimal, known: Currency, faults: Faults) -> Money | None:
     """An amount of a currency, or None and a fault: outside the bounds (90), too many digits (2)."""
-    least, most = sandbox.assume(AMOUNT_MINIMUM), sandbox.assume(AMOUNT_MAXIMUM)
+    least, most = step.assume(AMOUNT_MINIMUM), step.assume(AMOUNT_MAXIMUM)
     least = known.unit if least is None else least
     if amount < least or (most and amount > most):
         bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
@@ -65,8 +65,8 @@ def of_currency(sandbox: Sandbox, amount: Decimal, known: Currency, faults: Faul
         return None
 
 
-def _default(sandbox: Sandbox) -> Currency | None:
-    word = sandbox.assume(CURRENCY_DEFAULT)
+def _default(step: Step) -> Currency | None:
+    word = step.assume(CURRENCY_DEFAULT)
     return None if word == PROVIDERS_OWN else CURRENCIES[word]
 
 

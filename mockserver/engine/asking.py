@@ -9,9 +9,9 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import ProviderRefused
 from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.result import Unreached
 from mockserver.engine.state_facts import reader_of
-from mockserver.engine.step import Unreached
+from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
@@ -21,11 +21,12 @@ _PROVIDER = Stage.PROVIDER
 
 
 def ask(
-    sandbox: Sandbox,
+    step: Step,
     op: str,
     provider: Provider,
     instrument: Instrument,
     source: str,
+    *,
     also: str | None = None,
     number: int = 1,
 ) -> Outcome:
@@ -33,31 +34,30 @@ def ask(
 
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
-    step, card, bank = sandbox.step, instrument.card, instrument.bank
-    # In the order of the fields: every charge comes this way, and keywords would take 0.7 us instead of 0.2.
+    asked, card, bank = step.asked, instrument.card, instrument.bank
     attempt = Attempt(
-        op,
-        sandbox.now,
-        also,
-        source,
-        provider.provider_id,
-        number,
-        card.number if card else None,
-        step.request,
-        step.headers,
-        reader_of(sandbox),
-        instrument.payment_method_id or (card.number.fingerprint if card else None),
-        step.row,
-        bank.account_number if bank else None,
-        step.call,
+        op=op,
+        now=step.sandbox.now,
+        also=also,
+        source=source,
+        provider=provider.provider_id,
+        attempt=number,
+        card=card.number if card else None,
+        request=asked.request,
+        headers=asked.headers,
+        state=reader_of(step.sandbox, asked, step.result.about),
+        subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
+        row=asked.row,
+        bank_account=bank.account_number if bank else None,
+        call=asked.call,
     )
-    decision = sandbox.ask(_PROVIDER, attempt)
+    decision = step.ask(_PROVIDER, attempt)
     fault = decision.outcome.transport
-    if fault is not None and fault.at is At.RECEIVE and step.answers:
+    if fault is not None and fault.at is At.RECEIVE and step.asked.answers:
         if fault.kind is not FaultKind.DELAY:
             raise Unreached(fault)
-        step.latency += fault.delay
-    step.latency += decision.delay
+        step.result.latency += fault.delay
+    step.result.latency += decision.delay
     return decision.outcome
 
 

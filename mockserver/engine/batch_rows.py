@@ -12,7 +12,7 @@ from mockserver.domain.errors import Refused
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BatchEvent, BatchState, ChargeState
 from mockserver.engine import batches, charges, step_effects
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.result import Asked
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
 
@@ -23,18 +23,18 @@ WEBHOOK = 3
 """How many of them a webhook counts as."""
 
 
-def run(sandbox: Sandbox, batch_id: str) -> None:
+def run(step: Step, batch_id: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
+    sandbox = step.sandbox
     batch = sandbox.batches.get(batch_id)
     if batch is None or batch.status is not BatchState.IN_PROGRESS:
         return
     with sandbox.batches.changing(batch):
-        _run(sandbox, batch)
+        _run(step, batch)
 
 
-def _run(sandbox: Sandbox, batch: Batch) -> None:
-    batch_id = batch.batch_id
-    step = sandbox.step
+def _run(step: Step, batch: Batch) -> None:
+    sandbox, batch_id = step.sandbox, batch.batch_id
     entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch_id)
     last, left = batch.pace.last, SLICE
     for row, after in enumerate(batch.pace.times(batch.reached + 1), batch.reached + 1):
@@ -49,32 +49,38 @@ def _run(sandbox: Sandbox, batch: Batch) -> None:
         waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
         if left <= 0 or at > sandbox.horizon or waits:
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch_id)
-            sandbox.step = step
             return
         sandbox.now = max(sandbox.now, at)
-        row_step = sandbox.step = Step("batch.row", row=row, scripted=scripts.get(row) if scripts else None)
-        _take(sandbox, batch, row - 1)
-        step_effects.plan(sandbox)
-        left -= 1 + WEBHOOK * len(row_step.webhooks)
-        if any(decision.rule is not None for decision in row_step.decisions):
-            sandbox.journal.note_due(sandbox.now, row_step)
-    sandbox.step = step
-    _end(sandbox, batch)
+        scripted = scripts.get(row) if scripts else None
+        row_step = Step(sandbox, Asked("batch.row", request=_request(batch, row - 1), row=row, scripted=scripted))
+        _take(row_step, batch, row - 1)
+        step_effects.plan(row_step)
+        result = row_step.result
+        left -= 1 + WEBHOOK * len(result.webhooks)
+        if any(decision.rule is not None for decision in result.decisions):
+            sandbox.journal.note_due(sandbox.now, row_step.asked, result)
+    _end(step, batch)
 
 
-def _take(sandbox: Sandbox, batch: Batch, place: int) -> None:
-    step, row = sandbox.step, batch.rows[place]
-    step.about["batch"] = batch
-    step.request = {
+def _request(batch: Batch, place: int) -> dict[str, object]:
+    """A row as rules see it."""
+    row = batch.rows[place]
+    return {
         "paymentMethodId": row.payment_method_id,
         "amount": row.amount,
         "currency": row.currency,
         "reference": row.reference,
         "metadata": batch.metadata,
     }
+
+
+def _take(step: Step, batch: Batch, place: int) -> None:
+    sandbox = step.sandbox
+    row = batch.rows[place]
+    step.result.about["batch"] = batch
     try:
         charge = charges.create(
-            sandbox,
+            step,
             NewCharge(
                 source=MethodSource(row.payment_method_id),
                 amount=row.amount,
@@ -92,15 +98,15 @@ def _take(sandbox: Sandbox, batch: Batch, place: int) -> None:
         sandbox.watch.charged(charge, sandbox.now, sandbox.journal.last)
 
 
-def _end(sandbox: Sandbox, batch: Batch) -> None:
+def _end(step: Step, batch: Batch) -> None:
     """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
     if batch.pace.breaks:
-        batches.move(sandbox, batch, BatchEvent.BROKE_DOWN)
+        batches.move(step, batch, BatchEvent.BROKE_DOWN)
     elif batch.done == len(batch.rows):
-        batches.move(sandbox, batch, BatchEvent.FINISHED)
+        batches.move(step, batch, BatchEvent.FINISHED)
     else:
         return
-    sandbox.scripts.pop(batch.batch_id, None)
+    step.sandbox.scripts.pop(batch.batch_id, None)
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:

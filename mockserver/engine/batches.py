@@ -80,14 +80,15 @@ def _meaning_of(rows: Sequence[BatchRow]) -> str:
     return f"{len(rows)} rows {sum(hash(str(hash(one))) for one in members):x}"
 
 
-def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> Batch:
+def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     """Take a batch in; ``read`` is what was read of it ahead.
 
     Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count.
     """
-    read = read or at_once(reading(sandbox.step, command.text))
+    sandbox = step.sandbox
+    read = read or at_once(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
-    most = sandbox.assume(BATCH_MAXIMUM)
+    most = step.assume(BATCH_MAXIMUM)
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:
@@ -101,7 +102,7 @@ def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> 
             batch_id=sandbox.ids.hex32("batch"),
             description=command.description,
             added=sandbox.now,
-            pace=_pace(sandbox, len(rows), read.script),
+            pace=_pace(step, len(rows), read.script),
             rows=rows,
             results_fault=_results_fault(read.script, read.salt),
             metadata=command.metadata,
@@ -111,11 +112,11 @@ def create(sandbox: Sandbox, command: NewBatch, read: Reading | None = None) -> 
     batch.meaning = read.meaning
     if read.script.rows:
         _script_rows(sandbox, batch, read.outcomes)
-    created, started, _ = sandbox.assume(BATCH_FLOW)
+    created, started, _ = step.assume(BATCH_FLOW)
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
-    sandbox.step.about["batch"] = batch
-    sandbox.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
+    step.result.about["batch"] = batch
+    step.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
     return batch
 
 
@@ -129,36 +130,38 @@ def _script_rows(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
     sandbox.scripts[batch.batch_id] = said
 
 
-def get(sandbox: Sandbox, batch_id: str) -> Batch:
+def get(step: Step, batch_id: str) -> Batch:
     """A batch. Raises ``NotFound`` (101)."""
-    return found(sandbox, sandbox.batches, "batch", batch_id, Code.INVALID_BATCH)
+    return found(step, step.sandbox.batches, "batch", batch_id, Code.INVALID_BATCH)
 
 
-def prepare(sandbox: Sandbox, batch_id: str) -> None:
+def prepare(step: Step, batch_id: str) -> None:
     """The transactions of a batch are ready for the service."""
-    _move_open(sandbox, batch_id, BatchEvent.PREPARED)
+    _move_open(step, batch_id, BatchEvent.PREPARED)
 
 
-def start(sandbox: Sandbox, batch_id: str) -> None:
+def start(step: Step, batch_id: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    batch = _move_open(sandbox, batch_id, BatchEvent.STARTED)
+    sandbox = step.sandbox
+    batch = _move_open(step, batch_id, BatchEvent.STARTED)
     if batch is not None:
         first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
         sandbox.schedule.plan(max(batch.added + first, sandbox.now), Due.BATCH_ROWS, batch_id)
 
 
-def move(sandbox: Sandbox, batch: Batch, event: BatchEvent) -> None:
+def move(step: Step, batch: Batch, event: BatchEvent) -> None:
     """Change the state of a batch by its table."""
     before = batch.status
     batch.move(event)
-    sandbox.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
+    step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
-def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None:
+def follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
     """A charge of a batch has moved: a row whose payment is returned has failed (assumption ``batch.returned_row``)."""
+    sandbox = step.sandbox
     batch = sandbox.batches.get(charge.batch_id or "")
     returned = before in _TAKEN and charge.status is ChargeState.FAILED
-    if batch is None or not returned or sandbox.assume(BATCH_RETURNED) != "row_fails":
+    if batch is None or not returned or step.assume(BATCH_RETURNED) != "row_fails":
         return
     place = batch.place_of(charge.charge_id)
     if place is not None:
@@ -166,25 +169,26 @@ def follow(sandbox: Sandbox, charge: Charge, before: ChargeState | None) -> None
             batch.return_row(place, _RETURNED)
 
 
-def _move_open(sandbox: Sandbox, batch_id: str, event: BatchEvent) -> Batch | None:
+def _move_open(step: Step, batch_id: str, event: BatchEvent) -> Batch | None:
+    sandbox = step.sandbox
     batch = sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
     with sandbox.batches.changing(batch):
-        move(sandbox, batch, event)
+        move(step, batch, event)
     return batch
 
 
 def _script(step: Step) -> tuple[BatchScript, str]:
     """What the scenario says of the batch that is being submitted, and the salt of its draws."""
-    for decision in step.decisions:
+    for decision in step.result.decisions:
         if decision.outcome.batch is not None:
             return decision.outcome.batch, decision.salt
     return _ORDINARY, ""
 
 
-def _pace(sandbox: Sandbox, count: int, script: BatchScript) -> BatchPace:
-    _, started, each = sandbox.assume(BATCH_FLOW)
+def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
+    _, started, each = step.assume(BATCH_FLOW)
     steps = [PacePoint(0, started)]
     for point in script.progress:
         steps.append(PacePoint(_share(point.reach, count), max(point.after, steps[-1].after)))

@@ -18,6 +18,7 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.sources import CardDetails, Instrument
 from mockserver.engine.card_registry import Accepted
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 _NO_TEST_NUMBER = (
     "accepted a card number that is not a published test number; never use a real one (--test-cards-only refuses them)"
@@ -27,12 +28,13 @@ _TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 
 
 def check(
-    sandbox: Sandbox, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False
+    step: Step, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False
 ) -> tuple[Card, Instrument] | None:
     """The card as it may be remembered, and as something that can be charged; or None with at least one fault added.
 
     Faults: 81 (no card), 5 (number), 6 (ccv), 9 (expiry malformed), 14 (expired), 59 (3-D Secure transaction id).
     """
+    sandbox = step.sandbox
     if details is None:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
         return None
@@ -43,11 +45,11 @@ def check(
         end, (shortest, longest), found = accepted
         if shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii() and sandbox.now < end:
             return found
-    facts = check_number(sandbox, details.number, faults)
-    if details.ccv is None and sandbox.assume(CARD_CCV) == "required":
+    facts = check_number(step, details.number, faults)
+    if details.ccv is None and step.assume(CARD_CCV) == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
-    dated = details.expiry or sandbox.assume(CARD_REQUIRED) == "number_and_expiry"
+    dated = details.expiry or step.assume(CARD_REQUIRED) == "number_and_expiry"
     expiry = check_expiry_date(sandbox, details.expiry, faults, skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
@@ -60,8 +62,9 @@ def check(
     return found
 
 
-def check_number(sandbox: Sandbox, number: str | None, faults: Faults) -> CardNumber | None:
+def check_number(step: Step, number: str | None, faults: Faults) -> CardNumber | None:
     """The facts of a card number, or None and a fault (5)."""
+    sandbox = step.sandbox
     if not number:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "CardNumber", "required")
         return None
@@ -84,7 +87,7 @@ def check_number(sandbox: Sandbox, number: str | None, faults: Faults) -> CardNu
                 Code.INVALID_CARD_NUMBER, "CardNumber", "only published test numbers are accepted (--test-cards-only)"
             )
             return None
-        sandbox.warn(_NO_TEST_NUMBER)
+        step.warn(_NO_TEST_NUMBER)
     return facts
 
 
@@ -115,10 +118,11 @@ def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, skip
     return written
 
 
-def check_stored(sandbox: Sandbox, card: Card | None, field: str, faults: Faults) -> None:
+def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> None:
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
+    sandbox = step.sandbox
     read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if read is not None and read[1] < _month_of(sandbox.now // DAY) and sandbox.assume(CARD_EXPIRED) == "refuse":
+    if read is not None and read[1] < _month_of(sandbox.now // DAY) and step.assume(CARD_EXPIRED) == "refuse":
         faults.add(
             Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(sandbox.now):%Y-%m-%d}"
         )

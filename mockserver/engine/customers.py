@@ -22,96 +22,98 @@ from mockserver.engine import payment_methods
 from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
+from mockserver.engine.step import Step
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
 
 
-def create(sandbox: Sandbox, command: NewCustomer) -> Customer:
+def create(step: Step, command: NewCustomer) -> Customer:
     """Create a customer with a payment method, which becomes the default.
 
     Raises ``Invalid`` with the faults of ``prepared_methods.prepare``, or ``ProviderRefused``; then nothing is stored.
     """
-    wanted = payment_methods.checked(sandbox, command.method)
-    payment_methods.ask(sandbox, "customer.create", wanted)
+    sandbox = step.sandbox
+    wanted = payment_methods.checked(step, command.method)
+    payment_methods.ask(step, "customer.create", wanted)
     bare = Customer(sandbox.ids.hex32("customer"), sandbox.now, metadata=command.metadata, webhook=command.webhook)
     customer = sandbox.customers.add(updated(bare, command.details))
-    sandbox.step.about["customer"] = customer
-    method = payment_methods.store(sandbox, wanted, customer)
-    customer = _with_default(sandbox, customer, method)
-    sandbox.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
+    step.result.about["customer"] = customer
+    method = payment_methods.store(step, wanted, customer)
+    customer = _with_default(step, customer, method)
+    step.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
     return customer
 
 
-def add_method(sandbox: Sandbox, customer_id: str, command: NewMethod) -> PaymentMethod:
+def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMethod:
     """Store another payment method of a customer; the first one, and one with ``set_default``, is the default.
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises.
     """
-    customer = _present(sandbox, customer_id)
-    wanted = payment_methods.checked(sandbox, command, customer)
-    payment_methods.ask(sandbox, "payment_method.create", wanted)
-    method = payment_methods.store(sandbox, wanted, customer)
+    customer = _present(step, customer_id)
+    wanted = payment_methods.checked(step, command, customer)
+    payment_methods.ask(step, "payment_method.create", wanted)
+    method = payment_methods.store(step, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:
-        _with_default(sandbox, customer, method)
-        sandbox.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+        _with_default(step, customer, method)
+        step.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return method
 
 
-def update(
-    sandbox: Sandbox, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None
-) -> Customer:
+def update(step: Step, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None) -> Customer:
     """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17).
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed
     method).
     """
-    customer = _present(sandbox, customer_id)
+    sandbox = step.sandbox
+    customer = _present(step, customer_id)
     faults = Faults()
     if default_payment_method_id is not None:
         _check_default(sandbox, customer, default_payment_method_id, faults)
     faults.refuse()
     after = customer.after_update(details, default_payment_method_id)
-    customer = sandbox.replace(sandbox.customers, customer, after)
-    _show_on_methods(sandbox, customer)
-    sandbox.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+    customer = step.replace(sandbox.customers, customer, after)
+    _show_on_methods(step, customer)
+    step.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return customer
 
 
-def delete(sandbox: Sandbox, customer_id: str, *, ask_provider: bool) -> Customer:
+def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
     """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``).
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed.
     """
-    customer = get(sandbox, customer_id)
+    sandbox = step.sandbox
+    customer = get(step, customer_id)
     after = customer.after_removal(sandbox.now)
     kept = list(sandbox.payment_methods.find("in_use", customer_id))[::-1]
     if ask_provider:
         for method in kept:
-            payment_methods.ask_to_forget(sandbox, "customer.delete", method)
-    sandbox.replace(sandbox.customers, customer, after)
-    if sandbox.assume(REMOVAL_TAKES_METHODS) == "yes":
+            payment_methods.ask_to_forget(step, "customer.delete", method)
+    step.replace(sandbox.customers, customer, after)
+    if step.assume(REMOVAL_TAKES_METHODS) == "yes":
         payer = after.payer()
         for method in kept:
-            payment_methods.remove(sandbox, method, payer)
-    _show_on_methods(sandbox, after)
-    sandbox.emit(Subject.CUSTOMER, customer_id, "removed", customer.state, after.state)
+            payment_methods.remove(step, method, payer)
+    _show_on_methods(step, after)
+    step.emit(Subject.CUSTOMER, customer_id, "removed", customer.state, after.state)
     return after
 
 
-def get(sandbox: Sandbox, customer_id: str) -> Customer:
+def get(step: Step, customer_id: str) -> Customer:
     """A customer, removed ones included. Raises ``NotFound`` (52)."""
-    return found(sandbox, sandbox.customers, "customer", customer_id, Code.INVALID_CUSTOMER_ID)
+    return found(step, step.sandbox.customers, "customer", customer_id, Code.INVALID_CUSTOMER_ID)
 
 
-def methods(sandbox: Sandbox, customer_id: str) -> list[PaymentMethod]:
+def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
     """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``).
 
     Raises ``NotFound`` (52).
     """
-    get(sandbox, customer_id)
-    index = "customer" if sandbox.assume(REMOVED_IN_LIST) == "shown" else "in_use"
-    return list(sandbox.payment_methods.find(index, customer_id))[::-1]
+    get(step, customer_id)
+    index = "customer" if step.assume(REMOVED_IN_LIST) == "shown" else "in_use"
+    return list(step.sandbox.payment_methods.find(index, customer_id))[::-1]
 
 
 def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None:
@@ -120,8 +122,8 @@ def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None
     return sandbox.payment_methods.get(method_id) if method_id else None
 
 
-def _present(sandbox: Sandbox, customer_id: str) -> Customer:
-    customer = get(sandbox, customer_id)
+def _present(step: Step, customer_id: str) -> Customer:
+    customer = get(step, customer_id)
     if customer.state is Presence.REMOVED:
         raise WrongState(Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "a removed customer cannot be changed"})
     return customer
@@ -137,23 +139,25 @@ def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
 
 
-def _with_default(sandbox: Sandbox, customer: Customer, method: PaymentMethod) -> Customer:
+def _with_default(step: Step, customer: Customer, method: PaymentMethod) -> Customer:
     after = replace(customer, default_payment_method_id=method.payment_method_id)
-    return sandbox.replace(sandbox.customers, customer, after)
+    return step.replace(step.sandbox.customers, customer, after)
 
 
-def show_on(sandbox: Sandbox, entry: ScheduledWork) -> None:
+def show_on(step: Step, entry: ScheduledWork) -> None:
     """A customer has changed: the payment methods that follow those of the step before show it."""
+    sandbox = step.sandbox
     customer = sandbox.customers.get(entry.subject)
     if customer is not None:
-        _show_on_methods(sandbox, customer, whole_of(entry.detail, 0, len(sandbox.payment_methods)) or 0)
+        _show_on_methods(step, customer, whole_of(entry.detail, 0, len(sandbox.payment_methods)) or 0)
 
 
-def _show_on_methods(sandbox: Sandbox, customer: Customer, start: int = 0) -> None:
+def _show_on_methods(step: Step, customer: Customer, start: int = 0) -> None:
     """Of very many, which can only be removed ones, the rest follows in the next steps of this instant."""
+    sandbox = step.sandbox
     payer, methods, end = customer.payer(), sandbox.payment_methods, start + SHOWN
     for method in islice(methods.find("customer", customer.customer_id), start, end):
         if method.payer != payer:
-            sandbox.replace(methods, method, replace(method, payer=payer))
+            step.replace(methods, method, replace(method, payer=payer))
     if methods.count("customer", customer.customer_id) > end:
         sandbox.schedule.plan(sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))

@@ -6,7 +6,7 @@ Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``; docs/scenar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from urllib.parse import urlsplit
 
@@ -51,54 +51,55 @@ class _Target:
     subscription_id: str | None = None
 
 
-def plan(sandbox: Sandbox) -> None:
+def plan(step: Step) -> None:
     """Plan the deliveries of everything that the present step has caused.
 
     They go out when the step has been answered (``release``), those that a scenario wants before that at once.
     """
-    step = sandbox.step
+    sandbox = step.sandbox
     subscribed: dict[WebhookType, list[WebhookSubscription]] | None = None
-    for event in step.events:
+    for event in step.result.events:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
         if kind is None or not _concerns(sandbox, event):
             continue
         if subscribed is None:
-            subscribed, room = {}, MOST_OF_STEP - len(step.webhooks)
-            plans = (decision.outcome.webhook for decision in step.decisions if decision.rule is not None)
+            subscribed, room = {}, MOST_OF_STEP - len(step.result.webhooks)
+            plans = (decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None)
             scripted = next(filter(None, plans), None)
         if kind not in subscribed:
             subscribed[kind] = _subscribed(sandbox, kind, MOST_OF_STEP + 1)
         for news in news_of(sandbox, kind, event):
-            room -= _plan_for(sandbox, news, scripted, subscribed[kind], room)
+            room -= _plan_for(step, news, scripted, subscribed[kind], room)
 
 
-def release(sandbox: Sandbox, step: Step) -> None:
-    """The step has been answered: let its deliveries go out."""
-    step.answered = True
-    sandbox.deliveries.unanswered.difference_update(step.webhooks)
-    for delivery_id in step.webhooks:
+def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
+    """A step has been answered: let its deliveries go out."""
+    sandbox.deliveries.unanswered.difference_update(webhooks)
+    for delivery_id in webhooks:
         delivery = sandbox.deliveries.get(delivery_id)
         if delivery is not None and not delivery.tries and delivery.state in _STILL_TO_COME:
             _enter(sandbox, delivery)
 
 
 def emit(
-    sandbox: Sandbox, message: WebhookMessage, data: object, target: WebhookTarget | None
+    step: Step, message: WebhookMessage, data: object, target: WebhookTarget | None
 ) -> tuple[list[Delivery], bool]:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
     and whether there are more."""
+    sandbox = step.sandbox
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
     subscribed = _subscribed(sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
     targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
     notice, receivers = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
-    made = [one for receiver in receivers for one in _plan_one(sandbox, message, receiver, _ORDINARY, notice)]
+    made = [one for receiver in receivers for one in _plan_one(step, message, receiver, _ORDINARY, notice)]
     return made, len(targets) > len(receivers)
 
 
-def come_due(sandbox: Sandbox, delivery_id: str) -> None:
+def come_due(step: Step, delivery_id: str) -> None:
     """Make the next try: in the scenario's pretence, in an inbox of this server, or by the outbox."""
+    sandbox = step.sandbox
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
         return
@@ -109,7 +110,7 @@ def come_due(sandbox: Sandbox, delivery_id: str) -> None:
         if isinstance(said, int):
             report(sandbox, delivery, Try(delivery.due, said, scripted=True))
         else:
-            waited = sandbox.assume(WEBHOOK_TIMEOUT)
+            waited = step.assume(WEBHOOK_TIMEOUT)
             report(sandbox, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
         return
     inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
@@ -195,21 +196,22 @@ def _by_subscription(row: WebhookSubscription) -> _Target:
 
 
 def _plan_for(
-    sandbox: Sandbox, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription], room: int
+    step: Step, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription], room: int
 ) -> int:
     """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are refused because too
     many are under way: in a fork at an entry none has ended, and the rules must count the same there."""
+    sandbox = step.sandbox
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]
     if not (named or subscribed):
         return 0
-    step, log, made, planned = sandbox.step, sandbox.deliveries, list[str](), 0
+    step, log, made, planned = step, sandbox.deliveries, list[str](), 0
     notices: dict[bool, Notice] = {}
     for place, target in enumerate(chain(named, map(_by_subscription, subscribed))):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
-        wanted = scripted or _choreography(sandbox, news, target.receiver, notices)
+        wanted = scripted or _choreography(step, news, target.receiver, notices)
         if wanted.drop:
             continue
         notice = _notice(sandbox, news, notices, stale=wanted.stale)
@@ -217,24 +219,24 @@ def _plan_for(
         if copies < wanted.copies:
             _warn_of_more(step)
         planned += copies
-        for delivery in _plan_one(sandbox, news.message, target, wanted, notice, event=news.event, copies=copies):
+        for delivery in _plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies):
             made.append(delivery.delivery_id)
             if wanted.before_answer:
-                step.urgent = True
+                step.result.urgent = True
                 _enter(sandbox, delivery)
-            elif step.answered:
+            elif step.result.answered:
                 _enter(sandbox, delivery)
             else:
                 log.unanswered.add(delivery.delivery_id)
-    step.webhooks += tuple(made)
+    step.result.webhooks += tuple(made)
     return planned
 
 
 def _warn_of_more(step: Step) -> None:
     # Of each such step, not once in the life of the sandbox: each has something that nobody hears of.
     words = f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent"
-    if words not in step.warnings:
-        step.warnings += (words,)
+    if words not in step.result.warnings:
+        step.result.warnings += (words,)
 
 
 def _notice(sandbox: Sandbox, news: News, known: dict[bool, Notice], *, stale: bool) -> Notice:
@@ -254,8 +256,9 @@ def _shop_of_challenge(news: News) -> WebhookTarget | None:
     return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
-def _choreography(sandbox: Sandbox, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
+def _choreography(step: Step, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
+    sandbox = step.sandbox
     if not sandbox.director.listens(Stage.ARRIVAL, _OP):
         return _ORDINARY
     message = news.message
@@ -272,18 +275,18 @@ def _choreography(sandbox: Sandbox, news: News, target: WebhookTarget, notices: 
             op=_OP,
             now=sandbox.now,
             request=facts,
-            state=reader_of(sandbox),
+            state=reader_of(sandbox, step.asked, step.result.about),
             subject=message.subject_id,
         ),
     )
     if decision.outcome.webhook is None:
         return _ORDINARY
-    sandbox.step.note(decision)
+    step.result.note(decision)
     return decision.outcome.webhook
 
 
 def _plan_one(
-    sandbox: Sandbox,
+    step: Step,
     message: WebhookMessage,
     target: _Target,
     wanted: WebhookPlan,
@@ -293,8 +296,9 @@ def _plan_one(
     copies: int = 1,
 ) -> Iterator[Delivery]:
     """The copies of one message to one receiver, as many as there is room for."""
+    sandbox = step.sandbox
     message_id = sandbox.ids.hex32("webhook")
-    content, receiver = content_of(sandbox, message_id, message, notice, wanted), target.receiver
+    content, receiver = content_of(step, message_id, message, notice, wanted), target.receiver
     waits = wanted.swap_with_next or wanted.waits_for_next
     for number in range(copies):
         if not sandbox.deliveries.has_room:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine import past
+from mockserver.engine.step import Step
 
 
-def warn(sandbox: Sandbox) -> None:
+def warn(step: Step) -> None:
     """Warn once in the life of a sandbox for each list that overflows, and when the memory of all journals does."""
+    sandbox = step.sandbox
     journal = sandbox.journal
     if journal.last - len(journal.entries) > journal.given_up:
-        sandbox.warn(_words("journal entries", journal.limit))
+        step.warn(_words("journal entries", journal.limit))
     if sandbox.deliveries.dropped:
-        sandbox.warn(_words("webhooks", sandbox.deliveries.limit))
+        step.warn(_words("webhooks", sandbox.deliveries.limit))
     if sandbox.inboxes.dropped:
-        sandbox.warn(_words("inbox messages", sandbox.inboxes.limit))
+        step.warn(_words("inbox messages", sandbox.inboxes.limit))
+    if sandbox.past is not None and sandbox.past.is_cut:
+        step.warn(f"lag: only the newest {past.MOST_CHANGES} changes can be hidden from reads; older ones are visible")
     room = journal.room
     if room is not None and room.dropped and (news := room.news()) is not None:
-        sandbox.step.warnings += (news,)
+        step.result.warnings += (news,)
 
 
 @lru_cache(maxsize=16)

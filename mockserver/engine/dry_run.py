@@ -5,8 +5,7 @@ Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import field, replace
 from heapq import heappush, heappushpop
 
@@ -55,11 +54,10 @@ class DryRule:
         elif miss > self._nearest[0]:
             heappushpop(self._nearest, miss)
 
-    def explain(self, sandbox: Sandbox) -> None:
+    def explain(self) -> None:
         """Say of the nearest misses alone what differed: most entries are none."""
         for _, _, entry, attempt in sorted(self._nearest, reverse=True):
-            with _as_of(sandbox, entry):
-                self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
+            self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
 
 
 def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> tuple[int, list[DryRule]]:
@@ -92,21 +90,10 @@ def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None =
     kept = tuple(sandbox.journal.entries)
     entries = kept[-max(_MOST_TRIALS // max(len(found), 1), 1) :]
     for entry in entries:
-        with _as_of(sandbox, entry):
-            _ask(director, asked_of, entry)
+        _ask(director, asked_of, entry)
     for asked in found.values():
-        asked.explain(sandbox)
+        asked.explain()
     return len(entries), list(found.values())
-
-
-@contextmanager
-def _as_of(sandbox: Sandbox, entry: JournalEntry) -> Iterator[None]:
-    """What tests read of the present step is that of the entry."""
-    before, sandbox.step = sandbox.step, entry.step
-    try:
-        yield
-    finally:
-        sandbox.step = before
 
 
 def _ask(director: Director, asked_of: Callable[[Stage, Attempt], list[DryRule]], entry: JournalEntry) -> None:
@@ -135,18 +122,19 @@ def _failed(rule: Rule, attempt: Attempt) -> int:
 
 def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
     """What rules are asked with: the arrival of a request, and each try of a provider."""
-    step = entry.step
+    came_in = entry.asked
     # A kept body is read at every look: once is enough for all rules.
-    request = dict(step.request.items())
+    request = dict(came_in.request.items())
     attempts = [
-        replace(attempt, request=request) if attempt.request is step.request else attempt for attempt in step.attempts
+        replace(attempt, request=request) if attempt.request is came_in.request else attempt
+        for attempt in entry.result.attempts
     ]
     asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
-    if not step.answers:
+    if not came_in.answers:
         return asked
     arrived = next((attempt for attempt in attempts if attempt.provider is None), None)
     if arrived is None:
-        arrived = Attempt(op=step.op, now=entry.at, request=request, headers=step.headers, subject=step.named)
+        arrived = Attempt(op=came_in.op, now=entry.at, request=request, headers=came_in.headers, subject=came_in.named)
         if asked:
             arrived.state = asked[0][1].state
     return [(Stage.ARRIVAL, arrived), *asked]

@@ -23,35 +23,32 @@ from mockserver.engine import (
     transfers,
     vault,
 )
+from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 
-WORK: Mapping[Due, Callable[[Sandbox, ScheduledWork], None]] = {
-    Due.VAULT_EXPIRY: lambda sandbox, entry: vault.expire(sandbox, entry.subject),
-    Due.CCV_DELAY: lambda sandbox, entry: vault.expire_ccv(sandbox, entry.subject),
-    Due.AUTHORISATION_EXPIRY: lambda sandbox, entry: charges.expire(sandbox, entry.subject),
-    Due.CHALLENGE_EXPIRY: lambda sandbox, entry: three_ds.abandon(sandbox, entry.subject),
-    Due.SETTLEMENT: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.SETTLED),
-    Due.RETURN: lambda sandbox, entry: charges.settle(sandbox, entry.subject, ChargeEvent.RETURNED),
-    Due.REFUND_SETTLEMENT: lambda sandbox, entry: charges.answer_refund(
-        sandbox, entry.subject, entry.detail, settled=True
-    ),
-    Due.REFUND_RETURN: lambda sandbox, entry: charges.answer_refund(
-        sandbox, entry.subject, entry.detail, settled=False
-    ),
-    Due.TRANSFER_SETTLEMENT: lambda sandbox, entry: transfers.settle(sandbox, entry.subject),
+WORK: Mapping[Due, Callable[[Step, ScheduledWork], None]] = {
+    Due.VAULT_EXPIRY: lambda step, entry: vault.expire(step, entry.subject),
+    Due.CCV_DELAY: lambda step, entry: vault.expire_ccv(step, entry.subject),
+    Due.AUTHORISATION_EXPIRY: lambda step, entry: charges.expire(step, entry.subject),
+    Due.CHALLENGE_EXPIRY: lambda step, entry: three_ds.abandon(step, entry.subject),
+    Due.SETTLEMENT: lambda step, entry: charges.settle(step, entry.subject, ChargeEvent.SETTLED),
+    Due.RETURN: lambda step, entry: charges.settle(step, entry.subject, ChargeEvent.RETURNED),
+    Due.REFUND_SETTLEMENT: lambda step, entry: charges.answer_refund(step, entry.subject, entry.detail, settled=True),
+    Due.REFUND_RETURN: lambda step, entry: charges.answer_refund(step, entry.subject, entry.detail, settled=False),
+    Due.TRANSFER_SETTLEMENT: lambda step, entry: transfers.settle(step, entry.subject),
     Due.SUBSCRIPTION_RENEWAL: subscriptions.renew,
-    Due.METHOD_LOST: lambda sandbox, entry: subscription_course.lose_method(sandbox, entry.subject),
+    Due.METHOD_LOST: lambda step, entry: subscription_course.lose_method(step, entry.subject),
     Due.CUSTOMER_SHOWN: customers.show_on,
-    Due.TOKEN_EXPIRY: lambda sandbox, entry: tokens.expire(sandbox, entry.subject),
-    Due.PAYTO: lambda sandbox, entry: payto.come_due(sandbox, entry.subject, PayToState(entry.detail)),
+    Due.TOKEN_EXPIRY: lambda step, entry: tokens.expire(step, entry.subject),
+    Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
-    Due.WEBHOOK: lambda sandbox, entry: deliveries.come_due(sandbox, entry.subject),
-    Due.WEBHOOK_HELD: lambda sandbox, entry: deliveries.let_pass(sandbox, entry.subject),
-    Due.BATCH_PREPARED: lambda sandbox, entry: batches.prepare(sandbox, entry.subject),
-    Due.BATCH_STARTED: lambda sandbox, entry: batches.start(sandbox, entry.subject),
-    Due.BATCH_ROWS: lambda sandbox, entry: batch_rows.run(sandbox, entry.subject),
+    Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
+    Due.WEBHOOK_HELD: lambda step, entry: deliveries.let_pass(step.sandbox, entry.subject),
+    Due.BATCH_PREPARED: lambda step, entry: batches.prepare(step, entry.subject),
+    Due.BATCH_STARTED: lambda step, entry: batches.start(step, entry.subject),
+    Due.BATCH_ROWS: lambda step, entry: batch_rows.run(step, entry.subject),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 
@@ -80,15 +77,15 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     sent, left = len(outbox), SLICE
     while left > 0 and (entry := schedule.next_due(until)) is not None:
         sandbox.now = max(sandbox.now, entry.at)
-        sandbox.step = Step(f"clock.{entry.what}")
-        WORK[entry.what](sandbox, entry)
-        step_effects.plan(sandbox)
-        sandbox.journal.note_due(sandbox.now, sandbox.step)
+        step = Step(sandbox, Asked(f"clock.{entry.what}"))
+        WORK[entry.what](step, entry)
+        step_effects.plan(step)
+        sandbox.journal.note_due(sandbox.now, step.asked, step.result)
         if sandbox.watch is not None:
-            for event in sandbox.step.events:
+            for event in step.result.events:
                 if event.data is None:
                     sandbox.watch.moved(event, sandbox.journal.last)
-        left -= 1 + len(sandbox.step.webhooks)
+        left -= 1 + len(step.result.webhooks)
         if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
@@ -18,8 +18,7 @@ from mockserver.domain.constraints import Within
 from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
-from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.step import Step
+from mockserver.engine.result import Asked, Result
 from mockserver.findings.recent import Recent
 from mockserver.scenario.attempt import Stage
 
@@ -39,11 +38,11 @@ _REFUSED = 400
 
 
 class CurrentStep(Protocol):
-    """What is used of the sandbox whose step is being taken."""
+    """What is used of the step that is being taken."""
 
-    now: Micros
-    step: Step
-    cards: CardRegistry
+    sandbox: Any
+    asked: Asked
+    result: Result
 
     def warn(self, text: str) -> None:
         """Give a warning."""
@@ -52,14 +51,14 @@ class CurrentStep(Protocol):
 @mutable
 class First:
     """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
-    then any request of the operation is taken for the same. ``step`` is its step, None after an import."""
+    then any request of the operation is taken for the same. ``result`` is what came of it, None after an import."""
 
     op: str
     at: Micros
     status: Annotated[int, Within(200, 599)]
     answer: str
     asked: str | None = field(default=None, repr=False)
-    step: Step | None = field(default=None, init=False)
+    result: Result | None = field(default=None, init=False)
     size: int = field(default=0, init=False)
 
 
@@ -76,50 +75,51 @@ class Idempotency:
             self._put(key, first)
         self._bound()
 
-    def first(self, sandbox: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
+    def first(self, step: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
         """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
         the request that must be equal.
 
         Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to another request (90), or the
         first one is still being answered (31).
         """
+        sandbox = step.sandbox
         if not 0 < len(key) <= LONGEST:
             raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
-        name, step = _name(key), sandbox.step
+        name, step = _name(key), step
         first = self.firsts.get(name)
         if first is None:
             return None
         if sandbox.now - first.at > _WINDOW:
             self._forget(name)
             return None
-        step.is_repeat = True
-        if first.op != step.op or first.asked not in (None, _asked(sandbox, request)):
+        step.result.is_repeat = True
+        if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
             words = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
             raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
-        if first.step is not None:
-            if not first.step.answered:
+        if first.result is not None:
+            if not first.result.answered:
                 words = "the first request with this key is still being answered: send it again later"
                 raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
-            step.about = first.step.about
-        step.warnings += ("a repeat: its Idempotency-Key was given the first answer again, and nothing was done",)
+            step.result.about, step.result.problem = first.result.about, first.result.problem
+        step.result.warnings += (
+            "a repeat: its Idempotency-Key was given the first answer again, and nothing was done",
+        )
         return first
 
-    def keep(self, sandbox: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
+    def keep(self, step: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
         """Remember the answer to the step that was taken, unless it was refused before anything happened."""
-        step = sandbox.step
-        was_tried = step.events or any(decision.stage is Stage.PROVIDER for decision in step.decisions)
+        sandbox = step.sandbox
+        was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
         if status >= _REFUSED and not was_tried:
             return
-        first = First(step.op, sandbox.now, status, answer.decode(), _asked(sandbox, request))
-        first.step = step
+        first = First(step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request))
+        first.result = step.result
         first.size = len(answer) + sum(len(part) for part in request if isinstance(part, bytes))
         self._put(_name(key), first)
         while sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
             self._forget(next(iter(self.firsts)))
         if len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
-            sandbox.warn(
-                f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_SIGNS} signs of answers"
-            )
+            step.warn(f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_SIGNS} signs of answers")
             self._bound()
 
     def _put(self, name: str, first: First) -> None:
@@ -138,18 +138,18 @@ def _name(key: str) -> str:
     return digest("idempotency", key).hex()
 
 
-def _asked(sandbox: CurrentStep, request: tuple[object, ...]) -> str:
+def _asked(step: CurrentStep, request: tuple[object, ...]) -> str:
     # The body may hold a card number, which a digest without a secret would give away.
-    return digest("asked", sandbox.cards.salt, *request).hex()
+    return digest("asked", step.sandbox.cards.salt, *request).hex()
 
 
 @mutable
 class FirstAnswer:
-    """The answer to the first call of a key, and its step; None after an import."""
+    """The answer to the first call of a key, and what came of it; None after an import."""
 
     status: Annotated[int, Within(200, 599)]
     text: str
-    step: Step | None = field(default=None, init=False)
+    result: Result | None = field(default=None, init=False)
 
 
 class Replays:
@@ -162,32 +162,34 @@ class Replays:
         for key, first in firsts:
             self.firsts.put(key, first)
 
-    def first(self, step: Step) -> FirstAnswer | None:
+    def first(self, step: CurrentStep) -> FirstAnswer | None:
         """What the step is answered with, when it is not the first of its key."""
         key = _key_of(step)
         found = self.firsts.get(key) if key is not None else None
         if found is not None:
-            step.is_repeat = True
-            if found.step is not None:
-                step.about = found.step.about
-            step.warnings += ("a replay: a rule gave it the first answer of its key again, and nothing was done",)
+            step.result.is_repeat = True
+            if found.result is not None:
+                step.result.about, step.result.problem = found.result.about, found.result.problem
+            step.result.warnings += (
+                "a replay: a rule gave it the first answer of its key again, and nothing was done",
+            )
         return found
 
-    def keep(self, step: Step, status: int, text: bytes) -> None:
+    def keep(self, step: CurrentStep, status: int, text: bytes) -> None:
         """Remember the answer to a step that was the first of its key, unless it was refused before anything
         happened."""
         key = _key_of(step)
-        was_tried = step.events or any(decision.stage is Stage.PROVIDER for decision in step.decisions)
+        was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
         if key is not None and (status < _REFUSED or was_tried):
             first = FirstAnswer(status, text.decode())
-            first.step = step
+            first.result = step.result
             self.firsts.put(key, first)
 
 
-def _key_of(step: Step) -> str | None:
+def _key_of(step: CurrentStep) -> str | None:
     """The key of the rule that wants a replay; None when there is none, or the request lacks all that it is made of."""
-    for decision in step.decisions:
+    for decision in step.result.decisions:
         if decision.outcome.replay:
             rule, _, key = decision.salt.rpartition("|")[0].partition("|")
-            return digest("replay", step.op, rule, key).hex() if key.strip("|") else None
+            return digest("replay", step.asked.op, rule, key).hex() if key.strip("|") else None
     return None

@@ -15,6 +15,7 @@ from mockserver.domain.provider import Capability, Provider, is_offered
 from mockserver.domain.record import record
 from mockserver.engine import providers, tokens
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 PAYPAL = "paypal"
 
@@ -41,23 +42,24 @@ class Offer:
         ]
 
 
-def offer(sandbox: Sandbox, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
+def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
     """What is offered for an amount and a currency; without them, everything in use that no row hides.
 
     Raises ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider).
     """
+    sandbox = step.sandbox
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
         offered = [one for one in providers.in_use(sandbox, feature) if is_offered(one.hide, one.require, amount, code)]
-        able[feature] = providers.taking(sandbox, offered, code)
+        able[feature] = providers.taking(step, offered, code)
     named = providers.get(sandbox, card_provider_id) if card_provider_id else None
     return Offer(able, named or next(iter(able[Capability.CARD]), None))
 
 
-def of_token(sandbox: Sandbox, token_id: str) -> Provider:
+def of_token(step: Step, token_id: str) -> Provider:
     """The provider that a payment token belongs to. Raises ``NotFound`` 87 (token), 39 (provider removed)."""
-    return providers.get(sandbox, tokens.get(sandbox, token_id).provider.provider_id)
+    return providers.get(step.sandbox, tokens.get(step, token_id).provider.provider_id)
 
 
 def default_fallback(sandbox: Sandbox) -> Provider:

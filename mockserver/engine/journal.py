@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from mockserver.domain.clock import Micros
 from mockserver.engine.journal_room import Lodger
 from mockserver.engine.journal_texts import JournalTexts
-from mockserver.engine.step import Step
+from mockserver.engine.result import Asked, Result
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
 from mockserver.scenario.transport import Transport
@@ -32,12 +32,12 @@ class JournalEntry(NamedTuple):
     ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
     request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
     the client; of one that is too long for one piece only its beginning, and ``beyond`` counts the bytes behind it.
-    A tuple takes half as long to make as an object with as many fields: every request makes one.
     """
 
     number: int
     at: Micros
-    step: Step
+    asked: Asked
+    result: Result
     method: str = ""
     endpoint: object = None
     path: str = ""
@@ -50,11 +50,7 @@ class JournalEntry(NamedTuple):
 
     def __repr__(self) -> str:
         """Without what may be long or secret."""
-        return f"JournalEntry(number={self.number}, at={self.at}, step={self.step}, status={self.status})"
-
-
-_entry = tuple.__new__
-"""To make an entry of all its fields in their order: by its name it takes twice as long."""
+        return f"JournalEntry(number={self.number}, at={self.at}, op={self.asked.op}, status={self.status})"
 
 
 def size_of(entry: JournalEntry) -> int:
@@ -96,49 +92,31 @@ class Journal(Lodger):
         """Entries that the bound of this journal alone has pushed out."""
         return self.dropped - self.given_up
 
-    def note(
-        self,
-        at: Micros,
-        step: Step,
-        method: str,
-        endpoint: object,
-        path: str,
-        query: bytes,
-        raw: bytes,
-        status: int | None,
-        answer: bytes,
-        fault: Transport | None,
-        beyond: int = 0,
-    ) -> None:
-        """Keep a request and its answer."""
-        self.last = number = self.last + 1
+    def note(self, entry: JournalEntry) -> None:
+        """Keep the next entry: its number is one above ``last``."""
+        self.last = entry.number
         entries = self.entries
         if not self.limit:
             return
-        grown = len(raw) + len(answer)
-        if step.events:
-            grown += self.stories.note(number, step)
+        grown = size_of(entry)
+        if entry.result.events:
+            grown += self.stories.note(entry.number, entry.asked, entry.result)
         if len(entries) == self.limit:
             if self.room is not None:
                 self.room.overflown += 1
-            oldest = entries[0]
-            grown -= len(oldest.raw) + len(oldest.answer)
+            grown -= size_of(entries[0])
             if self.texts is not None:
-                self.texts.forget(oldest.number)
-        else:
-            grown += _ENTRY
-        entries.append(
-            _entry(JournalEntry, (number, at, step, method, endpoint, path, query, raw, status, answer, fault, beyond))
-        )
+                self.texts.forget(entries[0].number)
+        entries.append(entry)
         if self.room is None:
             self.size += grown
         else:
             self.room.resize(self, grown)
 
-    def note_due(self, at: Micros, step: Step) -> None:
+    def note_due(self, at: Micros, asked: Asked, result: Result) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""
-        if step.events or step.decisions or step.warnings:
-            self.note(at, step, "", None, "", b"", b"", None, b"", None)
+        if result.events or result.decisions or result.warnings:
+            self.note(JournalEntry(self.last + 1, at, asked, result))
 
     def mark(self, name: str) -> None:
         """Give a name to this place, after the newest entry."""

@@ -29,39 +29,41 @@ from mockserver.scenario.outcome import DELETABLE
 _PART = "|"
 
 
-def plan(sandbox: Sandbox) -> None:
+def plan(step: Step) -> None:
     """Put on the schedule what the rules of the present step say of later."""
-    for decision in sandbox.step.decisions:
+    sandbox = step.sandbox
+    for decision in step.result.decisions:
         if decision.rule is None:
             continue
         for wanted in decision.outcome.later:
-            for kind, detail in _moves(wanted, sandbox.step):
-                subject = _subject(sandbox, kind)
+            for kind, detail in _moves(wanted, step):
+                subject = _subject(step, kind)
                 if subject is None:
-                    why = f"later: {wanted.move.value} will not happen, {sandbox.step.op} is about no {kind}"
-                    sandbox.step.warnings += (why,)
+                    why = f"later: {wanted.move.value} will not happen, {step.asked.op} is about no {kind}"
+                    step.result.warnings += (why,)
                 else:
                     parts = (kind, wanted.move.value, *detail)
                     sandbox.schedule.plan(sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
 
 
-def happen(sandbox: Sandbox, entry: ScheduledWork) -> None:
+def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now."""
+    sandbox = step.sandbox
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
         if move == Move.SET:
-            if not _SET[kind](sandbox, entry.subject, detail[0]):
+            if not _SET[kind](step, entry.subject, detail[0]):
                 status = getattr(KINDS[kind][1](sandbox).get(entry.subject), "status", "gone")
                 why = f"it is {status} by then, and becomes {detail[0]} no more"
-                sandbox.step.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
+                step.result.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
         elif move == Move.DELETE:
-            _DELETE[kind](sandbox, entry.subject)
+            _DELETE[kind](step, entry.subject)
         else:
-            charge = charges.get(sandbox, entry.subject)
-            _CHARGE[Move(move)](sandbox, charge, detail)
+            charge = charges.get(step, entry.subject)
+            _CHARGE[Move(move)](step, charge, detail)
     except Refused as refused:
         why = ", ".join((refused.details or {}).values()) or refused.message
-        sandbox.step.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
+        step.result.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
 
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
@@ -93,7 +95,7 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
     said = wanted.changes
     match wanted.move:
         case Move.SET:
-            made = any(event.subject.value == "payto" and event.before is None for event in step.events)
+            made = any(event.subject.value == "payto" and event.before is None for event in step.result.events)
             # An agreement that is being made already knows what its payer will do.
             return [
                 (_KINDS.get(path, path.partition(".")[0]), (str(value),))
@@ -101,7 +103,7 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
                 if not (made and path.startswith("payto."))
             ]
         case Move.DELETE:
-            return [(DELETABLE.get(step.op, ""), ())]
+            return [(DELETABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(said["to"]),))]
         case Move.EMIT:
@@ -116,14 +118,13 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             ]
 
 
-def _subject(sandbox: Sandbox, kind: str) -> str | None:
+def _subject(step: Step, kind: str) -> str | None:
     """The id of the object of a kind that the present step is about."""
-    step = sandbox.step
-    for event in step.events:
+    for event in step.result.events:
         if event.subject.value == kind:
             return event.subject_id
     id_name = KINDS[kind][0] if kind in KINDS else ""
-    for known in (step.about.get(kind), step.about.get("payment_method")):
+    for known in (step.result.about.get(kind), step.result.about.get("payment_method")):
         found = getattr(known, id_name, None)
         if isinstance(found, str):
             return found
@@ -134,34 +135,35 @@ def _amount(detail: list[str]) -> Decimal | None:
     return Decimal(detail[0]) if detail[0] else None
 
 
-def _capture(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
-    charges.move(sandbox, charge, charge.after_capture(_amount(detail), sandbox.now), ChargeEvent.CAPTURED)
+def _capture(step: Step, charge: Charge, detail: list[str]) -> None:
+    charges.move(step, charge, charge.after_capture(_amount(detail), step.sandbox.now), ChargeEvent.CAPTURED)
 
 
-def _void(sandbox: Sandbox, charge: Charge, _: list[str]) -> None:
-    charges.move(sandbox, charge, charge.after_void(ChargeEvent.VOIDED, sandbox.now), ChargeEvent.VOIDED)
+def _void(step: Step, charge: Charge, _: list[str]) -> None:
+    charges.move(step, charge, charge.after_void(ChargeEvent.VOIDED, step.sandbox.now), ChargeEvent.VOIDED)
 
 
-def _refund(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
-    wanted = charge.refund_of(_amount(detail), detail[1] or None, sandbox.now, None)
-    charges.give_back(sandbox, charge, charge.after_refund(wanted))
+def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
+    wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now, None)
+    charges.give_back(step, charge, charge.after_refund(wanted))
 
 
-def _settle(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
     if charge.status is ChargeState.PENDING_CHECKOUT:
-        three_ds.answer(sandbox, charge.charge_id, _PAYER[detail[0]])
+        three_ds.answer(step, charge.charge_id, _PAYER[detail[0]])
         return
     event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
-    charges.move(sandbox, charge, charge.after_settlement(event, sandbox.now), event)
+    charges.move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
 
 
-def _emit(sandbox: Sandbox, charge: Charge, detail: list[str]) -> None:
+def _emit(step: Step, charge: Charge, detail: list[str]) -> None:
+    sandbox = step.sandbox
     from mockserver.engine.codec import read_plain
 
     event, status = detail[0], charge.status
     data = read_plain(json.loads(detail[1]), sandbox.cards)
     emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=sandbox.now, data=data)
-    sandbox.step.events += (emitted,)
+    step.result.events += (emitted,)
 
 
 def _is_event(event: str, data: str) -> bool:
@@ -178,7 +180,7 @@ _PAYER: Mapping[str, ChallengeAnswer] = {
 }
 """How a payer ends a challenge."""
 
-_CHARGE: Mapping[Move, Callable[[Sandbox, Charge, list[str]], None]] = {
+_CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], None]] = {
     Move.CAPTURE: _capture,
     Move.VOID: _void,
     Move.REFUND: _refund,
@@ -190,22 +192,20 @@ _CHARGE: Mapping[Move, Callable[[Sandbox, Charge, list[str]], None]] = {
 _KINDS = {"card.expiryDate": "payment_method"}
 """Kinds of objects that hold what a path of ``set`` names, where it does not begin with them."""
 
-_SET: Mapping[str, Callable[[Sandbox, str, str], bool]] = {
-    "payment_method": lambda sandbox, subject, word: bool(
-        payment_methods.update_card(sandbox, subject, CardChanges(expiry=word))
+_SET: Mapping[str, Callable[[Step, str, str], bool]] = {
+    "payment_method": lambda step, subject, word: bool(
+        payment_methods.update_card(step, subject, CardChanges(expiry=word))
     ),
-    "payto": lambda sandbox, subject, word: payto.turn_to(sandbox, subject, PayToState(word)),
-    "network_token": lambda sandbox, subject, word: network_tokens.turn_to(sandbox, subject, NetworkTokenState(word)),
-    "subscription": lambda sandbox, subject, word: bool(
-        subscriptions.set_status(sandbox, subject, SubscriptionState(word))
-    ),
+    "payto": lambda step, subject, word: payto.turn_to(step, subject, PayToState(word)),
+    "network_token": lambda step, subject, word: network_tokens.turn_to(step, subject, NetworkTokenState(word)),
+    "subscription": lambda step, subject, word: bool(subscriptions.set_status(step, subject, SubscriptionState(word))),
 }
 """Kinds whose status can be set, and whether it is so afterwards."""
 
-_DELETE: Mapping[str, Callable[[Sandbox, str], object]] = {
+_DELETE: Mapping[str, Callable[[Step, str], object]] = {
     "vault": vault.delete,
-    "customer": lambda sandbox, subject: customers.delete(sandbox, subject, ask_provider=False),
-    "payment_method": lambda sandbox, subject: payment_methods.delete(sandbox, subject, ask_provider=False),
+    "customer": lambda step, subject: customers.delete(step, subject, ask_provider=False),
+    "payment_method": lambda step, subject: payment_methods.delete(step, subject, ask_provider=False),
 }
 """Kinds that can go."""
 

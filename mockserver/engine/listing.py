@@ -38,7 +38,7 @@ class Criteria:
 Sort: TypeAlias = Callable[[Any], Any] | None
 """What rows are sorted by; None leaves them in the order of their adding."""
 
-Parameter: TypeAlias = Callable[[Sandbox, Any, Criteria, Faults], None]
+Parameter: TypeAlias = Callable[[Step, Any, Criteria, Faults], None]
 """Adds what a given value asks for, or a fault of it."""
 
 
@@ -57,7 +57,7 @@ class Search(Generic[R]):
 def by(index: str, read: Callable[[Any], Hashable] = lambda value: value) -> Parameter:
     """Rows that an index finds by the value."""
 
-    def add(sandbox: Sandbox, value: Any, criteria: Criteria, faults: Faults) -> None:
+    def add(step: Step, value: Any, criteria: Criteria, faults: Faults) -> None:
         criteria.equal.append((index, (read(value),)))
 
     return add
@@ -69,7 +69,7 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
     def read(row: Any) -> str:
         return _APART.join(word for word in words(row) if word).lower()
 
-    def add(sandbox: Sandbox, value: str, criteria: Criteria, faults: Faults) -> None:
+    def add(step: Step, value: str, criteria: Criteria, faults: Faults) -> None:
         folded = value.lower()
         criteria.where.append(Contains(read, folded))
         if _APART in folded:
@@ -99,8 +99,8 @@ amount_of = attrgetter("amount")
 def amount_beyond(*, above: bool) -> Parameter:
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
-    def add(sandbox: Sandbox, bound: Any, criteria: Criteria, faults: Faults) -> None:
-        criteria.bounds.append(Bound(amount_of, bound, above, sandbox.assume(SEARCH_BOUNDS) == "inclusive"))
+    def add(step: Step, bound: Any, criteria: Criteria, faults: Faults) -> None:
+        criteria.bounds.append(Bound(amount_of, bound, above, step.assume(SEARCH_BOUNDS) == "inclusive"))
 
     return add
 
@@ -109,7 +109,7 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     """Rows in the state that a word names, in any letter case. Adds a fault (90) for any other word."""
     by_fold = {word.lower(): state for word, state in words.items()}
 
-    def add(sandbox: Sandbox, word: Any, criteria: Criteria, faults: Faults) -> None:
+    def add(step: Step, word: Any, criteria: Criteria, faults: Faults) -> None:
         state = by_fold.get(word.lower())
         criteria.equal.append((index, (state,)))
         if state is None:
@@ -126,28 +126,25 @@ class Ahead(Generic[R]):
     assumed: Assumed
 
 
-def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
+def search(step: Step, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
     """The rows that fit the given parameters, newest first; ``ahead`` is what :func:`looking_ahead` made. Raises
     ``Invalid`` (90) for a bad value, page or sort."""
+    sandbox = step.sandbox
     scan = ahead.scan if ahead is not None and ahead.assumed is sandbox.assumed else None
-    return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
+    return wanted.table(sandbox).search(_query(step, wanted, given), scan)
 
 
-def looking_ahead(
-    sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]
-) -> Slices[Ahead[R] | None] | None:
+def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Ahead[R] | None] | None:
     """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
     parameters are faulty."""
-    sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
+    sandbox = step.sandbox
     try:
-        query = _query(sandbox, wanted, given)
+        # The step itself will note what it rests on.
+        query = _query(Step(sandbox, step.asked), wanted, given)
     except Invalid:
         return None
-    finally:
-        # The step itself will note what it rests on.
-        del step.assumed[noted:]
     table = wanted.table(sandbox)
-    return _ahead(table, query, assumed) if table.few(query) is None else None
+    return _ahead(table, query, sandbox.assumed) if table.few(query) is None else None
 
 
 def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:
@@ -155,32 +152,32 @@ def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R
     return Ahead(scan, assumed) if scan is not None else None
 
 
-def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
+def _query(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     faults, criteria = Faults(), Criteria()
     for name, add in wanted.parameters.items():
         if (value := given.get(name)) is not None:
-            add(sandbox, value, criteria, faults)
+            add(step, value, criteria, faults)
     if wanted.hides_removed and not given.get("include_removed"):
         criteria.equal.append(("state", (Presence.ACTIVE,)))
-    after, before = _window(sandbox, given.get("added_after"), given.get("added_before"))
-    most = sandbox.assume(PAGE_MAXIMUM)
+    after, before = _window(step, given.get("added_after"), given.get("added_before"))
+    most = step.assume(PAGE_MAXIMUM)
     limit, skip = given.get("limit"), given.get("skip") or 0
-    limit = min(sandbox.assume(PAGE_DEFAULT), most) if limit is None else limit
+    limit = min(step.assume(PAGE_DEFAULT), most) if limit is None else limit
     if not 1 <= limit <= most:
         faults.wrong("Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
         faults.wrong("Skip", f"got {skip}, wanted 0 or more")
-    descending = sandbox.assume(PAGE_ORDER) == "newest_first"
+    descending = step.assume(PAGE_ORDER) == "newest_first"
     sort, by, order = None, given.get("sort_by"), given.get("sort_order")
     if by or order:
-        sort, descending = _sort(sandbox, by, order, wanted.sorts, descending, faults)
+        sort, descending = _sort(step, by, order, wanted.sorts, descending, faults)
     faults.refuse()
     return Query(limit, skip, criteria.equal, criteria.where, criteria.bounds, after, before, sort, descending)
 
 
-def _window(sandbox: Sandbox, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
+def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
     """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption ``search.bounds``)."""
-    if (after is None and before is None) or sandbox.assume(SEARCH_BOUNDS) == "exclusive":
+    if (after is None and before is None) or step.assume(SEARCH_BOUNDS) == "exclusive":
         return after, before
     return None if after is None else after - 1, None if before is None else before + 1
 
@@ -189,14 +186,14 @@ _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "
 
 
 def _sort(
-    sandbox: Sandbox,
+    step: Step,
     by: str | None,
     order: str | None,
     sorts: Mapping[str, Sort],
     descending: bool,
     faults: Faults,
 ) -> tuple[Sort, bool]:
-    lenient = sandbox.assume(SORT_UNKNOWN) == "ignore"
+    lenient = step.assume(SORT_UNKNOWN) == "ignore"
     if order:
         wanted = _ORDERS.get(order.lower())
         if wanted is not None:

@@ -10,18 +10,18 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import TableRow
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 R = TypeVar("R", bound=TableRow)
 
 
-def found(sandbox: Sandbox, table: Table[R], kind: str, row_id: str, code: Code) -> R:
+def found(step: Step, table: Table[R], kind: str, row_id: str, code: Code) -> R:
     """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
     row = table.get(row_id)
     if row is None:
         field = f"{kind}_id".title().replace("_", "")
         raise NotFound(code, {field: unknown(kind, row_id)})
-    sandbox.step.about[kind] = row
+    step.result.about[kind] = row
     return row
 
 

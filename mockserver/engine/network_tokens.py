@@ -13,11 +13,12 @@ from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenState
 from mockserver.engine.lookup import unknown
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
-def create(sandbox: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
+def create(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
     """Make the network token of a payment method that is being stored."""
+    sandbox = step.sandbox
     token = sandbox.network_tokens.add(
         NetworkToken(
             network_token_id=sandbox.ids.hex32("network_token"),
@@ -30,17 +31,17 @@ def create(sandbox: Sandbox, method: PaymentMethod, card: Card) -> NetworkToken:
             customer_id=method.customer_id,
         )
     )
-    sandbox.step.about["network_token"] = token
-    sandbox.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
+    step.result.about["network_token"] = token
+    step.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
     return token
 
 
-def usable(sandbox: Sandbox, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
+def usable(step: Step, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
     """The token that a charge names, or None. Faults: 90 (not given), 51 (unknown, or not active)."""
     if not network_token_id:
         faults.wrong("NetworkTokenId", "required")
         return None
-    token = sandbox.network_tokens.get(network_token_id)
+    token = step.sandbox.network_tokens.get(network_token_id)
     if token is None:
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", unknown("network_token", network_token_id))
         return None
@@ -48,17 +49,18 @@ def usable(sandbox: Sandbox, network_token_id: str | None, faults: Faults) -> Ne
         text = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
         return None
-    sandbox.step.about["network_token"] = token
+    step.result.about["network_token"] = token
     return token
 
 
-def turn_to(sandbox: Sandbox, network_token_id: str, status: NetworkTokenState) -> bool:
+def turn_to(step: Step, network_token_id: str, status: NetworkTokenState) -> bool:
     """Bring a token to a status where the state table has a way; one that has moved on stays as it is. Whether it has
     that status now."""
+    sandbox = step.sandbox
     token = sandbox.network_tokens.get(network_token_id)
     event = NETWORK_TOKEN.event_to(status)
     if token is None or event is None or event not in NETWORK_TOKEN.moves[token.status]:
         return token is not None and token.status is status
-    after = sandbox.replace(sandbox.network_tokens, token, token.after(event))
-    sandbox.emit(Subject.NETWORK_TOKEN, network_token_id, event, token.status, after.status)
+    after = step.replace(sandbox.network_tokens, token, token.after(event))
+    step.emit(Subject.NETWORK_TOKEN, network_token_id, event, token.status, after.status)
     return True

@@ -15,7 +15,7 @@ from weakref import WeakMethod, proxy
 
 from mockserver.domain.clock import Micros
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.step import Step
+from mockserver.engine.result import Result
 
 T = TypeVar("T")
 
@@ -27,10 +27,6 @@ class Present(Protocol):
     """What is used of the sandbox whose past it is."""
 
     now: Micros
-    step: Step
-
-    def warn(self, text: str) -> None:
-        """Give a warning."""
 
 
 class _Change(NamedTuple):
@@ -44,9 +40,9 @@ class _Change(NamedTuple):
 
 class Past:
     """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted`` counts all that ever
-    were."""
+    were, ``is_cut`` says that some within the lag had to go."""
 
-    __slots__ = ("__weakref__", "_changes", "_is_rewound", "_sandbox", "longest", "noted")
+    __slots__ = ("__weakref__", "_changes", "_is_rewound", "_sandbox", "is_cut", "longest", "noted")
 
     def __init__(self, sandbox: Present, tables: Iterable[Table[Any]], longest: Micros) -> None:
         self.longest = longest
@@ -54,6 +50,7 @@ class Past:
         self._sandbox: Present = proxy(sandbox)
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
+        self.is_cut = False
         self.noted = 0
         self.listen(tables)
 
@@ -92,17 +89,14 @@ class Past:
         changes, now = self._changes, self._sandbox.now
         while changes and changes[0].at <= now - self.longest:
             changes.popleft()
-        if len(changes) == MOST_CHANGES:
-            self._sandbox.warn(
-                f"lag: only the newest {MOST_CHANGES} changes can be hidden from reads; older ones are visible"
-            )
+        self.is_cut = self.is_cut or len(changes) == MOST_CHANGES
         changes.append(_Change(now, table, after, before))
         self.noted += 1
 
-    def seen(self, read: Callable[[], T]) -> T:
-        """What the step that is being taken reads, as far behind as the rules say that decided it. Raises what ``read``
-        raises."""
-        until = self._sandbox.now - lag_of(self._sandbox.step)
+    def seen(self, result: Result, read: Callable[[], T]) -> T:
+        """What is read in the step of a ``result``, as far behind as the rules say that decided it. Raises what
+        ``read`` raises."""
+        until = self._sandbox.now - lag_of(result)
         newer = [change for change in self._changes if change.at > until]
         self._is_rewound = True
         try:
@@ -121,6 +115,6 @@ class Past:
             self._is_rewound = False
 
 
-def lag_of(step: Step) -> Micros:
+def lag_of(result: Result) -> Micros:
     """How far behind a step sees."""
-    return max((decision.outcome.lag for decision in step.decisions), default=0)
+    return max((decision.outcome.lag for decision in result.decisions), default=0)

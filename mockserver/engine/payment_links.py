@@ -17,15 +17,16 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
 from mockserver.engine.lookup import found
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
-def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
+def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
+    sandbox = step.sandbox
     faults = Faults()
     money = None
     try:
-        money = currency(command.currency or usual_currency(sandbox))
+        money = currency(command.currency or usual_currency(step))
     except Invalid as refused:
         faults.absorb(refused)
     amount = command.amount
@@ -39,43 +40,43 @@ def create(sandbox: Sandbox, command: NewPaymentLink) -> PaymentLink:
     if command.limit is not None and command.limit < 1:
         faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
-    check_image(command.image, sandbox.assume(LINK_IMAGE_MAXIMUM), faults)
+    check_image(command.image, step.assume(LINK_IMAGE_MAXIMUM), faults)
     check_redirect(command.redirect_url, faults)
     faults.refuse()
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
     link = sandbox.payment_links.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
-    sandbox.step.about["payment_link"] = link
-    sandbox.emit(Subject.PAYMENT_LINK, link.payment_link_id, "created", None, None)
+    step.result.about["payment_link"] = link
+    step.emit(Subject.PAYMENT_LINK, link.payment_link_id, "created", None, None)
     return link
 
 
-def get(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:
+def get(step: Step, payment_link_id: str) -> PaymentLink:
     """A link. Raises ``NotFound`` (116)."""
-    return found(sandbox, sandbox.payment_links, "payment_link", payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
+    return found(step, step.sandbox.payment_links, "payment_link", payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
 
 
-def get_open(sandbox: Sandbox, payment_link_id: str) -> PaymentLink:
+def get_open(step: Step, payment_link_id: str) -> PaymentLink:
     """A link that takes one more payment. Raises ``NotFound`` (116), ``WrongState`` (``link.limit_code``)."""
-    link = get(sandbox, payment_link_id)
+    link = get(step, payment_link_id)
     if not link.has_room:
         words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(sandbox.assume(LINK_REFUSAL)), {"LimitPayments": words})
+        raise WrongState(Code(step.assume(LINK_REFUSAL)), {"LimitPayments": words})
     return link
 
 
-def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
+def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     """One payment on the page of a link; the charge may be declined, pending or waiting for a challenge.
 
     A page view pays once: its key sent again is answered with the charge that it made. Raises ``NotFound`` (116),
     ``WrongState`` (``link.limit_code``), ``Invalid`` 58 (a way to pay that the link does not offer), 90 (no amount),
     and whatever a charge raises; then nothing has changed and the key is free.
     """
-    link = get(sandbox, payment_link_id)
+    link = get(step, payment_link_id)
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
-        return charges.get(sandbox, made)
-    link = get_open(sandbox, payment_link_id)
+        return charges.get(step, made)
+    link = get_open(step, payment_link_id)
     if not link.takes(payment.payment_type):
         words = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
         raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": words})
@@ -83,11 +84,11 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
     if amount is None:
         raise invalid({"Amount": "required: this link leaves the amount to the payer"})
     charge = charges.create(
-        sandbox,
+        step,
         NewCharge(
             source=payment.source,
             amount=amount,
-            currency=link.currency or usual_currency(sandbox),
+            currency=link.currency or usual_currency(step),
             payer=payment.payer,
             email=payment.email,
             ip=payment.ip,
@@ -95,15 +96,15 @@ def pay(sandbox: Sandbox, payment_link_id: str, payment: LinkPayment) -> Charge:
             payment_link_id=link.payment_link_id,
         ),
     )
-    link = get(sandbox, payment_link_id)
-    sandbox.replace(sandbox.payment_links, link, link.after_attempt(payment.attempt_key, charge.charge_id))
+    link = get(step, payment_link_id)
+    step.replace(step.sandbox.payment_links, link, link.after_attempt(payment.attempt_key, charge.charge_id))
     return charge
 
 
-def address(sandbox: Sandbox, link: PaymentLink) -> str:
+def address(step: Step, link: PaymentLink) -> str:
     """Where the hosted page of a link is (assumption ``link.url``)."""
-    sandbox.assume(LINK_URL)
-    return sandbox.address(page(link))
+    step.assume(LINK_URL)
+    return step.sandbox.address(page(link))
 
 
 def page(link: PaymentLink) -> str:
@@ -111,10 +112,10 @@ def page(link: PaymentLink) -> str:
     return f"/pay/{link.payment_link_id}"
 
 
-def usual_currency(sandbox: Sandbox) -> str:
+def usual_currency(step: Step) -> str:
     """The currency of a link that names none: the assumption's, else that of the first provider that takes cards."""
-    word: str = sandbox.assume(CURRENCY_DEFAULT)
+    word: str = step.assume(CURRENCY_DEFAULT)
     if word != "provider":
         return word
-    own = (provider.currency for provider in providers.in_use(sandbox, Capability.CARD))
-    return next(own, sandbox.assume(PROVIDER_CURRENCY))
+    own = (provider.currency for provider in providers.in_use(step.sandbox, Capability.CARD))
+    return next(own, step.assume(PROVIDER_CURRENCY))

@@ -29,53 +29,55 @@ from mockserver.engine import (
 )
 from mockserver.engine.lookup import found
 from mockserver.engine.prepared_methods import Prepared
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
-def create(sandbox: Sandbox, command: NewMethod) -> PaymentMethod:
+def create(step: Step, command: NewMethod) -> PaymentMethod:
     """Store a payment method. Raises ``Invalid`` with what ``prepared_methods.prepare`` finds, ``ProviderRefused``."""
-    wanted = checked(sandbox, command)
-    ask(sandbox, "payment_method.create", wanted)
-    return store(sandbox, wanted, prepared_methods.owner_of(sandbox, wanted.inherited))
+    wanted = checked(step, command)
+    ask(step, "payment_method.create", wanted)
+    return store(step, wanted, prepared_methods.owner_of(step.sandbox, wanted.inherited))
 
 
-def checked(sandbox: Sandbox, command: NewMethod, owner: Customer | None = None) -> Prepared:
+def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Prepared:
     """A payment method prepared for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
     faults = Faults()
-    wanted = prepared_methods.prepare(sandbox, command, owner, faults)
+    wanted = prepared_methods.prepare(step, command, owner, faults)
     faults.refuse()
     if wanted is None:
         raise RuntimeError("a faulty payment method passed its checks")
     return wanted
 
 
-def ask(sandbox: Sandbox, op: str, wanted: Prepared) -> None:
+def ask(step: Step, op: str, wanted: Prepared) -> None:
     """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
-    asking.refuse_declined(asking.ask(sandbox, op, wanted.provider, wanted.instrument, wanted.source))
+    asking.refuse_declined(asking.ask(step, op, wanted.provider, wanted.instrument, wanted.source))
 
 
-def store(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
+def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    method = sandbox.payment_methods.add(_method(sandbox, wanted, owner))
-    sandbox.step.about["payment_method"] = method
+    sandbox = step.sandbox
+    method = sandbox.payment_methods.add(_method(step, wanted, owner))
+    step.result.about["payment_method"] = method
     if wanted.token is not None:
-        tokens.use(sandbox, wanted.token)
+        tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        made = network_tokens.create(sandbox, method, card)
+        made = network_tokens.create(step, method, card)
         after = replace(method, network_token_id=made.network_token_id)
-        method = sandbox.replace(sandbox.payment_methods, method, after)
-    sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
+        method = step.replace(sandbox.payment_methods, method, after)
+    step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
     return method
 
 
-def _method(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
+def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
+    sandbox = step.sandbox
     terms, secret = wanted.terms, wanted.to_vault
     vault_id, payto_id = wanted.vault_id, wanted.payto_id
     if secret is not None:
-        vault_id = vault.store(sandbox, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
+        vault_id = vault.store(step, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
     if wanted.agreement is not None:
-        payto_id = payto.store(sandbox, wanted.agreement, wanted.provider).payto_id
+        payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
     return PaymentMethod(
         payment_method_id=sandbox.ids.hex32("payment_method"),
         instrument=wanted.instrument,
@@ -96,17 +98,20 @@ def _method(sandbox: Sandbox, wanted: Prepared, owner: Customer | None) -> Payme
     )
 
 
-def get(sandbox: Sandbox, payment_method_id: str) -> PaymentMethod:
+def get(step: Step, payment_method_id: str) -> PaymentMethod:
     """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    return found(sandbox, sandbox.payment_methods, "payment_method", payment_method_id, Code.INVALID_PAYMENT_METHOD_ID)
+    return found(
+        step, step.sandbox.payment_methods, "payment_method", payment_method_id, Code.INVALID_PAYMENT_METHOD_ID
+    )
 
 
-def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
+def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
     """Change expiry, holder or number of a stored card, or its metadata.
 
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
     """
-    method = get(sandbox, payment_method_id)
+    sandbox = step.sandbox
+    method = get(step, payment_method_id)
     if method.state is Presence.REMOVED:
         raise WrongState(
             Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": "a removed payment method cannot be changed"}
@@ -120,7 +125,7 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
     if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
-    number = card_entry.check_number(sandbox, wanted.number, faults) if wanted.number else card.number
+    number = card_entry.check_number(step, wanted.number, faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
     faults.refuse()
     changed = replace(
@@ -133,61 +138,63 @@ def update_card(sandbox: Sandbox, payment_method_id: str, wanted: CardChanges) -
     item = prepared_methods.vaulted(sandbox, method)
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
-        vault_id = vault.store(sandbox, changed.number, wanted.number, None, item.expires).vault_id
+        vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
     after = replace(method, instrument=sandbox.cards.instrument(changed), metadata=metadata, vault_id=vault_id)
-    method = sandbox.replace(sandbox.payment_methods, method, after)
-    sandbox.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
+    method = step.replace(sandbox.payment_methods, method, after)
+    step.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
     return method
 
 
-def delete(sandbox: Sandbox, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
+def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
     """Remove a payment method from use; a customer whose default it was gets what the assumption
     ``removed.default_method`` says.
 
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
     """
-    method = get(sandbox, payment_method_id)
+    sandbox = step.sandbox
+    method = get(step, payment_method_id)
     method.after_removal(sandbox.now)
     if ask_provider:
-        ask_to_forget(sandbox, "payment_method.delete", method)
-    method = remove(sandbox, method)
+        ask_to_forget(step, "payment_method.delete", method)
+    method = remove(step, method)
     owner = prepared_methods.owner_of(sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        after = replace(owner, default_payment_method_id=_next_default(sandbox, owner))
-        sandbox.replace(sandbox.customers, owner, after)
-        sandbox.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
+        after = replace(owner, default_payment_method_id=_next_default(step, owner))
+        step.replace(sandbox.customers, owner, after)
+        step.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
     return method
 
 
-def _next_default(sandbox: Sandbox, owner: Customer) -> str | None:
-    if sandbox.assume(DEFAULT_REMOVED) == "none":
+def _next_default(step: Step, owner: Customer) -> str | None:
+    if step.assume(DEFAULT_REMOVED) == "none":
         return None
-    in_use = list(sandbox.payment_methods.find("in_use", owner.customer_id))
+    in_use = list(step.sandbox.payment_methods.find("in_use", owner.customer_id))
     return in_use[-1].payment_method_id if in_use else None
 
 
-def ask_to_forget(sandbox: Sandbox, op: str, method: PaymentMethod) -> None:
+def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
     """Let the provider remove its copy too (assumption ``gateway_delete``). Raises ``ProviderRefused``."""
-    provider = sandbox.providers.get(method.provider.provider_id)
+    provider = step.sandbox.providers.get(method.provider.provider_id)
     if provider is not None:
         known = replace(method.instrument, payment_method_id=method.payment_method_id)
-        asking.refuse_declined(asking.ask(sandbox, op, provider, known, "payment_method"))
+        asking.refuse_declined(asking.ask(step, op, provider, known, "payment_method"))
 
 
-def remove(sandbox: Sandbox, method: PaymentMethod, payer: Payer | None = None) -> PaymentMethod:
+def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> PaymentMethod:
     """Take a method out of use, with its agreement and its network token; it can still be read, and shows ``payer``
     from now on when one is given.
 
     Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
     """
+    sandbox = step.sandbox
     after = method.after_removal(sandbox.now)
     if payer is not None:
         after = replace(after, payer=payer)
-    sandbox.replace(sandbox.payment_methods, method, after)
+    step.replace(sandbox.payment_methods, method, after)
     if method.payto_id is not None:
-        payto.turn_to(sandbox, method.payto_id, PayToState.CANCELLED)
+        payto.turn_to(step, method.payto_id, PayToState.CANCELLED)
     if method.network_token_id is not None:
-        network_tokens.turn_to(sandbox, method.network_token_id, NetworkTokenState.DELETED)
-    sandbox.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", method.state, after.state)
-    subscription_course.lose_method(sandbox, method.payment_method_id)
+        network_tokens.turn_to(step, method.network_token_id, NetworkTokenState.DELETED)
+    step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", method.state, after.state)
+    subscription_course.lose_method(step, method.payment_method_id)
     return after

@@ -17,6 +17,7 @@ from mockserver.domain.states import PAYTO, PayToState
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step
 from mockserver.scenario.later_step import Move
 
 INSTRUMENT = Instrument(PaymentType.PAYTO, display_type="PayTo")
@@ -32,8 +33,9 @@ def check(sandbox: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider
     return providers.named(sandbox, command.provider_id, Capability.PAYTO, faults)
 
 
-def store(sandbox: Sandbox, command: NewPayToMethod, provider: Provider) -> Agreement:
+def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
     """Keep a checked agreement and plan what the payer does: as the scenario says, else the assumption."""
+    sandbox = step.sandbox
     agreement = sandbox.payto.add(
         Agreement(
             payto_id=sandbox.ids.hex32("payto"),
@@ -45,41 +47,42 @@ def store(sandbox: Sandbox, command: NewPayToMethod, provider: Provider) -> Agre
             pay_id=command.pay_id,
         )
     )
-    sandbox.step.about["payto"] = agreement
-    sandbox.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
-    for after, status in _moves(sandbox):
+    step.result.about["payto"] = agreement
+    step.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
+    for after, status in _moves(step):
         if after == 0:
-            come_due(sandbox, agreement.payto_id, status)
+            come_due(step, agreement.payto_id, status)
         else:
             sandbox.schedule.plan(sandbox.now + after, Due.PAYTO, agreement.payto_id, status)
     return agreement
 
 
-def come_due(sandbox: Sandbox, payto_id: str, status: PayToState) -> None:
+def come_due(step: Step, payto_id: str, status: PayToState) -> None:
     """The payer of an agreement acts. Where the state table has no way to the status by then, the journal says so."""
-    if not turn_to(sandbox, payto_id, status):
-        found = sandbox.payto.get(payto_id)
+    if not turn_to(step, payto_id, status):
+        found = step.sandbox.payto.get(payto_id)
         words = f"it is {found.status.value} by then" if found is not None else "it is gone by then"
-        sandbox.step.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
+        step.result.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
 
 
-def turn_to(sandbox: Sandbox, payto_id: str, status: PayToState) -> bool:
+def turn_to(step: Step, payto_id: str, status: PayToState) -> bool:
     """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is. Whether it
     has that status now."""
+    sandbox = step.sandbox
     agreement = sandbox.payto.get(payto_id)
     event = PAYTO.event_to(status)
     if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
         return agreement is not None and agreement.status is status
-    after = sandbox.replace(sandbox.payto, agreement, agreement.after(event))
-    sandbox.emit(Subject.PAYTO, payto_id, event, agreement.status, after.status)
+    after = step.replace(sandbox.payto, agreement, agreement.after(event))
+    step.emit(Subject.PAYTO, payto_id, event, agreement.status, after.status)
     return True
 
 
-def _moves(sandbox: Sandbox) -> list[tuple[Micros, PayToState]]:
+def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
     scripted = [
         (later.after, PayToState(str(later.changes[_STATUS])))
-        for decision in sandbox.step.decisions
+        for decision in step.result.decisions
         for later in decision.outcome.later
         if later.move is Move.SET and _STATUS in later.changes
     ]
-    return scripted or [(sandbox.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]
+    return scripted or [(step.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]

@@ -36,6 +36,7 @@ from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
 from mockserver.engine import card_entry, payto, providers, tokens
 from mockserver.engine.lookup import check_in_use
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
 @record
@@ -72,14 +73,15 @@ class Prepared:
     create_network_token: bool = False
 
 
-def prepare(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
+def prepare(step: Step, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
     """The payment method of a command for a customer (None: without one, or for a new one), or None and at least
     one fault.
 
     Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
     90 (agreement), 56, 66, 73 (vaulted method), 90 (``MOST_METHODS``).
     """
-    made = _of(sandbox, command, faults)
+    sandbox = step.sandbox
+    made = _of(step, command, faults)
     if isinstance(command, SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
@@ -88,12 +90,13 @@ def prepare(sandbox: Sandbox, command: NewMethod, owner: Customer | None, faults
     return made
 
 
-def _of(sandbox: Sandbox, command: NewMethod, faults: Faults) -> Prepared | None:
+def _of(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
+    sandbox = step.sandbox
     match command:
         case NewCardMethod():
-            return _card(sandbox, command, faults)
+            return _card(step, command, faults)
         case NewTokenMethod():
-            return _token(sandbox, command, faults)
+            return _token(step, command, faults)
         case NewProviderTokenMethod():
             return _provider_token(sandbox, command, faults)
         case NewBankMethod(account=account, provider_id=provider_id, terms=terms):
@@ -108,11 +111,12 @@ def _of(sandbox: Sandbox, command: NewMethod, faults: Faults) -> Prepared | None
             return _switch(sandbox, command, faults)
 
 
-def _card(sandbox: Sandbox, command: NewCardMethod, faults: Faults) -> Prepared | None:
+def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None:
+    sandbox = step.sandbox
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
-    found = card_entry.check(sandbox, command.details, faults, skip_expiry_check=command.skip_expiry_check)
+    found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
     expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
     number = command.details.number
     if provider is None or found is None or number is None:
@@ -129,11 +133,11 @@ def _card(sandbox: Sandbox, command: NewCardMethod, faults: Faults) -> Prepared 
     )
 
 
-def _token(sandbox: Sandbox, command: NewTokenMethod, faults: Faults) -> Prepared | None:
-    token = tokens.usable(sandbox, command.token, faults)
+def _token(step: Step, command: NewTokenMethod, faults: Faults) -> Prepared | None:
+    token = tokens.usable(step, command.token, faults)
     if token is None:
         return None
-    provider = providers.named(sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
+    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
     if provider is None:
         return None
     terms = command.terms

@@ -37,6 +37,7 @@ from mockserver.domain.provider import (
 from mockserver.domain.sources import PaymentType
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 _LACKS: Mapping[Capability, Code] = {
     Capability.DIRECT_DEBIT: Code.DIRECT_DEBIT_NOT_SUPPORTED,
@@ -59,11 +60,12 @@ NEEDS: Mapping[PaymentType, Capability] = {
 """What a provider must be able to do for each type of payment."""
 
 
-def create(sandbox: Sandbox, given: ProviderDetails) -> Provider:
+def create(step: Step, given: ProviderDetails) -> Provider:
     """Add a provider.
 
     Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
     """
+    sandbox = step.sandbox
     faults = Faults()
     provider_type = (given.type or "").lower()
     if provider_type not in CAPABILITIES:
@@ -72,7 +74,7 @@ def create(sandbox: Sandbox, given: ProviderDetails) -> Provider:
         faults.wrong("Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not given.name:
         faults.wrong("Name", "required")
-    given = _checked(sandbox, replace(given, currency=given.currency or sandbox.assume(PROVIDER_CURRENCY)), faults)
+    given = _checked(sandbox, replace(given, currency=given.currency or step.assume(PROVIDER_CURRENCY)), faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
@@ -83,13 +85,14 @@ def create(sandbox: Sandbox, given: ProviderDetails) -> Provider:
         added=sandbox.now,
     )
     provider = sandbox.providers.add(bare.after_update(given, latency))
-    sandbox.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
+    step.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
     return provider
 
 
-def update(sandbox: Sandbox, provider_id: str, given: ProviderDetails) -> Provider:
+def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
     """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
     a provider that should take over from itself."""
+    sandbox = step.sandbox
     provider = get(sandbox, provider_id)
     faults = Faults()
     if given.fallback_provider_id == provider_id:
@@ -97,8 +100,8 @@ def update(sandbox: Sandbox, provider_id: str, given: ProviderDetails) -> Provid
     given = _checked(sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
-    after = sandbox.replace(sandbox.providers, provider, provider.after_update(given, latency))
-    sandbox.emit(Subject.PROVIDER, provider_id, "updated", provider.state, after.state)
+    after = step.replace(sandbox.providers, provider, provider.after_update(given, latency))
+    step.emit(Subject.PROVIDER, provider_id, "updated", provider.state, after.state)
     return after
 
 
@@ -120,11 +123,12 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
     return replace(given, environment=environment, currency=code)
 
 
-def delete(sandbox: Sandbox, provider_id: str) -> Provider:
+def delete(step: Step, provider_id: str) -> Provider:
     """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
+    sandbox = step.sandbox
     provider = get(sandbox, provider_id)
-    after = sandbox.replace(sandbox.providers, provider, provider.after_removal())
-    sandbox.emit(Subject.PROVIDER, provider_id, "removed", provider.state, after.state)
+    after = step.replace(sandbox.providers, provider, provider.after_removal())
+    step.emit(Subject.PROVIDER, provider_id, "removed", provider.state, after.state)
     return after
 
 
@@ -157,10 +161,10 @@ def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults)
     return provider
 
 
-def first_with(sandbox: Sandbox, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
+def first_with(step: Step, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
     """The oldest provider in use with a feature that takes a currency (None: any), or None and a fault (65)."""
-    able = in_use(sandbox, feature)
-    found = taking(sandbox, able, code)
+    able = in_use(step.sandbox, feature)
+    found = taking(step, able, code)
     if not found:
         words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
         faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", words)
@@ -173,20 +177,20 @@ def in_use(sandbox: Sandbox, feature: Capability) -> list[Provider]:
     return [one for one in sandbox.providers if one.state is Presence.ACTIVE and feature in one.capabilities]
 
 
-def taking(sandbox: Sandbox, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
+def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
     """Of some providers those that take a currency (None: any): those that have it, and while none has it, all or none
     (assumption ``provider.other_currency``)."""
     own = [provider for provider in able if code is None or provider.currency == code]
-    return able if not own and sandbox.assume(PROVIDER_FOREIGN) == "any" else own
+    return able if not own and step.assume(PROVIDER_FOREIGN) == "any" else own
 
 
-def of_checkout(sandbox: Sandbox, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
+def of_checkout(step: Step, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
     """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout,
     or None and a fault (65)."""
-    able = in_use(sandbox, Capability.CHECKOUT)
+    able = in_use(step.sandbox, Capability.CHECKOUT)
     own = [provider for provider in able if checkout is not None and provider.summary.type == checkout.type]
     any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
-    found = taking(sandbox, own, code) or taking(sandbox, any_kind, code)
+    found = taking(step, own, code) or taking(step, any_kind, code)
     if not found:
         name = checkout.type if checkout else Capability.CHECKOUT.value
         faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {name}")
@@ -207,29 +211,29 @@ def require(provider: Provider, feature: Capability) -> None:
         raise Invalid(code, {field: text})
 
 
-def by_cost(sandbox: Sandbox, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
+def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
     """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``).
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
-    able = in_use(sandbox, Capability.CARD)
+    able = in_use(step.sandbox, Capability.CARD)
     if not able:
         return []
-    sandbox.assume(LEAST_COST)
-    money = given or CURRENCIES.get(sandbox.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
+    step.assume(LEAST_COST)
+    money = given or CURRENCIES.get(step.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
     costs = {one.provider_id: one.cost_of(amount, money, card) for one in able}
 
     def cheapest(provider: Provider) -> tuple[bool, Decimal, int]:
         cost = costs[provider.provider_id]
         return cost is None, cost or ZERO, provider.seq
 
-    return sorted(taking(sandbox, able, money.code), key=cheapest)
+    return sorted(taking(step, able, money.code), key=cheapest)
 
 
-def latency_of(sandbox: Sandbox, provider: Provider) -> Micros:
+def latency_of(step: Step, provider: Provider) -> Micros:
     """Simulated time of one try, from the provider's settings or the assumption ``provider.latency``."""
-    low, high = provider.latency if provider.latency is not None else sandbox.assume(PROVIDER_LATENCY)
-    return low if high <= low else low + sandbox.draw("provider_latency", high - low + 1)
+    low, high = provider.latency if provider.latency is not None else step.assume(PROVIDER_LATENCY)
+    return low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
 
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:

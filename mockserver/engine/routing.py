@@ -18,6 +18,7 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.states import Presence
 from mockserver.engine import card_entry, providers
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
 @record
@@ -29,43 +30,40 @@ class ProviderRoute:
     method: PaymentMethod | None = None
 
 
-def others(
-    sandbox: Sandbox, first: ProviderRoute, cheaper: Sequence[Provider], amount: Decimal
-) -> Iterator[ProviderRoute]:
+def others(step: Step, first: ProviderRoute, cheaper: Sequence[Provider], amount: Decimal) -> Iterator[ProviderRoute]:
     """The routes after the first: the other cheap providers, each provider's fallback, the method's
     fallback."""
     tried = {_way(first)}
     cheap = [ProviderRoute(provider, first.instrument) for provider in cheaper]
-    waiting = _next(sandbox, first, cheap, amount)
+    waiting = _next(step, first, cheap, amount)
     while waiting:
         route = waiting.pop(0)
         if _way(route) not in tried:
             tried.add(_way(route))
             yield route
-            waiting = _next(sandbox, route, waiting, amount)
+            waiting = _next(step, route, waiting, amount)
 
 
 def _way(route: ProviderRoute) -> tuple[str, str | None]:
     return route.provider.provider_id, route.instrument.payment_method_id
 
 
-def _next(
-    sandbox: Sandbox, failed: ProviderRoute, waiting: list[ProviderRoute], amount: Decimal
-) -> list[ProviderRoute]:
-    return [*_fallback_provider(sandbox, failed), *waiting] or _fallback_method(sandbox, failed, amount)
+def _next(step: Step, failed: ProviderRoute, waiting: list[ProviderRoute], amount: Decimal) -> list[ProviderRoute]:
+    return [*_fallback_provider(step.sandbox, failed), *waiting] or _fallback_method(step, failed, amount)
 
 
-def stored_route(sandbox: Sandbox, method: PaymentMethod, amount: Decimal, faults: Faults) -> ProviderRoute | None:
+def stored_route(step: Step, method: PaymentMethod, amount: Decimal, faults: Faults) -> ProviderRoute | None:
     """The route of a stored method through its own provider, or None.
 
     Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much), 14 (expired card).
     """
+    sandbox = step.sandbox
     provider = providers.named(sandbox, method.provider.provider_id, providers.NEEDS[method.instrument.type], faults)
     agreement = sandbox.payto.get(method.payto_id) if method.payto_id else None
     if agreement is not None:
-        sandbox.step.about["payto"] = agreement
+        step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
-    card_entry.check_stored(sandbox, method.instrument.card, "PaymentMethodId", faults)
+    card_entry.check_stored(step, method.instrument.card, "PaymentMethodId", faults)
     return ProviderRoute(provider, method.charged(), method) if provider else None
 
 
@@ -76,11 +74,11 @@ def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderR
     return [ProviderRoute(fallback, route.instrument, route.method)]
 
 
-def _fallback_method(sandbox: Sandbox, route: ProviderRoute, amount: Decimal) -> list[ProviderRoute]:
+def _fallback_method(step: Step, route: ProviderRoute, amount: Decimal) -> list[ProviderRoute]:
     fallback_id = route.method.fallback_payment_method_id if route.method else None
-    fallback = sandbox.payment_methods.get(fallback_id) if fallback_id else None
+    fallback = step.sandbox.payment_methods.get(fallback_id) if fallback_id else None
     if fallback is None or fallback.state is Presence.REMOVED:
         return []
     faults = Faults()
-    found = stored_route(sandbox, fallback, amount, faults)
+    found = stored_route(step, fallback, amount, faults)
     return [found] if found and not faults else []

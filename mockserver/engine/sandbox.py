@@ -3,14 +3,12 @@ others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urljoin, urlsplit
 from weakref import proxy
 
-from mockserver.assumptions import Assumed, Assumption
+from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
 from mockserver.domain.record import replace
@@ -19,12 +17,10 @@ from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
-from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
 from mockserver.engine.query import TableRow
 from mockserver.engine.schedule import Schedule
-from mockserver.engine.step import Step
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
@@ -36,13 +32,13 @@ R = TypeVar("R", bound=TableRow)
 
 
 class Sandbox(Tables):
-    """One world. ``now`` is the instant of the step being taken; ``step`` gathers what that step does.
+    """One world. ``now`` is the instant of the step being taken; ``under_way`` counts the requests whose
+    answers are still to be given.
 
     ``opened`` are the counters of ids and schedule when it was opened, None for one that was made from a document.
     ``used`` is the greater the later something happened in it, 0 while nothing has; ``touched`` is the machine's time
     at which it was opened or last asked for.
-    ``setup`` are the answers of the calls with which it was opened, by scenario and id; ``reader`` is what rules read
-    its state with, once one does.
+    ``setup`` are the answers of the calls with which it was opened, by scenario and id.
     ``horizon`` is the instant that due work is being brought up to; ``scripts`` holds, for each batch under way, what
     the scenario says of its rows (from 1). ``origin`` is the account in which its first objects were made: another
     one's in a copy.
@@ -68,13 +64,12 @@ class Sandbox(Tables):
         "own",
         "past",
         "public_key",
-        "reader",
         "replays",
         "schedule",
         "scripts",
         "setup",
-        "step",
         "touched",
+        "under_way",
         "used",
         "warned",
         "watch",
@@ -95,12 +90,11 @@ class Sandbox(Tables):
         self.cards = CardRegistry(digest("salt", config.seed, key).hex())
         self.schedule = Schedule(0, [])
         self.journal = Journal(config.journal_limit, self.now)
-        self.step = Step("open")
+        self.under_way = 0
         self.warned: set[str] = set()
         self.used = 0
         self.touched = real
         self.setup: dict[str, dict[str, object]] = {}
-        self.reader: Callable[[str], object] | None = None
         self.opened: tuple[dict[str, int], int] | None = None
         self.deliveries = DeliveryLog(config.journal_limit)
         self.inboxes = Inboxes(config.journal_limit)
@@ -210,48 +204,11 @@ class Sandbox(Tables):
         elif longest:
             self.past = Past(self, (getattr(self, name) for name in ROW_CLASSES), longest)
 
-    def assume(self, row: Assumption[T]) -> T:
-        """The value of an assumption, remembered as one that shaped this step."""
-        key = row.key
-        self.step.assumed.append(key)
-        value: T = self.assumed.values[key]
-        return value
-
-    def replace(self, table: Table[R], before: R, after: R) -> R:
-        """Put the next value of a stored object in the place of the one before: the one way in which objects change."""
-        table.replace(before, after)
-        about = self.step.about
-        for kind, known in about.items():
-            if known is before:
-                about[kind] = after
-        return after
-
-    def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
-        """Record that something happened now."""
-        self.step.events += (Event(subject, subject_id, what, before, after, self.now),)
-
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and count it."""
         decision = self.director.decide(stage, attempt)
         self.config.counts.decided(decision)
         return decision
-
-    def ask(self, stage: Stage, attempt: Attempt) -> Decision:
-        """Let the scenario decide, and remember the decision."""
-        decision, step = self.director.decide(stage, attempt), self.step
-        step.attempts += (attempt,)
-        if decision.rule is None:
-            step.decisions += (decision,)
-        else:
-            step.note(decision)
-            self.config.counts.decided(decision)
-        return decision
-
-    def warn(self, text: str) -> None:
-        """Warn, once in the life of the sandbox."""
-        if text not in self.warned:
-            self.warned.add(text)
-            self.step.warnings += (text,)
 
     def draw(self, purpose: Kind, below: int) -> int:
         """A whole number from 0 to ``below`` - 1, the next of its purpose: the same in every run."""

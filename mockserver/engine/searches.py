@@ -22,21 +22,21 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.listing import Criteria, Search, Sort, amount_beyond, amount_of, by, in_state, saying
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 _NEWEST: Mapping[str, Sort] = {"date": None}
 _ADDED: Mapping[str, Sort] = {"dateadded": None, **_NEWEST}
 _AMOUNTS = {"amount_greater_than": amount_beyond(above=True), "amount_less_than": amount_beyond(above=False)}
 
 
-def _card_number(sandbox: Sandbox, given: str, criteria: Criteria, faults: Faults) -> None:
-    sandbox.assume(SEARCH_CARD)
+def _card_number(step: Step, given: str, criteria: Criteria, faults: Faults) -> None:
+    step.assume(SEARCH_CARD)
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
         faults.wrong("CardNumber", f"wanted {allowed} leading digits, or the whole number")
         return
-    criteria.equal.append(("fingerprint", tuple(sandbox.cards.fingerprints(digits))))
+    criteria.equal.append(("fingerprint", tuple(step.sandbox.cards.fingerprints(digits))))
 
 
 CHARGES: Search[Charge] = Search(
@@ -78,8 +78,8 @@ def _customer_words(customer: Customer) -> tuple[str | None, ...]:
     return customer.reference, full, customer.email, customer.phone
 
 
-def _owner_of_method(sandbox: Sandbox, payment_method_id: str, criteria: Criteria, faults: Faults) -> None:
-    method = sandbox.payment_methods.get(payment_method_id)
+def _owner_of_method(step: Step, payment_method_id: str, criteria: Criteria, faults: Faults) -> None:
+    method = step.sandbox.payment_methods.get(payment_method_id)
     criteria.equal.append(("id", ((method.customer_id if method else None) or "",)))
 
 

@@ -36,7 +36,7 @@ from mockserver.domain.token import Token
 from mockserver.engine import card_entry, network_tokens, prepared_methods, providers, tokens
 from mockserver.engine.lookup import check_in_use, unknown
 from mockserver.engine.routing import ProviderRoute, stored_route
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 _CARD = Capability.CARD
 
@@ -54,27 +54,27 @@ class ChargePlan(ProviderRoute):
     token: Token | None = None
 
 
-def plan(sandbox: Sandbox, command: NewCharge, money: Currency | None, faults: Faults) -> ChargePlan | None:
+def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults) -> ChargePlan | None:
     """Resolve the source of a charge in a currency (None: the provider's), or None with at least one fault added."""
     source = command.source
     match source:
         case CardSource():
-            return _card(sandbox, command, source, money, faults)
+            return _card(step, command, source, money, faults)
         case BankSource(account=account, provider_id=provider_id):
-            provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
+            provider = providers.named(step.sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
             return ChargePlan(provider, prepared_methods.bank_instrument(account)) if provider else None
         case MethodSource(payment_method_id=method_id):
-            return _method(sandbox, method_id, command.amount, faults)
+            return _method(step, method_id, command.amount, faults)
         case TokenSource():
-            return _token(sandbox, source, command.amount, faults)
+            return _token(step, source, command.amount, faults)
         case CustomerSource(customer_id=customer_id):
-            return _customer(sandbox, customer_id, command.amount, faults)
+            return _customer(step, customer_id, command.amount, faults)
         case NetworkTokenSource():
-            return _network_token(sandbox, source, faults)
+            return _network_token(step, source, faults)
         case WalletSource():
-            return _wallet(sandbox, source, money, faults)
+            return _wallet(step, source, money, faults)
         case CheckoutSource():
-            return _checkout(sandbox, source, money, faults)
+            return _checkout(step, source, money, faults)
         case _:
             assert_never(source)
 
@@ -96,47 +96,48 @@ def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
 
 
 def _card(
-    sandbox: Sandbox, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
+    step: Step, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
-    found = card_entry.check(sandbox, source if source.is_given else None, faults)
+    found = card_entry.check(step, source if source.is_given else None, faults)
     if source.provider_id is not None:
-        provider = providers.named(sandbox, source.provider_id, _CARD, faults)
+        provider = providers.named(step.sandbox, source.provider_id, _CARD, faults)
         if found is None or provider is None:
             return None
-        return ChargePlan(provider, found[1], None, (), None, _is_verified(sandbox, source))
+        return ChargePlan(provider, found[1], None, (), None, _is_verified(step, source))
     if found is None or faults:
         return None
     card, instrument = found
-    able = providers.by_cost(sandbox, command.amount, money, card.number)
+    able = providers.by_cost(step, command.amount, money, card.number)
     if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=_is_verified(sandbox, source))
+    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=_is_verified(step, source))
 
 
-def _is_verified(sandbox: Sandbox, source: CardSource) -> bool:
+def _is_verified(step: Step, source: CardSource) -> bool:
     given = source.three_ds_server_trans_id or source.external_three_ds
-    return bool(given) and sandbox.assume(THREE_DS) == "trusted"
+    return bool(given) and step.assume(THREE_DS) == "trusted"
 
 
-def _method(sandbox: Sandbox, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    sandbox = step.sandbox
     method = sandbox.payment_methods.get(method_id)
     check_in_use(method, method_id, "PaymentMethodId", faults)
     if method is None or method.state is Presence.REMOVED:
         return None
-    sandbox.step.about["payment_method"] = method
+    step.result.about["payment_method"] = method
     owner = prepared_methods.owner_of(sandbox, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
             faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
             return None
-        sandbox.step.about["customer"] = owner
-    route = stored_route(sandbox, method, amount, faults)
+        step.result.about["customer"] = owner
+    route = stored_route(step, method, amount, faults)
     return ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
 
 
-def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    customer = sandbox.customers.get(customer_id)
+def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    customer = step.sandbox.customers.get(customer_id)
     if customer is None:
         faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", unknown("customer", customer_id))
         return None
@@ -148,34 +149,36 @@ def _customer(sandbox: Sandbox, customer_id: str, amount: Decimal, faults: Fault
         text = "this customer has no default payment method"
         faults.add(Code.CUSTOMER_HAS_NO_DEFAULT_PAYMENT_METHOD_ID, "CustomerId", text)
         return None
-    return _method(sandbox, method_id, amount, faults)
+    return _method(step, method_id, amount, faults)
 
 
-def _token(sandbox: Sandbox, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    token = tokens.usable(sandbox, source.token, faults)
+def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    sandbox = step.sandbox
+    token = tokens.usable(step, source.token, faults)
     if token is None:
         return None
     held = token.instrument
     provider = providers.named(sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
     agreement = sandbox.payto.get(token.payto_id) if token.payto_id else None
     if agreement is not None:
-        sandbox.step.about["payto"] = agreement
+        step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
-    card_entry.check_stored(sandbox, held.card, "Token", faults)
+    card_entry.check_stored(step, held.card, "Token", faults)
     if provider is None:
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
     return ChargePlan(
         provider,
         instrument,
-        verified=token.verified and sandbox.assume(THREE_DS) == "trusted",
+        verified=token.verified and step.assume(THREE_DS) == "trusted",
         token=token,
     )
 
 
-def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
+def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
+    sandbox = step.sandbox
     provider = providers.named(sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
-    token = network_tokens.usable(sandbox, source.network_token_id, faults)
+    token = network_tokens.usable(step, source.network_token_id, faults)
     if provider is None or token is None:
         return None
     customer = sandbox.customers.get(token.customer_id) if token.customer_id else None
@@ -189,24 +192,24 @@ def _network_token(sandbox: Sandbox, source: NetworkTokenSource, faults: Faults)
     return ChargePlan(provider, instrument, payer=customer.payer() if customer else None)
 
 
-def _wallet(sandbox: Sandbox, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
+def _wallet(step: Step, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
     provider = (
-        providers.named(sandbox, source.provider_id, Capability.WALLET, faults)
+        providers.named(step.sandbox, source.provider_id, Capability.WALLET, faults)
         if source.provider_id
-        else providers.first_with(sandbox, Capability.WALLET, money.code if money else None, faults)
+        else providers.first_with(step, Capability.WALLET, money.code if money else None, faults)
     )
     if provider is None:
         return None
     shown = source.display_name or source.network
-    return ChargePlan(provider, Instrument(_kind(sandbox, source.kind), display_type=shown))
+    return ChargePlan(provider, Instrument(_kind(step, source.kind), display_type=shown))
 
 
-def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
+def _checkout(step: Step, source: CheckoutSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
     named = checkout_named(source.kind or "")
     provider = (
-        providers.named(sandbox, source.provider_id, Capability.CHECKOUT, faults)
+        providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT, faults)
         if source.provider_id
-        else providers.of_checkout(sandbox, named, money.code if money else None, faults)
+        else providers.of_checkout(step, named, money.code if money else None, faults)
     )
     if provider is None:
         return None
@@ -215,11 +218,11 @@ def _checkout(sandbox: Sandbox, source: CheckoutSource, money: Currency | None, 
         known = nearest(source.kind or "", CHECKOUTS)
         faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
         return None
-    shown = Instrument(_kind(sandbox, PaymentType(checkout.payment_type)), display_type=checkout.name)
+    shown = Instrument(_kind(step, PaymentType(checkout.payment_type)), display_type=checkout.name)
     return ChargePlan(provider, shown)
 
 
-def _kind(sandbox: Sandbox, own: PaymentType | None) -> PaymentType:
+def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
-    by_kind = own is not None and sandbox.assume(CHECKOUT_WORD) == "by_kind"
-    return own if own is not None and by_kind else PaymentType(sandbox.assume(WALLET_WORD))
+    by_kind = own is not None and step.assume(CHECKOUT_WORD) == "by_kind"
+    return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))

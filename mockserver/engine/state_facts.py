@@ -13,6 +13,7 @@ from mockserver.assumptions.table import AUTHORISED_WORD
 from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.states import ChargeState
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.stored import ALIASES, SECRET, STORED
@@ -26,20 +27,17 @@ KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
 
 
-def state_of(sandbox: Sandbox, path: str) -> object:
-    """The stored value at a dotted path of the step being taken, or None where there is none."""
+def state_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], path: str) -> object:
+    """The stored value at a dotted path, in a step that asked for something and is about some objects; None where there
+    is none."""
     kind, _, rest = path.partition(".")
-    found = _object(sandbox, snake(kind))
-    return value_at(sandbox, found, rest)
+    return value_at(sandbox, _object(sandbox, asked, about, snake(kind)), rest)
 
 
-def reader_of(sandbox: Sandbox) -> Callable[[str], object]:
-    """What attempts resolve paths with. The journal of the sandbox keeps them: a reference back to it would leave every
-    sandbox that was reset to the garbage collector."""
-    reader = sandbox.reader
-    if reader is None:
-        reader = sandbox.reader = partial(state_of, proxy(sandbox))
-    return reader
+def reader_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object]) -> Callable[[str], object]:
+    """What an attempt resolves paths with. The journal of the sandbox keeps it: a reference back to the sandbox would
+    leave every one that was reset to the garbage collector."""
+    return partial(state_of, proxy(sandbox), asked, about)
 
 
 def value_at(sandbox: Sandbox, found: object, path: str) -> object:
@@ -52,13 +50,12 @@ def value_at(sandbox: Sandbox, found: object, path: str) -> object:
     return found.value if isinstance(found, Enum) else found
 
 
-def _object(sandbox: Sandbox, kind: str) -> object:
-    step = sandbox.step
-    known = step.about.get(kind)
+def _object(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], kind: str) -> object:
+    known = about.get(kind)
     if known is not None or kind not in KINDS:
         return known
     id_name, table = KINDS[kind]
-    given = step.path.get(id_name) or step.request.get(camel(id_name))
+    given = asked.path.get(id_name) or asked.request.get(camel(id_name))
     return table(sandbox).get(given) if isinstance(given, str) else None
 
 

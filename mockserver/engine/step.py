@@ -1,110 +1,88 @@
-"""One step of a sandbox: a request, or one piece of due work. Gathers what the edges must know about it afterwards."""
+"""One step of a sandbox: a request, or one piece of due work, taken at one instant of its clock.
+
+A step is an argument of every use case, and gone when it is over: the journal keeps its two halves (``result``), which
+do not refer to the sandbox.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import TypeVar
 
-from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event
-from mockserver.scenario.attempt import Attempt
+from mockserver.assumptions import Assumption
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import replace
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import TableRow
+from mockserver.engine.result import Asked, Result
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.provider_outcome import ProviderOutcome
-from mockserver.scenario.rule import key_text
-from mockserver.scenario.transport import Transport
 
-_NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-class Unreached(Exception):
-    """A rule of the provider's stage stops the operation before anything has happened."""
-
-    def __init__(self, fault: Transport) -> None:
-        self.fault = fault
-        super().__init__(fault.kind.value)
+R = TypeVar("R", bound=TableRow)
+T = TypeVar("T")
 
 
 class Step:
-    """What came in, which rules decided, what happened, and how long the providers took (``latency``).
+    """What is taken in one sandbox at one instant of its clock: what came in, and what came of it so far."""
 
-    ``request`` has camelCase keys, ``path`` the placeholders of the route; ``about`` holds the stored objects that
-    the step is about, by kind; ``attempts`` what rules were asked with; ``webhooks`` the ids of the deliveries that it
-    caused; ``warnings`` what a person should know. ``answers`` distinguishes a request, whose answer a fault can spoil,
-    from work that time causes. ``answered`` is False while an answer is still to be given, and webhooks wait for it;
-    ``urgent`` when some must go before it. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's
-    script says that the provider answers. ``is_repeat`` says that its idempotency key was used before: it was given the
-    first answer again, or refused. ``watched`` is the journal entry of a request whose answer is still on its way, for
-    the findings; 0 otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``call`` is the
-    number of the request among those of its operation, None for work that time causes and for set-up calls. ``ruled``
-    says that a rule has fired: in most steps none has, and the decisions need not be searched.
-    """
+    __slots__ = ("asked", "result", "sandbox")
 
-    __slots__ = (
-        "about",
-        "answered",
-        "answers",
-        "assumed",
-        "attempts",
-        "call",
-        "decisions",
-        "events",
-        "headers",
-        "ignored",
-        "is_repeat",
-        "latency",
-        "op",
-        "path",
-        "pause",
-        "request",
-        "row",
-        "ruled",
-        "scripted",
-        "urgent",
-        "warnings",
-        "watched",
-        "webhooks",
-    )
+    def __init__(self, sandbox: Sandbox, asked: Asked, result: Result | None = None) -> None:
+        self.sandbox = sandbox
+        self.asked = asked
+        self.result = result or Result()
 
-    def __init__(
-        self,
-        op: str,
-        *,
-        answers: bool = False,
-        headers: Mapping[str, str] = _NOTHING,
-        path: Mapping[str, str] = _NOTHING,
-        row: int | None = None,
-        scripted: ProviderOutcome | None = None,
-    ) -> None:
-        self.op = op
-        self.answers = answers
-        self.headers = headers
-        self.path = path
-        self.row = row
-        self.scripted = scripted
-        self.request: Mapping[str, object] = _NOTHING
-        self.about: dict[str, object] = {}
-        self.attempts: tuple[Attempt, ...] = ()
-        self.decisions: tuple[Decision, ...] = ()
-        self.ruled = False
-        self.events: tuple[Event, ...] = ()
-        self.assumed: list[str] = []
-        self.webhooks: tuple[str, ...] = ()
-        self.ignored: tuple[str, ...] = ()
-        self.warnings: tuple[str, ...] = ()
-        self.latency: Micros = 0
-        self.answered = True
-        self.urgent = False
-        self.is_repeat = False
-        self.watched = 0
-        self.pause: Micros = 0
-        self.call: int | None = None
+    def learn(self, request: Mapping[str, object]) -> None:
+        """What due work stands for is known once its object has been found."""
+        self.asked = replace(self.asked, request=request)
 
-    def note(self, decision: Decision) -> None:
-        """Remember a decision."""
-        self.decisions += (decision,)
-        self.ruled = self.ruled or decision.rule is not None
+    def begin_answer(self) -> None:
+        """An answer is to be given: webhooks wait for it, and the sandbox is in use until then."""
+        self.result.answered = False
+        self.sandbox.under_way += 1
 
-    @property
-    def named(self) -> str:
-        """The object that the path names, as rules count by it; empty when it names none."""
-        return key_text(next(iter(self.path.values()), None))
+    def end_answer(self) -> None:
+        """It was given, or nobody waits for it any more."""
+        if not self.result.answered:
+            self.result.answered = True
+            self.sandbox.under_way -= 1
+
+    def assume(self, row: Assumption[T]) -> T:
+        """The value of an assumption, remembered as one that shaped this step."""
+        self.result.assumed.append(row.key)
+        value: T = self.sandbox.assumed.values[row.key]
+        return value
+
+    def replace(self, table: Table[R], before: R, after: R) -> R:
+        """Put the next value of a stored object in the place of the one before: the one way in which objects change."""
+        table.replace(before, after)
+        about = self.result.about
+        for kind, known in about.items():
+            if known is before:
+                about[kind] = after
+        return after
+
+    def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
+        """Record that something happened now."""
+        self.result.events += (Event(subject, subject_id, what, before, after, self.sandbox.now),)
+
+    def ask(self, stage: Stage, attempt: Attempt) -> Decision:
+        """Let the scenario decide, and remember the decision."""
+        decision, result = self.sandbox.director.decide(stage, attempt), self.result
+        result.attempts += (attempt,)
+        result.note(decision)
+        if decision.rule is not None:
+            self.sandbox.config.counts.decided(decision)
+        return decision
+
+    def warn(self, text: str) -> None:
+        """Warn, once in the life of the sandbox."""
+        if text not in self.sandbox.warned:
+            self.sandbox.warned.add(text)
+            self.result.warnings += (text,)
+
+
+def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
+    """A step that no journal keeps: somebody looks at a page."""
+    return Step(sandbox, Asked("page.view", path=path or {}))

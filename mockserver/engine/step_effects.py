@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mockserver.engine import deliveries, later
-from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
-def plan(sandbox: Sandbox) -> None:
+def plan(step: Step) -> None:
     """Plan all that the present step causes."""
-    if sandbox.step.ruled:
-        later.plan(sandbox)
-    deliveries.plan(sandbox)
+    if step.result.ruled:
+        later.plan(step)
+    deliveries.plan(step)

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
 from mockserver.domain.remembered import Remembered, one_of_equals
+from mockserver.engine.result import Asked, Result
 from mockserver.scenario.provider_outcome import Decline
-
-if TYPE_CHECKING:
-    from mockserver.engine.step import Step
 
 PER_ENTRY = 20
 """Changes that are kept for each entry that the journal may hold."""
@@ -99,12 +97,12 @@ class Stories:
         for subject_id, (number, op, causes, subject, what, before, after, at) in changes:
             self._put(subject_id, (number, op, self._known[causes], subject, what, before, after, at))
 
-    def note(self, number: int, step: Step) -> int:
+    def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes = self._known[_causes(step)] if step.ruled else ()
+        causes = self._known[_causes(result)] if result.ruled else ()
         changes: list[tuple[str, Kept]] = [
-            (one.subject_id, (number, step.op, causes, one.subject, one.what, one.before, one.after, one.at))
-            for one in step.events
+            (one.subject_id, (number, asked.op, causes, one.subject, one.what, one.before, one.after, one.at))
+            for one in result.events
         ]
         for subject_id, change in changes:
             self._put(subject_id, change)
@@ -137,9 +135,9 @@ class Stories:
         self._order.append(subject_id)
 
 
-def _causes(step: Step) -> _Causes:
+def _causes(result: Result) -> _Causes:
     found = []
-    for decision in step.decisions:
+    for decision in result.decisions:
         outcome = decision.outcome
         # A lost answer, a slow one or a spoilt webhook changes no object.
         if decision.rule is not None and (outcome.provider or outcome.batch or outcome.later):

@@ -30,20 +30,22 @@ from mockserver.engine import charges, subscription_course
 from mockserver.engine.lookup import check_in_use, found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
+from mockserver.engine.step import Step
 
 
-def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
+def create(step: Step, command: NewSubscription) -> Subscription:
     """Subscribe. The first payment is due at the start, by default now.
 
     Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
     """
+    sandbox = step.sandbox
     faults = Faults()
     method = _usable_method(sandbox, command.payment_method_id, faults)
-    code, amount = _money(sandbox, command.amount, command.currency, method, faults)
+    code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
-    if start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START) == "refuse":
+    if start < sandbox.now and step.assume(SUBSCRIPTION_PAST_START) == "refuse":
         faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
-    on_its_dates = start < sandbox.now and sandbox.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
+    on_its_dates = start < sandbox.now and step.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = sandbox.subscriptions.add(
@@ -62,30 +64,29 @@ def create(sandbox: Sandbox, command: NewSubscription) -> Subscription:
             retry=command.retry,
             webhook=command.webhook,
             metadata=command.metadata,
-            walks=True if sandbox.assume(SUBSCRIPTION_MONTH_END) == "walk" else None,
+            walks=True if step.assume(SUBSCRIPTION_MONTH_END) == "walk" else None,
         )
     )
-    sandbox.step.about["subscription"] = row
-    sandbox.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
+    step.result.about["subscription"] = row
+    step.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
     if on_its_dates:
         # The payment that is due now is that of the last of the dates that have passed.
         on_plan = replace(row, period=row.period_from(sandbox.now + 1) - 1)
-        row = sandbox.replace(sandbox.subscriptions, row, on_plan)
-    return subscription_course.go_on(sandbox, row)
+        row = step.replace(sandbox.subscriptions, row, on_plan)
+    return subscription_course.go_on(step, row)
 
 
-def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) -> Subscription:
+def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Subscription:
     """Change what is given; end, retries and webhook are replaced, or removed when they are not given.
 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
     """
-    row = get(sandbox, subscription_id)
+    sandbox = step.sandbox
+    row = get(step, subscription_id)
     row.after(SubscriptionEvent.UPDATED)
     faults = Faults()
     method = sandbox.payment_methods.get(row.payment_method_id)
-    code, amount = _money(
-        sandbox, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults
-    )
+    code, amount = _money(step, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults)
     interval = command.interval or row.interval
     frequency = or_kept(command.frequency, row.frequency)
     _check_steps(frequency, command.end_after, command.retry, row.start, faults)
@@ -107,19 +108,19 @@ def update(sandbox: Sandbox, subscription_id: str, command: ChangeSubscription) 
         webhook=command.webhook,
         metadata=or_kept(command.metadata, row.metadata),
     )
-    row = sandbox.replace(sandbox.subscriptions, row, after)
-    sandbox.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
+    row = step.replace(sandbox.subscriptions, row, after)
+    step.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
-        row = subscription_course.catch_up(sandbox, row)
+        row = subscription_course.catch_up(step, row)
     return row
 
 
-def set_status(sandbox: Sandbox, subscription_id: str, status: SubscriptionState) -> Subscription:
+def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> Subscription:
     """Suspend, resume, complete or cancel; asking for the status that it has changes nothing.
 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method.
     """
-    row = get(sandbox, subscription_id)
+    row = get(step, subscription_id)
     if row.status is status:
         return row
     event = SUBSCRIPTION.event_to(status)
@@ -128,42 +129,44 @@ def set_status(sandbox: Sandbox, subscription_id: str, status: SubscriptionState
     row.after(event)
     if event is SubscriptionEvent.RESUMED:
         faults = Faults()
-        _usable_method(sandbox, row.payment_method_id, faults)
+        _usable_method(step.sandbox, row.payment_method_id, faults)
         faults.refuse()
-    row = subscription_course.move(sandbox, row, event)
-    return subscription_course.catch_up(sandbox, row) if event is SubscriptionEvent.RESUMED else row
+    row = subscription_course.move(step, row, event)
+    return subscription_course.catch_up(step, row) if event is SubscriptionEvent.RESUMED else row
 
 
-def cancel(sandbox: Sandbox, subscription_id: str) -> Subscription:
+def cancel(step: Step, subscription_id: str) -> Subscription:
     """Cancel for good. Raises ``NotFound`` (104), ``WrongState`` (108)."""
-    return subscription_course.move(sandbox, get(sandbox, subscription_id), SubscriptionEvent.CANCELLED)
+    return subscription_course.move(step, get(step, subscription_id), SubscriptionEvent.CANCELLED)
 
 
-def get(sandbox: Sandbox, subscription_id: str) -> Subscription:
+def get(step: Step, subscription_id: str) -> Subscription:
     """A subscription. Raises ``NotFound`` (104)."""
-    return found(sandbox, sandbox.subscriptions, "subscription", subscription_id, Code.INVALID_SUBSCRIPTION_ID)
+    return found(step, step.sandbox.subscriptions, "subscription", subscription_id, Code.INVALID_SUBSCRIPTION_ID)
 
 
-def renew(sandbox: Sandbox, entry: ScheduledWork) -> None:
+def renew(step: Step, entry: ScheduledWork) -> None:
     """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
-    row = sandbox.subscriptions.get(entry.subject)
+    row = step.sandbox.subscriptions.get(entry.subject)
     if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
         return
-    sandbox.step.about["subscription"] = row
-    amount = subscription_course.next_amount(sandbox, row)
+    step.result.about["subscription"] = row
+    amount = subscription_course.next_amount(step, row)
     if not amount:
-        subscription_course.go_on(sandbox, row)
+        subscription_course.go_on(step, row)
         return
-    sandbox.step.request = {
-        "subscriptionId": row.subscription_id,
-        "paymentMethodId": row.payment_method_id,
-        "amount": amount,
-        "currency": row.currency,
-        "metadata": dict(row.metadata or {}),
-    }
+    step.learn(
+        {
+            "subscriptionId": row.subscription_id,
+            "paymentMethodId": row.payment_method_id,
+            "amount": amount,
+            "currency": row.currency,
+            "metadata": dict(row.metadata or {}),
+        }
+    )
     try:
         charges.create(
-            sandbox,
+            step,
             NewCharge(
                 source=MethodSource(row.payment_method_id),
                 amount=amount,
@@ -175,7 +178,7 @@ def renew(sandbox: Sandbox, entry: ScheduledWork) -> None:
             ),
         )
     except Refused:
-        subscription_course.move(sandbox, row, SubscriptionEvent.SUSPENDED)
+        subscription_course.move(step, row, SubscriptionEvent.SUSPENDED)
 
 
 def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
@@ -185,12 +188,12 @@ def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> 
 
 
 def _money(
-    sandbox: Sandbox, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
+    step: Step, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
     """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
-    default: str = sandbox.assume(CURRENCY_DEFAULT)
-    provider = sandbox.providers.get(method.provider.provider_id) if method else None
-    own: str = provider.currency if provider else sandbox.assume(PROVIDER_CURRENCY)
+    default: str = step.assume(CURRENCY_DEFAULT)
+    provider = step.sandbox.providers.get(method.provider.provider_id) if method else None
+    own: str = provider.currency if provider else step.assume(PROVIDER_CURRENCY)
     if amount <= 0:
         faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
         amount = Decimal(1)

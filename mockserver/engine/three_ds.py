@@ -15,25 +15,27 @@ from mockserver.domain.token import Token
 from mockserver.engine import charges, tokens
 from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
 
 
-def answer(sandbox: Sandbox, charge_id: str, given: ChallengeAnswer) -> Charge:
+def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
     """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice.
 
     Raises ``NotFound`` (84).
     """
-    charge = charges.get(sandbox, charge_id)
+    sandbox = step.sandbox
+    charge = charges.get(step, charge_id)
     if charge.status is not ChargeState.PENDING_CHECKOUT:
         return charge
     match given:
         case ChallengeAnswer.PASS:
-            return _passed(sandbox, charge)
+            return _passed(step, charge)
         case ChallengeAnswer.FAIL:
-            return _ended(sandbox, charge, ChargeEvent.DECLINED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
+            return _ended(step, charge, ChargeEvent.DECLINED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
         case ChallengeAnswer.CANCEL:
-            return _ended(sandbox, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
+            return _ended(step, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
 
 
 def address(sandbox: Sandbox, charge: Charge) -> str:
@@ -46,16 +48,16 @@ def page(charge: Charge) -> str:
     return f"/3ds/{charge.charge_id}"
 
 
-def answer_for_token(sandbox: Sandbox, token_id: str, given: ChallengeAnswer) -> Token:
+def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token:
     """Let the payer answer before the token is used: passed, its payments are verified and nobody asks again. A token
     that no longer waits stays as it is.
 
     Raises ``NotFound`` (87).
     """
-    token = tokens.get(sandbox, token_id)
+    token = tokens.get(step, token_id)
     if token.waits:
-        token = sandbox.replace(sandbox.tokens, token, token.after_challenge(given))
-        sandbox.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
+        token = step.replace(step.sandbox.tokens, token, token.after_challenge(given))
+        step.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
     return token
 
 
@@ -76,15 +78,17 @@ def token_page(token: Token) -> str:
     return f"/3ds/token/{token.token_id}"
 
 
-def abandon(sandbox: Sandbox, charge_id: str) -> None:
+def abandon(step: Step, charge_id: str) -> None:
     """The challenge was not answered in time."""
+    sandbox = step.sandbox
     charge = sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
-        _ended(sandbox, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
+        _ended(step, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
 
 
-def _passed(sandbox: Sandbox, charge: Charge) -> Charge:
+def _passed(step: Step, charge: Charge) -> Charge:
     """The provider has the last word, and a rule for ``charge.challenge`` can be that word."""
+    sandbox = step.sandbox
     provider = sandbox.providers.get(charge.provider.provider_id)
     outcome, route = Outcome(), None
     if provider is not None:
@@ -92,20 +96,20 @@ def _passed(sandbox: Sandbox, charge: Charge) -> Charge:
         route = ProviderRoute(
             provider, charge.instrument, sandbox.payment_methods.get(method_id) if method_id else None
         )
-        outcome = charges.ask_provider(sandbox, "charge.challenge", route, "charge")
+        outcome = charges.ask_provider(step, "charge.challenge", route, "charge")
     if isinstance(outcome.provider, Decline):
         attempt = charges.failed_attempt(sandbox, charge.provider.provider_id, outcome.provider)
-        return _ended(sandbox, charge, ChargeEvent.DECLINED, attempt)
+        return _ended(step, charge, ChargeEvent.DECLINED, attempt)
     said = outcome.provider.event if outcome.provider is not None else None
     event = said or (ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED)
-    passed = _ended(sandbox, charge, event, None)
+    passed = _ended(step, charge, event, None)
     if route is not None:
-        charges.follow_up(sandbox, passed, event, route, outcome)
+        charges.follow_up(step, passed, event, route, outcome)
     return passed
 
 
-def _ended(sandbox: Sandbox, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
-    return charges.move(sandbox, charge, charge.after_challenge(event, attempt, sandbox.now), event)
+def _ended(step: Step, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
+    return charges.move(step, charge, charge.after_challenge(event, attempt, step.sandbox.now), event)
 
 
 def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:

@@ -22,36 +22,36 @@ from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.lookup import found, unknown
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step
 from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"
 
 
-def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
+def create_from_card(step: Step, command: NewCardToken) -> Token:
     """Make a token from a card, and vault the card when asked to.
 
     Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
     85, 86 (vault expiry), or ``ProviderRefused``.
     """
     faults = Faults()
-    found = card_entry.check(sandbox, command.details, faults)
+    found = card_entry.check(step, command.details, faults)
     card, instrument = found or (None, None)
-    provider = _card_provider(sandbox, command, card, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
+    provider = _card_provider(step, command, card, faults)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
     faults.refuse()
     details = command.details
     if provider is None or card is None or instrument is None or details is None or details.number is None:
         raise RuntimeError("a faulty token passed its checks")
-    outcome = asking.ask(sandbox, OP, provider, instrument, "card")
+    outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     item = None
     if command.vault.wanted:
-        item = vault.store(sandbox, card.number, details.number, details.ccv, expires)
+        item = vault.store(step, card.number, details.number, details.ccv, expires)
     return _store(
-        sandbox,
+        step,
         instrument,
         provider,
         vault_id=item.vault_id if item else None,
@@ -62,24 +62,22 @@ def create_from_card(sandbox: Sandbox, command: NewCardToken) -> Token:
     )
 
 
-def create_from_payto(sandbox: Sandbox, command: NewPayToMethod) -> Token:
+def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
     faults = Faults()
-    provider = payto.check(sandbox, command, faults)
+    provider = payto.check(step.sandbox, command, faults)
     faults.refuse()
     if provider is None:
         raise RuntimeError("a faulty agreement passed its checks")
-    asking.refuse_declined(asking.ask(sandbox, OP, provider, payto.INSTRUMENT, "token"))
-    agreement = payto.store(sandbox, command, provider)
+    asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
+    agreement = payto.store(step, command, provider)
     terms = command.terms
-    return _store(
-        sandbox, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata
-    )
+    return _store(step, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
 
 
-def usable(sandbox: Sandbox, token_id: str, faults: Faults) -> Token | None:
+def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
     """The token that a request wants to use, or None and a fault (51: unknown, used up or expired)."""
-    token = sandbox.tokens.get(token_id)
+    token = step.sandbox.tokens.get(token_id)
     if token is None:
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", unknown("token", token_id))
         return None
@@ -87,52 +85,54 @@ def usable(sandbox: Sandbox, token_id: str, faults: Faults) -> Token | None:
         why = "was used before" if token.state is TokenState.USED else "has expired"
         faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", f"this token {why}")
         return None
-    sandbox.step.about["token"] = token
+    step.result.about["token"] = token
     return token
 
 
-def use(sandbox: Sandbox, token: Token) -> None:
+def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
-    after = sandbox.replace(sandbox.tokens, token, token.after_use(sandbox.now))
+    sandbox = step.sandbox
+    after = step.replace(sandbox.tokens, token, token.after_use(sandbox.now))
     event = TokenEvent.USED if after.uses else TokenEvent.USED_UP
-    sandbox.emit(Subject.TOKEN, token.token_id, event, token.state, after.state)
+    step.emit(Subject.TOKEN, token.token_id, event, token.state, after.state)
 
 
-def expire(sandbox: Sandbox, token_id: str) -> None:
+def expire(step: Step, token_id: str) -> None:
     """The time of a token has come."""
+    sandbox = step.sandbox
     token = sandbox.tokens.get(token_id)
     if token is not None and token.state is TokenState.ACTIVE:
-        after = sandbox.replace(sandbox.tokens, token, token.after_expiry())
-        sandbox.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, token.state, after.state)
+        after = step.replace(sandbox.tokens, token, token.after_expiry())
+        step.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, token.state, after.state)
 
 
-def get(sandbox: Sandbox, token_id: str) -> Token:
+def get(step: Step, token_id: str) -> Token:
     """A token, used and expired ones included. Raises ``NotFound`` (87)."""
-    return found(sandbox, sandbox.tokens, "token", token_id, Code.INVALID_TOKEN_ID)
+    return found(step, step.sandbox.tokens, "token", token_id, Code.INVALID_TOKEN_ID)
 
 
-def _card_provider(sandbox: Sandbox, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
+def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
     if command.provider_id == "":
         faults.wrong("ProviderId", "required: as the header ProviderId, in the query or in the body")
         return None
     if command.provider_id is not None:
-        return providers.named(sandbox, command.provider_id, Capability.CARD, faults)
+        return providers.named(step.sandbox, command.provider_id, Capability.CARD, faults)
     if card is None:
         return None
-    money = _money(sandbox, command, faults)
+    money = _money(step, command, faults)
     if faults:
         return None
-    found = providers.by_cost(sandbox, command.amount or ZERO, money, card.number)
+    found = providers.by_cost(step, command.amount or ZERO, money, card.number)
     if not found:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
     return found[0]
 
 
-def _money(sandbox: Sandbox, command: NewCardToken, faults: Faults) -> Currency | None:
+def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None:
     """The currency of the payment that a token is wanted for, if it names one."""
     if command.amount is not None:
-        money = amount_check.check(sandbox, command.amount, command.currency, faults)
+        money = amount_check.check(step, command.amount, command.currency, faults)
         return money.currency if money else None
     try:
         return currency(command.currency) if command.currency else None
@@ -142,7 +142,7 @@ def _money(sandbox: Sandbox, command: NewCardToken, faults: Faults) -> Currency 
 
 
 def _store(
-    sandbox: Sandbox,
+    step: Step,
     instrument: Instrument,
     provider: Provider,
     *,
@@ -153,7 +153,8 @@ def _store(
     verified: bool = False,
     challenged: bool = False,
 ) -> Token:
-    expires = sandbox.now + sandbox.assume(TOKEN_LIFETIME)
+    sandbox = step.sandbox
+    expires = sandbox.now + step.assume(TOKEN_LIFETIME)
     token = sandbox.tokens.add(
         Token(
             token_id=sandbox.ids.hex24("token"),
@@ -161,7 +162,7 @@ def _store(
             provider=provider.summary,
             added=sandbox.now,
             expires=expires,
-            uses=sandbox.assume(TOKEN_USES),
+            uses=step.assume(TOKEN_USES),
             gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
             vault_id=vault_id,
             payto_id=payto_id,
@@ -171,7 +172,7 @@ def _store(
             challenged=challenged,
         )
     )
-    sandbox.step.about["token"] = token
-    sandbox.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
+    step.result.about["token"] = token
+    step.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
     sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
     return token

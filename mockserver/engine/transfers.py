@@ -28,6 +28,7 @@ from mockserver.engine import providers
 from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -38,12 +39,13 @@ MOST_SETTLED = 25_000
 _PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND})
 
 
-def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
+def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     """Move money: every transfer of the group, or none.
 
     Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference),
     69, 70 (references used before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge).
     """
+    sandbox = step.sandbox
     faults = Faults()
     provider = _provider(sandbox, command.provider_id, faults)
     charge = _charge(sandbox, command.charge_id, faults)
@@ -66,7 +68,7 @@ def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
             f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
         )
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
-    after = sandbox.assume(TRANSFER_SETTLES_AFTER)
+    after = step.assume(TRANSFER_SETTLES_AFTER)
     made = []
     for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
         row = sandbox.transfers.add(
@@ -87,22 +89,23 @@ def create(sandbox: Sandbox, command: NewTransferGroup) -> Sequence[Transfer]:
         )
         if after:
             sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
-        sandbox.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
+        step.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
         made.append(row)
     return made
 
 
-def settle(sandbox: Sandbox, transfer_id: str) -> None:
+def settle(step: Step, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
+    sandbox = step.sandbox
     row = sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
-        after = sandbox.replace(sandbox.transfers, row, row.after_settlement())
-        sandbox.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
+        after = step.replace(sandbox.transfers, row, row.after_settlement())
+        step.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
 
 
-def get(sandbox: Sandbox, transfer_id: str) -> Transfer:
+def get(step: Step, transfer_id: str) -> Transfer:
     """A transfer. Raises ``NotFound`` (88)."""
-    return found(sandbox, sandbox.transfers, "transfer", transfer_id, Code.INVALID_TRANSFER_ID)
+    return found(step, step.sandbox.transfers, "transfer", transfer_id, Code.INVALID_TRANSFER_ID)
 
 
 def _provider(sandbox: Sandbox, provider_id: str, faults: Faults) -> Provider | None:

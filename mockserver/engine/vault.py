@@ -16,25 +16,26 @@ from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
 from mockserver.engine.lookup import unknown
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step
 
 CCV_INDEX = "card_with_ccv"
 """The index that every payment asks: a sandbox that comes with a vault learns it before the first."""
 
 
-def create(sandbox: Sandbox, command: NewVaultItem) -> VaultItem:
+def create(step: Step, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
     faults = Faults()
-    facts = card_entry.check_number(sandbox, command.number, faults)
+    facts = card_entry.check_number(step, command.number, faults)
     card_entry.check_ccv(command.ccv, facts, faults)
-    expires = check_expiry(command.expiry, INDEPENDENT, sandbox.now, faults)
+    expires = check_expiry(command.expiry, INDEPENDENT, step.sandbox.now, faults)
     faults.refuse()
-    return store(sandbox, card_entry.sure(facts), command.number, command.ccv, expires)
+    return store(step, card_entry.sure(facts), command.number, command.ccv, expires)
 
 
-def store(sandbox: Sandbox, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
+def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
     """Keep a checked card, and plan its expiry and the removal of its ccv."""
+    sandbox = step.sandbox
     item = sandbox.vault.add(
         VaultItem(
             vault_id=sandbox.ids.hex32("vault"),
@@ -46,64 +47,65 @@ def store(sandbox: Sandbox, facts: CardNumber, number: str, ccv: str | None, exp
             ccv_state=CcvState.HELD if ccv else CcvState.ABSENT,
         )
     )
-    sandbox.emit(Subject.VAULT, item.vault_id, "stored", None, item.state)
+    step.emit(Subject.VAULT, item.vault_id, "stored", None, item.state)
     if expires is not None:
         sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
-        sandbox.schedule.plan(sandbox.now + sandbox.assume(VAULT_CCV_DELAY), Due.CCV_DELAY, item.vault_id)
+        sandbox.schedule.plan(sandbox.now + step.assume(VAULT_CCV_DELAY), Due.CCV_DELAY, item.vault_id)
     return item
 
 
-def get(sandbox: Sandbox, vault_id: str) -> VaultItem:
+def get(step: Step, vault_id: str) -> VaultItem:
     """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike."""
-    item = sandbox.vault.get(vault_id)
+    item = step.sandbox.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
-        sandbox.assume(VAULT_GONE)
+        step.assume(VAULT_GONE)
         raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": unknown("vault", vault_id)})
-    sandbox.step.about["vault"] = item
+    step.result.about["vault"] = item
     return item
 
 
-def delete(sandbox: Sandbox, vault_id: str) -> VaultItem:
+def delete(step: Step, vault_id: str) -> VaultItem:
     """Delete an item before it expires. Raises ``NotFound`` (62)."""
-    return _end(sandbox, get(sandbox, vault_id), VaultEvent.DELETED)
+    return _end(step, get(step, vault_id), VaultEvent.DELETED)
 
 
-def expire(sandbox: Sandbox, vault_id: str) -> None:
+def expire(step: Step, vault_id: str) -> None:
     """The time of an item has come."""
-    item = sandbox.vault.get(vault_id)
+    item = step.sandbox.vault.get(vault_id)
     if item is not None and item.state is VaultState.STORED:
-        _end(sandbox, item, VaultEvent.EXPIRED)
+        _end(step, item, VaultEvent.EXPIRED)
 
 
-def expire_ccv(sandbox: Sandbox, vault_id: str) -> None:
+def expire_ccv(step: Step, vault_id: str) -> None:
     """The short delay has passed."""
-    item = sandbox.vault.get(vault_id)
+    item = step.sandbox.vault.get(vault_id)
     if item is not None:
-        _remove_ccv(sandbox, item, CcvEvent.DELAY_PASSED)
+        _remove_ccv(step, item, CcvEvent.DELAY_PASSED)
 
 
-def spend_ccv(sandbox: Sandbox, facts: CardNumber, vault_id: str | None) -> None:
+def spend_ccv(step: Step, facts: CardNumber, vault_id: str | None) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
-    if sandbox.assume(VAULT_CCV_SPENT_BY) == "same_card":
+    sandbox = step.sandbox
+    if step.assume(VAULT_CCV_SPENT_BY) == "same_card":
         for item in sandbox.vault.find(CCV_INDEX, facts.fingerprint):
-            _remove_ccv(sandbox, item, CcvEvent.PAID)
+            _remove_ccv(step, item, CcvEvent.PAID)
     elif vault_id is not None:
         linked = sandbox.vault.get(vault_id)
         if linked is not None:
-            _remove_ccv(sandbox, linked, CcvEvent.PAID)
+            _remove_ccv(step, linked, CcvEvent.PAID)
 
 
-def _remove_ccv(sandbox: Sandbox, item: VaultItem, event: CcvEvent) -> VaultItem:
+def _remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
     if item.ccv_state is not CcvState.HELD:
         return item
-    after = sandbox.replace(sandbox.vault, item, item.after_ccv(event))
-    sandbox.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after.ccv_state)
+    after = step.replace(step.sandbox.vault, item, item.after_ccv(event))
+    step.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after.ccv_state)
     return after
 
 
-def _end(sandbox: Sandbox, item: VaultItem, event: VaultEvent) -> VaultItem:
-    bare = _remove_ccv(sandbox, item, CcvEvent.ITEM_GONE)
-    after = sandbox.replace(sandbox.vault, bare, bare.after_end(event))
-    sandbox.emit(Subject.VAULT, item.vault_id, event, item.state, after.state)
+def _end(step: Step, item: VaultItem, event: VaultEvent) -> VaultItem:
+    bare = _remove_ccv(step, item, CcvEvent.ITEM_GONE)
+    after = step.replace(step.sandbox.vault, bare, bare.after_end(event))
+    step.emit(Subject.VAULT, item.vault_id, event, item.state, after.state)
     return after

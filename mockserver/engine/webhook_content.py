@@ -22,6 +22,7 @@ from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import Step
 from mockserver.scenario.edits import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
@@ -75,21 +76,19 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
         yield News(kind, WebhookMessage(word_of(kind), name, event.subject_id), event, subject)
 
 
-def content_of(
-    sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan
-) -> Content:
+def content_of(step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> Content:
     """The content of a webhook that reports a notice. It is signed as it is sent, unless the plan says otherwise."""
     if plan.sent:
         notice = _moved(notice, plan.sent)
     kind = MediaType.FORM if plan.form else MediaType.JSON
-    key, body = sandbox.config.webhook_key, _body(sandbox, message_id, message, notice, plan)
+    key, body = step.sandbox.config.webhook_key, _body(step, message_id, message, notice, plan)
     match plan.forged:
         case Signature.NONE:
             signature = None
         case Signature.STALE:
             # The same message as it was signed a day before.
             earlier = _moved(notice, -DAY)
-            signature = sign(key, padded(_body(sandbox, message_id, message, earlier, plan), kind, plan.pad))
+            signature = sign(key, padded(_body(step, message_id, message, earlier, plan), kind, plan.pad))
         case Signature.BAD:
             signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
         case None:
@@ -104,12 +103,13 @@ def _moved(notice: Notice, by: Micros) -> Notice:
     return replace(notice, at=min(max(notice.at + by, EARLIEST), LATEST))
 
 
-def _body(sandbox: Sandbox, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:
+def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:
+    sandbox = step.sandbox
     config = sandbox.config
     payload: object = config.render(message_id, message, notice, sandbox.assumed)
     if plan.is_edited:
         lost = (f"the webhook has nothing for {path}" for path in unfound(payload, plan.edit or {}, plan.omit))
-        sandbox.step.warnings = tuple(dict.fromkeys((*sandbox.step.warnings, *lost)))
+        step.result.warnings = tuple(dict.fromkeys((*step.result.warnings, *lost)))
         payload = edited(payload, plan.edit or {}, plan.omit)
     if not plan.form:
         return config.write(payload)

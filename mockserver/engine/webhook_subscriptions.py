@@ -15,13 +15,13 @@ from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
 
 
-def create(
-    sandbox: Sandbox, url: str, authorization: str | None, types: Sequence[WebhookType] | None
-) -> WebhookSubscription:
+def create(step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None) -> WebhookSubscription:
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for an address that is not http or https, or
     that is never called."""
+    sandbox = step.sandbox
     faults = Faults()
     words = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
     if words is not None:
@@ -36,20 +36,21 @@ def create(
             added=sandbox.now,
         )
     )
-    sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
+    step.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
     return row
 
 
-def get(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
+def get(step: Step, subscription_id: str) -> WebhookSubscription:
     """A subscription, ended ones included. Raises ``NotFound`` (110)."""
-    return _found(sandbox, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
+    return _found(step, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
 
 
-def delete(sandbox: Sandbox, subscription_id: str) -> WebhookSubscription:
+def delete(step: Step, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    row = _found(sandbox, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-    after = sandbox.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
-    sandbox.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
+    sandbox = step.sandbox
+    row = _found(step, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
+    after = step.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
+    step.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
     return after
 
 
@@ -64,5 +65,5 @@ def wants(sandbox: Sandbox, subscription_id: str | None) -> bool:
     return row is None or row.state is Presence.ACTIVE
 
 
-def _found(sandbox: Sandbox, subscription_id: str, code: Code) -> WebhookSubscription:
-    return found(sandbox, sandbox.webhook_subscriptions, "webhook_subscription", subscription_id, code)
+def _found(step: Step, subscription_id: str, code: Code) -> WebhookSubscription:
+    return found(step, step.sandbox.webhook_subscriptions, "webhook_subscription", subscription_id, code)

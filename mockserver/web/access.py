@@ -67,7 +67,7 @@ class Access:
     def level(self) -> str:
         """``warning`` when the request gave cause for one, else ``info``."""
         _, step = self.scope.get(STEP, _NO_STEP)
-        return "warning" if step is not None and step.warnings else "info"
+        return "warning" if step is not None and step.result.warnings else "info"
 
     def lines(self, *, as_json: bool) -> list[str]:
         """The line of the request, and one for each warning that it gave cause for. Time, status, duration, method,
@@ -76,10 +76,10 @@ class Access:
         sandbox, step = scope.get(STEP, _NO_STEP)
         if as_json:
             return self._as_json(step)
-        if step is not None and not step.warnings:
+        if step is not None and not step.result.warnings:
             # What nearly every request comes to, without a detour: a line costs the requests their time. A path is one
             # of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
-            op, key, path = step.op, sandbox.key, scope["path"]
+            op, key, path = step.asked.op, sandbox.key, scope["path"]
             is_plain = key not in path
             if scope["path_params"]:
                 for named in scope["path_params"].values():
@@ -88,19 +88,19 @@ class Access:
             if query := scope["query_string"]:
                 target += printable(_shown_query(query, key))
         else:
-            op, key = step.op if step is not None else "-", _key_of(scope)
+            op, key = step.asked.op if step is not None else "-", _key_of(scope)
             target = printable(self._target(key))
-        rule = _rule_of(step) if step is not None and step.ruled else None
+        rule = _rule_of(step) if step is not None and step.result.ruled else None
         kind = self.status, scope["method"], op, key, rule
         status, method, end = _common_of(kind) if key is None or len(key) <= _SHORT else _common(kind)
         ended = self.ended
         second, took = ended // SECOND, _took_text((ended - self.began + 5) // 10)
         time = f"{_second_text(second)}{str(ended - second * SECOND + SECOND)[1:4]}Z"
         line = f"{time} {status} {took}ms {method} {target} {end}"
-        if step is None or not step.warnings:
+        if step is None or not step.result.warnings:
             return [line]
         masked = printable(_masked_key(key)) if key else "-"
-        return [line, *(f"{time} warning: {printable(text)} {masked}" for text in step.warnings)]
+        return [line, *(f"{time} warning: {printable(text)} {masked}" for text in step.result.warnings)]
 
     def _as_json(self, step: Step | None) -> list[str]:
         key = _key_of(self.scope)
@@ -108,7 +108,7 @@ class Access:
             "time": iso(self.ended)[:23] + "Z",
             "method": mask_text(self.scope["method"]),
             "path": self._target(key),
-            "op": step.op if step else None,
+            "op": step.asked.op if step else None,
             "status": self.status or None,
             "ms": Decimal(_took_text((self.ended - self.began + 5) // 10).strip()),
             "sandbox": _masked_key(key) if key else None,
@@ -116,7 +116,7 @@ class Access:
         }
         warnings = [
             {"time": facts["time"], "warning": text, "sandbox": facts["sandbox"]}
-            for text in (step.warnings if step else ())
+            for text in (step.result.warnings if step else ())
         ]
         return [dumps(row).decode() for row in (facts, *warnings)]
 
@@ -126,7 +126,7 @@ class Access:
 
 
 def _rule_of(step: Step) -> str | None:
-    return next((decision.rule for decision in step.decisions if decision.rule), None)
+    return next((decision.rule for decision in step.result.decisions if decision.rule), None)
 
 
 def _masked_key(key: str) -> str:

@@ -18,6 +18,7 @@ from mockserver.domain.record import mutable
 from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import unnoted
 from mockserver.web.endpoints.charges import answered
 from mockserver.web.page import (
     PageCall,
@@ -51,8 +52,8 @@ _VIEW = re.compile(r"[0-9a-f]{24}")
 
 
 def _paid(call: OperationCall) -> bytes | StatusReply:
-    link = payment_links.get(call.sandbox, call.path["payment_link_id"])
-    return answered(call, payment_links.pay(call.sandbox, link.payment_link_id, call.body.payment()))
+    link = payment_links.get(call.step, call.path["payment_link_id"])
+    return answered(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
 
 
 PAY = Route(
@@ -234,7 +235,7 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
     _, key = view.tries()
     shown: dict[str, Any] = {
         "link": link,
-        "currency": link.currency or payment_links.usual_currency(view.sandbox),
+        "currency": link.currency or payment_links.usual_currency(unnoted(view.sandbox)),
         "action": view.address(),
         "key": key,
         "form": {name: view.form.get(name, "") for name in _KEPT},

@@ -7,7 +7,7 @@ the transaction. Time that a scenario asks for is spent before it or after it, n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import GeneratorType
@@ -20,16 +20,17 @@ from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.masking import LONGEST_TEXT
 from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
+from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
-from mockserver.engine.step import Step, Unreached
+from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
-from mockserver.web.past_answers import as_of, replayed
+from mockserver.web.past_answers import again, as_of, replayed
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
@@ -53,7 +54,7 @@ class OperationEndpoint(Endpoint):
     _is_loaded = False
     _body: type[Body] | None
     _query: type[Body] | None
-    _ahead: Callable[[Sandbox, Step], object] | None
+    _ahead: Callable[[Step], object] | None
     _handle: Callable[[OperationCall], object]
 
     def __init__(self, route: Route, world: World) -> None:
@@ -84,7 +85,7 @@ class OperationEndpoint(Endpoint):
         """Warn of what the fault could not change in the answer."""
         if fault.edit or fault.omit:
             lost = unfound(loads(body), fault.edit or {}, fault.omit)
-            step.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
+            step.result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
@@ -104,12 +105,10 @@ class OperationEndpoint(Endpoint):
             request.receive = upload.READ[fault.kind](request.receive, fault)
             return None
         request.raw = await upload.first_of(request.receive)
-        step = self._begin(request, sandbox)
-        step.call = sandbox.director.count(step.op)
+        call = sandbox.director.count(self.op)
         with suppress(MalformedJson):
             self._fields(request, sandbox)
-            step.request = request.fields
-        return Reply(None, b"", step, fault)
+        return Reply(None, b"", self._begin(request, sandbox, call, request.fields), fault)
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
@@ -117,29 +116,29 @@ class OperationEndpoint(Endpoint):
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
         arrived = self.arrive(request, sandbox)
-        step = sandbox.step
-        step.answered = False
+        step = request.taken
+        step.begin_answer()
         if arrived:
-            return arrived if isinstance(arrived, Reply) else self._act_after(arrived, request, sandbox, step)
+            return arrived if isinstance(arrived, Reply) else self._act_after(arrived, request, step)
         ready = None
         if self._ahead is not None:
-            ready = self._ahead(sandbox, step)
+            ready = self._ahead(step)
             if isinstance(ready, GeneratorType):
-                return self._act_in_slices(ready, request, sandbox)
-        return self._answered(self.carry_out(request, sandbox, ready))
+                return self._act_in_slices(ready, request, step)
+        return self._answered(self.carry_out(request, step, ready))
 
-    async def _act_after(self, delay: Micros, request: Request, sandbox: Sandbox, step: Step) -> Reply:
-        watching.arrived(sandbox, step, self.world.real_clock())
+    async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
+        watching.arrived(step, self.world.real_clock())
         await asyncio.sleep(delay / SECOND)
-        await self.world.runner.catch_up(sandbox)
-        ready = None if self._ahead is None else self._ahead(sandbox, step)
+        await self.world.runner.catch_up(step.sandbox)
+        ready = None if self._ahead is None else self._ahead(step)
         if isinstance(ready, GeneratorType):
-            return await self._act_in_slices(ready, request, sandbox)
-        return self._answered(self.carry_out(request, sandbox, ready))
+            return await self._act_in_slices(ready, request, step)
+        return self._answered(self.carry_out(request, step, ready))
 
-    async def _act_in_slices(self, ahead: Slices[object], request: Request, sandbox: Sandbox) -> Reply:
-        ready = await self.world.runner.in_slices(sandbox, ahead)
-        return self._answered(self.carry_out(request, sandbox, ready))
+    async def _act_in_slices(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
+        ready = await self.world.runner.in_slices(step.sandbox, ahead)
+        return self._answered(self.carry_out(request, step, ready))
 
     def _answered(self, reply: Reply) -> Reply:
         if isinstance(reply.body, Parts) and reply.fault is None:
@@ -156,32 +155,29 @@ class OperationEndpoint(Endpoint):
         )
         step = self._begin(request, request.sandbox)
         seconds = -(-wait // SECOND)
-        step.pause = seconds * SECOND
+        step.result.pause = seconds * SECOND
         status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
-    def _begin(self, request: Request, sandbox: Sandbox) -> Step:
-        sandbox.step = request.step = step = Step(self.op)
-        step.answers, step.headers, step.path = True, request.headers, request.path
+    def _begin(
+        self, request: Request, sandbox: Sandbox, call: int | None = None, fields: Mapping[str, object] = NO_FIELDS
+    ) -> Step:
+        asked = Asked(self.op, answers=True, headers=request.headers, path=request.path, request=fields, call=call)
+        request.step = step = Step(sandbox, asked)
         if request.decided is not None:
-            step.note(request.decided)
+            step.result.note(request.decided)
         return step
 
     def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Micros | Reply:
         """Read the request and ask the rules of arrival: after how long it may be acted on, or what it is answered
         already. A set-up call suffers no fault and has no number among the calls of its operation."""
-        step, director = self._begin(request, sandbox), sandbox.director
-        if not is_setup:
-            step.call = director.count(step.op)
+        call = None if is_setup else sandbox.director.count(self.op)
         try:
-            step.request = self._fields(request, sandbox)
-            fault = None
-            if director.listens(_ARRIVAL, step.op):
-                fault = self._early_fault(sandbox, step)
-            else:
-                step.decisions = (*step.decisions, *_SILENT) if step.decisions else _SILENT
+            step = self._begin(request, sandbox, call, self._fields(request, sandbox))
+            fault = self._early_fault(step)
         except Unanswerable as refused:
+            step = request.step or self._begin(request, sandbox, call)
             _note_ignored(step, request)
             return self._refused(request, step, refused)
         if fault is None or is_setup:
@@ -202,68 +198,81 @@ class OperationEndpoint(Endpoint):
         request.asked = query = Fields.of_query(self._query or Body, request.query, profile.reads_commas)
         return body or query
 
-    def _early_fault(self, sandbox: Sandbox, step: Step) -> Transport | None:
+    def _early_fault(self, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
-        asked = Attempt(
-            op=step.op,
+        asked, sandbox = step.asked, step.sandbox
+        if not sandbox.director.listens(_ARRIVAL, asked.op):
+            step.result.decisions += _SILENT
+            return None
+        attempt = Attempt(
+            op=asked.op,
             now=sandbox.now,
-            request=step.request,
-            headers=step.headers,
-            state=reader_of(sandbox),
-            subject=step.named,
-            call=step.call,
+            request=asked.request,
+            headers=asked.headers,
+            state=reader_of(sandbox, asked, step.result.about),
+            subject=asked.named,
+            call=asked.call,
         )
-        fault = sandbox.ask(_ARRIVAL, asked).outcome.transport
+        fault = step.ask(_ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
-    def carry_out(self, request: Request, sandbox: Sandbox, ready: object = None) -> Reply:
-        """Do what a request asks that has arrived, in one step, unless it repeats one; ``ready`` is what was made ahead
+    def carry_out(self, request: Request, step: Step, ready: object = None) -> Reply:
+        """Do what a request asks that has arrived, in its step, unless it repeats one; ``ready`` is what was made ahead
         of it."""
-        sandbox.step = step = request.step or request.taken
-        is_once = idempotency.HEADER in request.headers
-        if sandbox.config.rules.replays:
-            act = partial(self._once if is_once else self._carry_out, request, sandbox, step, ready)
-            return replayed(sandbox.replays, step, act, _spoiling(step))
-        return (self._once if is_once else self._carry_out)(request, sandbox, step, ready)
+        act = self._once if idempotency.HEADER in request.headers else self._carry_out
+        if step.sandbox.config.rules.replays:
+            return replayed(step, partial(act, request, step, ready), _spoiling(step))
+        return act(request, step, ready)
 
-    def _once(self, request: Request, sandbox: Sandbox, step: Step, ready: object) -> Reply:
+    def _once(self, request: Request, step: Step, ready: object) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
+        sandbox = step.sandbox
         if sandbox.assumed[IDEMPOTENCY] != "by_header" or self.route.method == "GET":
-            return self._carry_out(request, sandbox, step, ready)
-        sandbox.assume(IDEMPOTENCY)
+            return self._carry_out(request, step, ready)
+        step.assume(IDEMPOTENCY)
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
-            first = sandbox.idempotency.first(sandbox, key, asked)
+            first = sandbox.idempotency.first(step, key, asked)
         except Refused as refused:
             reply = self._refused(request, step, refused)
-            reply.is_repeat = step.is_repeat
+            reply.is_repeat = step.result.is_repeat
             # That the first one is still being answered depends on when this one came.
             reply.repeatable = refused.code is not Code.DUPLICATE_TRANSACTION
             return reply
         if first is not None:
-            return Reply(first.status, first.answer.encode(), step)
-        reply = self._carry_out(request, sandbox, step, ready)
+            return again(step, first.status, first.answer)
+        reply = self._carry_out(request, step, ready)
         if reply.status is not None:
-            text = reply.body = reply.text()
-            sandbox.idempotency.keep(sandbox, key, asked, reply.status, text)
+            text = reply.text()
+            sandbox.idempotency.keep(step, key, asked, reply.status, text)
         return reply
 
-    def _carry_out(self, request: Request, sandbox: Sandbox, step: Step, ready: object) -> Reply:
+    def _carry_out(self, request: Request, step: Step, ready: object) -> Reply:
+        sandbox = step.sandbox
         profile = profile_of(sandbox.assumed)
         try:
             body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
-            call = OperationCall(sandbox, profile, step.path, body, query, request.headers, request.resource, ready)
+            call = OperationCall(
+                step=step,
+                profile=profile,
+                path=step.asked.path,
+                body=body,
+                query=query,
+                headers=request.headers,
+                resource=request.resource,
+                ready=ready,
+            )
             reply = self._handle(call) if sandbox.past is None else as_of(sandbox.past, self.route, call)
-            step_effects.plan(sandbox)
+            step_effects.plan(step)
         except Refused as refused:
-            step.assumed += refusals.shaped_by(refused)
+            step.result.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _spoiling(step))
         except Unreached as unreached:
             return Reply(None, b"", step, unreached.fault)
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _spoiling(step))
-        status = sandbox.assume(CREATED_STATUS) if self._creates else 200
-        return Reply(status, reply, step, _spoiling(step) if step.ruled else None)
+        status = step.assume(CREATED_STATUS) if self._creates else 200
+        return Reply(status, reply, step, _spoiling(step) if step.result.ruled else None)
 
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
@@ -296,12 +305,12 @@ def _note_ignored(step: Step, request: Request) -> None:
     """Note for the journal which fields are unknown."""
     body, query = request.fields, request.asked
     if body.unknown or query.unknown:
-        step.ignored = (*body.unknown, *query.unknown)
+        step.result.ignored = (*body.unknown, *query.unknown)
 
 
 def _spoiling(step: Step) -> Transport | None:
     """The fault that strikes the answer of a step that has happened."""
-    for decision in step.decisions:
+    for decision in step.result.decisions:
         fault = decision.outcome.transport
         if fault is not None and fault.at is At.ANSWER:
             return fault

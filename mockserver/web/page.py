@@ -16,7 +16,6 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
 from mockserver.web import templating
 from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.lazy import InModule, RouteRow
@@ -105,8 +104,6 @@ class PageEndpoint(Endpoint):
 
     async def act(self, request: Request) -> Reply:
         """The page."""
-        if request.known is not None:
-            request.known.step = Step("page.view")
         answer: Reply = self.route.serve(PageCall(self.world, request))
         return answer
 
@@ -154,14 +151,14 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     )
     sandbox = request.sandbox
     arrived = operation.arrive(request, sandbox)
-    step = call.request.step = sandbox.step
-    step.answered = False
+    step = call.request.step = request.taken
+    step.begin_answer()
     if isinstance(arrived, Reply):
         reply = arrived
     else:
-        reply = operation.carry_out(request, sandbox)
-        step.latency += arrived
-    operation.note(request, sandbox, reply, step, reply.text())
+        reply = operation.carry_out(request, step)
+        step.result.latency += arrived
+    operation.note(request, step, reply, reply.text())
     return reply
 
 

@@ -57,18 +57,18 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     request = Request(
         method=entry.method,
         resource=entry.path,
-        path=entry.step.path,
+        path=entry.asked.path,
         query=entry.query,
-        headers=entry.step.headers,
+        headers=entry.asked.headers,
         raw=entry.raw,
         known=past,
     )
-    decision = request.decided = upload.decided(past, entry.step.op, entry.step.headers)
+    decision = request.decided = upload.decided(past, entry.asked.op, entry.asked.headers)
     if decision is not None and upload.is_cut(decision):
-        past.director.count(entry.step.op)
+        past.director.count(entry.asked.op)
         return
     arrived = operation.arrive(request, past)
-    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, past)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, request.taken)
     text, kept = reply.text(), len(entry.answer)
     if (reply.status, text[:kept], len(text)) != (entry.status, entry.answer, kept + entry.beyond):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import field
+from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
@@ -23,6 +24,7 @@ from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
 from mockserver.wire.long_text import Parts
 
 Headers = Mapping[str, str]
+_REFUSED = 400
 
 Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""
@@ -103,6 +105,12 @@ class Reply:
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
     parts: Parts | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """The error object that is answered, if one is."""
+        refused: Any = self.body if (self.status or 0) >= _REFUSED and isinstance(self.body, dict) else None
+        return refused  # type: ignore[no-any-return]
 
     def text(self) -> bytes:
         """The body as it is sent, and kept where there is a step."""

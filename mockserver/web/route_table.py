@@ -20,6 +20,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_start, star_key
 from mockserver.domain.problem import problem
 from mockserver.domain.record import record
+from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader, Receive, Scope, Send
@@ -271,5 +272,5 @@ def _step(request: Request, near: str | None) -> Step | None:
         what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
         entry = sandbox.journal.last + 1
         sandbox.watch.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
-    step = sandbox.step = Step(NO_OPERATION, answers=True, headers=request.headers)
+    step = Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))
     return step

@@ -41,7 +41,7 @@ class OperationCall:
     """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
     placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
 
-    sandbox: Sandbox
+    step: Step
     profile: WireProfile
     path: Mapping[str, str]
     body: Any
@@ -49,6 +49,11 @@ class OperationCall:
     headers: Mapping[str, str]
     resource: str
     ready: Any = None
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The sandbox whose step is being taken."""
+        return self.step.sandbox
 
     @property
     def provider(self) -> str | None:
@@ -87,7 +92,7 @@ class Route(RouteRow):
     auth: Auth
     success: Success
     summary: str
-    ahead: Callable[[Sandbox, Step], object] | None
+    ahead: Callable[[Step], object] | None
     defaults = {  # noqa: RUF012
         **dict.fromkeys(("body", "query", "largest", "ahead")),
         "headers": (),

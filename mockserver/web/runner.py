@@ -121,9 +121,11 @@ class Runner:
             self._report(sandbox)
         self.changed(sandbox)
 
-    def answered(self, sandbox: Sandbox, step: Step) -> None:
+    def answered(self, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
-        deliveries.release(sandbox, step)
+        sandbox = step.sandbox
+        step.end_answer()
+        deliveries.release(sandbox, step.result.webhooks)
         self.run(sandbox)
         self.used(sandbox)
 
@@ -131,7 +133,7 @@ class Runner:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
         await self.catch_up(sandbox)
         end = self.real_clock() + 2 * sandbox.assumed[WEBHOOK_TIMEOUT]
-        while not self.sending(sandbox).isdisjoint(step.webhooks) and await self.try_ends(sandbox, end):
+        while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(sandbox, end):
             pass
 
     def sending(self, sandbox: Sandbox) -> AbstractSet[str]:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
 from mockserver.engine import dropped
+from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
@@ -118,12 +119,14 @@ class Endpoint:
                 reply = self.refused(fault, request)
             body = reply.text()
             if reply.step is not None:
-                self.note(request, request.known or request.sandbox, reply, reply.step, body)
+                self.note(request, reply.step, reply, body)
             if world.store is not None:
                 try:
                     await self.kept(world.store, request)
                 except NotKept as fault:
-                    request.step = None
+                    if request.step is not None:
+                        request.step.end_answer()
+                        request.step = None
                     reply = self.refused(fault, request)
                     body = reply.text()
             if not self._send_at_once(scope, send, request, reply, body):
@@ -132,8 +135,8 @@ class Endpoint:
             return
         finally:
             if (step := request.step) is not None:
-                step.answered = True
-                if step.watched or step.webhooks or STEP not in scope:
+                step.end_answer()
+                if step.result.watched or step.result.webhooks or STEP not in scope:
                     self._finish(scope, request, step)
 
     async def kept(self, store: StorePort, request: Request) -> None:
@@ -145,31 +148,37 @@ class Endpoint:
     def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
         """A fault spoils the answer of a step."""
 
-    def note(self, request: Request, sandbox: Sandbox, reply: Reply, step: Step, body: bytes) -> None:
+    def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
+        sandbox, result = step.sandbox, step.result
         if reply.fault is not None:
             self.spoilt(reply.fault, step, body)
-        # In the order of its arguments: every request comes this way, and keywords take twice as long.
+        if reply.problem is not None:
+            result.problem = reply.problem
         sandbox.journal.note(
-            sandbox.now,
-            step,
-            request.method,
-            self if reply.repeatable else None,
-            request.resource,
-            request.query,
-            request.raw,
-            reply.status,
-            body,
-            reply.fault,
-            reply.parts.length - len(body) if reply.parts is not None else 0,
+            JournalEntry(
+                number=sandbox.journal.last + 1,
+                at=sandbox.now,
+                asked=step.asked,
+                result=result,
+                method=request.method,
+                endpoint=self if reply.repeatable else None,
+                path=request.resource,
+                query=request.query,
+                raw=request.raw,
+                status=reply.status,
+                answer=body,
+                fault=reply.fault,
+                beyond=reply.parts.length - len(body) if reply.parts is not None else 0,
+            )
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
         if sandbox.watch is not None and not reply.is_repeat:
-            model = self.model if step.ignored else None
-            watching.called(request, sandbox, sandbox.watch, reply, step, body, model, self.world.real_clock)
-        if isinstance(step.request, Fields):
-            step.request.rest()
-        dropped.warn(sandbox)
+            model = self.model if result.ignored else None
+            watching.called(request, step, reply, body, model, self.world.real_clock)
+        if isinstance(step.asked.request, Fields):
+            step.asked.request.rest()
+        dropped.warn(step)
         self.world.runner.used(sandbox)
 
     def _send_at_once(self, scope: Scope, send: Send, request: Request, reply: Reply, body: bytes) -> bool:
@@ -179,7 +188,7 @@ class Endpoint:
         if reply.fault is not None or reply.chunks is not None or reply.parts is not None:
             return False
         if step is not None:
-            if step.urgent or step.latency:
+            if step.result.urgent or step.result.latency:
                 return False
             scope[STEP] = request.known, step
         whole = getattr(send, "whole", None)
@@ -194,10 +203,10 @@ class Endpoint:
         headers = self.headers if reply.headers is None else reply.headers
         if step is not None:
             scope[STEP] = request.sandbox, step
-            if step.urgent:
+            if step.result.urgent:
                 await self.world.runner.flush_webhooks(request.sandbox, step)
-            if step.latency:
-                await asyncio.sleep(step.latency / SECOND)
+            if step.result.latency:
+                await asyncio.sleep(step.result.latency / SECOND)
         if (fault := reply.fault) is not None:
             talk = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
             has_waited = fault.virtual and self.world.runner.pass_time(request.sandbox, fault.delay)
@@ -213,9 +222,9 @@ class Endpoint:
         """A step is over, its answer sent or not: its webhooks may go out."""
         sandbox = request.sandbox
         scope[STEP] = sandbox, step
-        if step.watched:
+        if step.result.watched:
             is_gone = getattr(request.receive, "is_gone", None)
             gone = is_gone is not None and is_gone()
-            watching.ended(sandbox, step, self.world.real_clock(), is_gone=gone)
-        if step.webhooks:
-            self.world.runner.answered(sandbox, step)
+            watching.ended(step, self.world.real_clock(), is_gone=gone)
+        if step.result.webhooks:
+            self.world.runner.answered(step)

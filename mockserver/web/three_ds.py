@@ -18,6 +18,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import unnoted
 from mockserver.web.endpoints import tokens
 from mockserver.web.endpoints.charges import shown
 from mockserver.web.endpoints.use_case import UseCase
@@ -127,7 +128,7 @@ def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
     """Where the shop wants its payer back, the charge's id and status added: its notification address, or the page of
     the payment link."""
     link = _link_of(sandbox, charge)
-    address = payment_links.address(sandbox, link) if link else web_address(charge.three_ds_notification_url)
+    address = payment_links.address(unnoted(sandbox), link) if link else web_address(charge.three_ds_notification_url)
     if address is None:
         return None
     return with_query(address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status])

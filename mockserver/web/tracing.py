@@ -92,7 +92,7 @@ class Tracing:
         """The webhooks of a step belong to the trace of its request."""
         span = scope.get(_SPAN)
         if span is not None:
-            for delivery_id in step.webhooks:
+            for delivery_id in step.result.webhooks:
                 if (delivery := sandbox.deliveries.get(delivery_id)) is not None:
                     self._causes[delivery] = span.get_span_context()
 
@@ -146,11 +146,11 @@ def _about(scope: Scope) -> Mapping[str, str]:
     found = {"url.path": shown_path(scope), "mockserver.op": scope.get(OPERATION, REFUSED)}
     if sandbox is None or step is None:
         return found
-    fired = [decision for decision in step.decisions if decision.rule is not None]
+    fired = [decision for decision in step.result.decisions if decision.rule is not None]
     if fired:
         found["mockserver.rule"] = mask_start(",".join(dict.fromkeys(one.rule for one in fired)), LONGEST)
         found["mockserver.outcome"] = mask_start("; ".join(dict.fromkeys(one.outcome.words for one in fired)), LONGEST)
-    charge = step.about.get("charge")
+    charge = step.result.about.get("charge")
     if isinstance(charge, Charge):
         found["mockserver.charge.id"] = charge.charge_id
         found["mockserver.charge.status"] = charge.status.value

@@ -80,7 +80,7 @@ class Conversation:
     def op(self) -> str:
         """The operation that the request is for."""
         _, step = self.scope[STEP]
-        op: str = step.op
+        op: str = step.asked.op
         return op
 
     def connection(self) -> Any:

@@ -27,12 +27,12 @@ from mockserver.findings.amounts import ALSO_TAKEN
 from mockserver.findings.facts import Call, Doubt
 from mockserver.findings.habits import is_clean
 from mockserver.findings.ledger import Finding
-from mockserver.findings.watch import READS, Watch
+from mockserver.findings.watch import READS
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body, fields_of
-from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.jsonio import dumps
 
 _REFUSED = 400
 _MANUAL, _SUCCESS = ClockMode.MANUAL, ChargeState.SUCCESS
@@ -53,58 +53,60 @@ _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
 
 def called(
     request: Request,
-    sandbox: Sandbox,
-    watch: Watch,
-    reply: Reply,
     step: Step,
+    reply: Reply,
     answer: bytes,
     model: type[Body] | None,
     real_clock: Callable[[], Micros],
 ) -> None:
-    """Report a step that a client asked for, the newest of the journal, to the ``watch`` of its sandbox; ``model`` has
+    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox; ``model`` has
     the fields that are read, where others were given."""
+    sandbox, asked, result = step.sandbox, step.asked, step.result
+    watch = sandbox.watch
+    if watch is None:
+        return
     status, fault = reply.status, reply.fault
-    if step.op in PAYER_OPERATIONS:
-        for event in step.events:
+    if asked.op in PAYER_OPERATIONS:
+        for event in result.events:
             watch.moved(event, sandbox.journal.last)
         return
-    charge: Any = step.about.get("charge")
-    headers = step.headers
+    charge: Any = result.about.get("charge")
+    headers = asked.headers
     entry = sandbox.journal.last
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and lag_of(step) > 0
-    takes_time = step.watched < 0 or step.latency > 0 or step.urgent
+    is_late = sandbox.past is not None and lag_of(result) > 0
+    takes_time = result.watched < 0 or result.latency > 0 or result.urgent
     if (
         fault is None
         and status is not None
         and status < _REFUSED
-        and not (takes_time or step.ignored or step.webhooks or step.is_repeat or is_late or is_browser)
+        and not (takes_time or result.ignored or result.webhooks or result.is_repeat or is_late or is_browser)
         and is_clean(request.raw, where, headers)
     ):
         # A call that went well, as nearly all do: mostly there is nothing more to judge.
-        if step.op == "charge.create":
-            if charge.status is _SUCCESS and not step.ruled and watch.paid(entry, sandbox.now, charge):
+        if asked.op == "charge.create":
+            if charge.status is _SUCCESS and not result.ruled and watch.paid(entry, sandbox.now, charge):
                 return
-        elif not step.events:
+        elif not result.events:
             pace = _pace_of(sandbox, real_clock)
-            subject = _subject_of(step) if step.op in READS else None
-            if watch.read(step.op, entry, sandbox.now, pace, subject):
+            subject = _subject_of(step) if asked.op in READS else None
+            if watch.read(asked.op, entry, sandbox.now, pace, subject):
                 return
-    waited_as, batch = min(step.watched, 0), step.about.get("batch")
+    waited_as, batch = min(result.watched, 0), result.about.get("batch")
     is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
-        step.watched = entry
-    code = _code_of(answer) if status is not None and status >= _REFUSED else None
+        result.watched = entry
+    code = result.problem["code"] if result.problem is not None else None
     watch.called(
         Call(
             entry=entry,
             at=sandbox.now,
             real=real_clock(),
             pace=_pace_of(sandbox, real_clock),
-            op=step.op,
-            request=step.request,
-            path=step.path,
+            op=asked.op,
+            request=asked.request,
+            path=asked.path,
             text=request.raw,
             where=where,
             headers=headers,
@@ -113,27 +115,30 @@ def called(
             doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
             subject=_subject_of(step),
-            events=step.events,
-            currency=_currency_of(sandbox, step) if code is not None or step.op in ALSO_TAKEN else None,
-            unknown=_unknown(step, model) if step.ignored else None,
+            events=result.events,
+            currency=_currency_of(step) if code is not None or asked.op in ALSO_TAKEN else None,
+            unknown=_unknown(step, model) if result.ignored else None,
             is_open=is_open,
             waited_as=waited_as,
-            is_repeat=step.is_repeat,
+            is_repeat=result.is_repeat,
             is_late=is_late,
             is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
-            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in step.decisions),
+            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
             is_browser=is_browser and not _is_own_page(headers),
-            retry_after=_pause_of(sandbox, step, fault) if fault is not None or step.pause else None,
-            rows=batch.meaning if step.op == "batch.create" and isinstance(batch, Batch) else None,
+            retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
+            rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
         )
     )
 
 
-def arrived(sandbox: Sandbox, step: Step, real: Micros) -> None:
+def arrived(step: Step, real: Micros) -> None:
     """Report a request that a scenario holds back before it is acted on."""
-    if sandbox.watch is not None and step.op not in PAYER_OPERATIONS:
-        call = Call(entry=0, at=sandbox.now, real=real, op=step.op, request=step.request, path=step.path)
-        step.watched = sandbox.watch.arrived(call)
+    sandbox = step.sandbox
+    if sandbox.watch is not None and step.asked.op not in PAYER_OPERATIONS:
+        call = Call(
+            entry=0, at=sandbox.now, real=real, op=step.asked.op, request=step.asked.request, path=step.asked.path
+        )
+        step.result.watched = sandbox.watch.arrived(call)
 
 
 class FindingLine:
@@ -166,11 +171,12 @@ class FindingLine:
         return [printable(line)]
 
 
-def ended(sandbox: Sandbox, step: Step, real: Micros, *, is_gone: bool) -> None:
+def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
     """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
-    if step.watched and sandbox.watch is not None:
-        sandbox.watch.ended(step.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
-        step.watched = 0
+    sandbox = step.sandbox
+    if step.result.watched and sandbox.watch is not None:
+        sandbox.watch.ended(step.result.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
+        step.result.watched = 0
 
 
 def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | None:
@@ -181,44 +187,36 @@ def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | Non
 def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:
     from mockserver.wire.sdk_fields import is_sent_by_sdk
 
-    names = [name for name in step.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.op, name)]
+    names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = [field.alias for field in fields_of(model).values()] if model is not None else []
     return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
 
 
-def _code_of(answer: bytes) -> int | None:
-    try:
-        problem = loads(answer)
-    except MalformedJson:
-        return None
-    code = problem.get("code") if isinstance(problem, dict) else None
-    return code if isinstance(code, int) else None
-
-
 def _subject_of(step: Step) -> str | None:
-    kind = step.op.partition(".")[0]
+    kind = step.asked.op.partition(".")[0]
     if kind not in KINDS:
         return None
     name = KINDS[kind][0]
-    known: str | None = getattr(step.about.get(kind), name, None)
+    known: str | None = getattr(step.result.about.get(kind), name, None)
     if known is not None:
         return known
     # What stands in the path names nothing that there is: a card number or a key, at worst.
-    given = step.path.get(name)
+    given = step.asked.path.get(name)
     return mask_start(given, _LONGEST_ID) if given is not None else None
 
 
-def _currency_of(sandbox: Sandbox, step: Step) -> str | None:
+def _currency_of(step: Step) -> str | None:
     """The currency of an amount that names none, as far as it is known."""
+    sandbox = step.sandbox
     for name in ("charge", "subscription"):
-        known: str | None = getattr(step.about.get(name), "currency", None)
+        known: str | None = getattr(step.result.about.get(name), "currency", None)
         if known is not None:
             return known
     default: str = sandbox.assumed[CURRENCY_DEFAULT]
-    if default != PROVIDERS_OWN and step.op not in _IN_ANOTHERS:
+    if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
         return default
     # The body of a batch takes long to read, and names nobody.
-    named = {name: str(step.request.get(name)) for name in _NAMING} if step.op != "batch.create" else {}
+    named = {name: str(step.asked.request.get(name)) for name in _NAMING} if step.asked.op != "batch.create" else {}
     if (charge := sandbox.charges.get(named.get("chargeId", ""))) is not None:
         return charge.currency
     method = sandbox.payment_methods.get(named.get("paymentMethodId", ""))
@@ -236,9 +234,9 @@ def _is_own_page(headers: Mapping[str, str]) -> bool:
     return from_here or headers.get("sec-fetch-site") == "same-origin"
 
 
-def _pause_of(sandbox: Sandbox, step: Step, fault: Transport | None) -> Micros | None:
+def _pause_of(step: Step, fault: Transport | None) -> Micros | None:
     """The pause that an answer asks for, as far as a client of a real clock can make it."""
-    if sandbox.clock.mode is not ClockMode.REAL:
+    if step.sandbox.clock.mode is not ClockMode.REAL:
         return None
     seconds = whole_of(fault.lowered.get("retry-after", "")) if fault is not None else None
-    return seconds * SECOND if seconds is not None else step.pause or None
+    return seconds * SECOND if seconds is not None else step.result.pause or None

@@ -105,7 +105,7 @@ class World:
         runner = self.runner
         return (
             sandbox.touched <= since
-            and sandbox.step.answered
+            and not sandbox.under_way
             and sandbox not in runner.moving
             and not runner.sending(sandbox)
             and not runner.activity.is_followed(sandbox.key)

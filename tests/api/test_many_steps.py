@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from mockserver.engine import customers, subscription_course
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from tests.driving import CARD, DUMMY, Api
 
@@ -19,13 +18,13 @@ METHOD = {"providerId": DUMMY, "paymentInformation": CARD}
 @pytest.fixture
 def changed(monkeypatch: pytest.MonkeyPatch) -> Counter[Step]:
     """How many objects each step changes."""
-    counts, plain = Counter[Step](), Sandbox.replace
+    counts, plain = Counter[Step](), Step.replace
 
-    def replace(self: Sandbox, *args: Any) -> Any:
-        counts[self.step] += 1
+    def replace(self: Step, *args: Any) -> Any:
+        counts[self] += 1
         return plain(self, *args)
 
-    monkeypatch.setattr(Sandbox, "replace", replace)
+    monkeypatch.setattr(Step, "replace", replace)
     monkeypatch.setattr(customers, "SHOWN", 5)
     monkeypatch.setattr(subscription_course, "MOST_EVENTS", 5)
     return counts

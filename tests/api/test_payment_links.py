@@ -16,6 +16,7 @@ from mockserver.domain.sources import BankAccount, BankSource, CardSource, Chall
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import unnoted
 from tests.driving import DUMMY, VISA, Api, problem_of
 from tests.rows import each
 
@@ -52,7 +53,7 @@ BY_BANK = BankSource(BankAccount("123-456", "12345678", "Ann Example"), DUMMY)
 
 
 def pay(api: Api, link_id: str, key: str, source: ChargeSource | None = None, **fields: Any) -> Charge:
-    return payment_links.pay(box_of(api), link_id, LinkPayment(source or by_card(), key, **fields))
+    return payment_links.pay(unnoted(box_of(api)), link_id, LinkPayment(source or by_card(), key, **fields))
 
 
 def paid(api: Api, link_id: str) -> int:
@@ -61,7 +62,7 @@ def paid(api: Api, link_id: str) -> int:
 
 
 def status_of(api: Api, charge: Charge) -> ChargeState:
-    return charges.get(box_of(api), charge.charge_id).status
+    return charges.get(unnoted(box_of(api)), charge.charge_id).status
 
 
 def test_a_link_shows_every_documented_field(api: Api) -> None:
@@ -181,7 +182,7 @@ def test_an_unknown_link_is_not_found(api: Api) -> None:
     assert problem_of(api.get("/payment_link/nothing")) == (404, 116)
     assert problem_of(Api(profile="sdk").get("/payment_link/nothing")) == (400, 116)
     with pytest.raises(NotFound):
-        payment_links.get_open(box_of(api), "nothing")
+        payment_links.get_open(unnoted(box_of(api)), "nothing")
 
 
 def test_another_sandbox_sees_nothing(api: Api) -> None:
@@ -227,9 +228,9 @@ def test_the_limit_is_kept(api: Api) -> None:
     assert (int(refused.value.code), list(refused.value.details or {})) == (46, ["LimitPayments"])
     assert (paid(api, link_id), api.get("/charge")["count"]) == (2, 2)
     assert pay(api, link_id, "view 2") is second
-    charges.refund(box_of(api), first.charge_id, None, None)
+    charges.refund(unnoted(box_of(api)), first.charge_id, None, None)
     with pytest.raises(WrongState):
-        payment_links.get_open(box_of(api), link_id)
+        payment_links.get_open(unnoted(box_of(api)), link_id)
     assert paid(api, link_id) == 2
 
 
@@ -283,9 +284,9 @@ def test_a_challenged_payment_counts_when_the_payer_passes(
     assert (charge.status, paid(api, link_id)) == (ChargeState.PENDING_CHECKOUT, 0)
     with pytest.raises(WrongState):
         pay(api, link_id, "view 2")
-    three_ds.answer(box_of(api), charge.charge_id, given)
+    three_ds.answer(unnoted(box_of(api)), charge.charge_id, given)
     assert (status_of(api, charge), paid(api, link_id)) == (status, count)
-    assert payment_links.get(box_of(api), link_id).has_room is (count == 0)
+    assert payment_links.get(unnoted(box_of(api)), link_id).has_room is (count == 0)
 
 
 def test_the_payer_chooses_the_amount_only_where_the_link_does_not(api: Api) -> None:

@@ -3,6 +3,7 @@ go."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from random import Random
@@ -14,13 +15,12 @@ from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
 from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.engine.journal_texts import JournalTexts
+from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
 from mockserver.web.control import call, journal_search
 from mockserver.web.control.call import for_each
 from mockserver.web.control.journal_facts import (
     PARTED,
-    answered,
     facts_of,
     status_of,
     text_of,
@@ -50,18 +50,18 @@ ASKED = [
 
 
 def reference_of(entry: JournalEntry) -> str:
-    given = entry.step.request.get("reference") or getattr(entry.step.about.get("charge"), "reference", None)
+    given = entry.asked.request.get("reference") or getattr(entry.result.about.get("charge"), "reference", None)
     return mask_start(given, 200).lower() if isinstance(given, str) else ""
 
 
 def texts_of(entry: JournalEntry, word: Callable[[str], str]) -> list[str]:
-    step = entry.step
-    said = [entry.method, mask_text(entry.path), step.op, str(status_of(entry) or "")]
-    said += [decision.rule for decision in step.decisions if decision.rule]
-    for event in step.events:
+    result = entry.result
+    said = [entry.method, mask_text(entry.path), entry.asked.op, str(status_of(entry) or "")]
+    said += [decision.rule for decision in result.decisions if decision.rule]
+    for event in result.events:
         said += [event.subject, event.subject_id, event.what, word(event.after) if event.after else ""]
     texts = [
-        " ".join([*said, *step.webhooks, *step.warnings]),
+        " ".join([*said, *result.webhooks, *result.warnings]),
         *([str(mask_query(entry.query))] if entry.query else []),
     ]
     texts += [dumps(mask_body(body)).decode() for body in (entry.raw, entry.answer) if body]
@@ -69,18 +69,18 @@ def texts_of(entry: JournalEntry, word: Callable[[str], str]) -> list[str]:
 
 
 def code_of(entry: JournalEntry) -> object:
-    return answered(entry).get("code") if (entry.status or 0) >= 400 else None
+    return json.loads(entry.answer).get("code") if (entry.status or 0) >= 400 else None
 
 
 PLAIN: Mapping[str, Callable[[JournalEntry, str], bool]] = {
     "ref": lambda entry, wanted: wanted.lower() in reference_of(entry),
-    "amount": lambda entry, wanted: number_of(entry.step.request.get("amount")) == number_of(wanted),
+    "amount": lambda entry, wanted: number_of(entry.asked.request.get("amount")) == number_of(wanted),
     "code": lambda entry, wanted: code_of(entry) == int(wanted),
     "currency": lambda entry, wanted: facts_of(entry).get("currency", "").upper() == wanted.upper(),
     "id": lambda entry, wanted: (
         entry.number == number_of(wanted)
-        or any(wanted in event.subject_id for event in entry.step.events)
-        or any(wanted in mask_text(part) for part in entry.step.path.values())
+        or any(wanted in event.subject_id for event in entry.result.events)
+        or any(wanted in mask_text(part) for part in entry.asked.path.values())
     ),
 }
 
@@ -217,7 +217,7 @@ def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatc
     monkeypatch.setattr(journal_search, "text_of", lambda entry, _: read.append(entry.number) or "x")
     for text in ("order", "visa", "-visa"):
         list(filter(fitting(searched(sandbox, text)), sandbox.journal.entries))
-    assert read == [*range(1, 11), 10, 10]
+    assert read == [*range(1, 11)]
     texts = sandbox.journal.texts
     assert texts is not None
     before = texts.size
@@ -229,7 +229,7 @@ def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatc
 def test_what_was_read_takes_no_more_than_the_entries() -> None:
     texts, journal = JournalTexts(None), Journal(5, 0)
     for _ in range(5):
-        journal.note(0, Step("x"), "GET", None, "/", b"", b"", 200, b"", None)
+        journal.note(JournalEntry(journal.last + 1, 0, Asked("x"), Result(), method="GET", path="/", status=200))
         texts.keep(journal.last, "x" * 5_000, journal.size)
     assert list(texts.by_number) == [2, 4]
     texts.forget(2)

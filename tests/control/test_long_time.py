@@ -12,7 +12,7 @@ from mockserver.domain.clock import MINUTE
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.sources import CardSource
 from mockserver.engine import charges, due
-from mockserver.engine.step import Step
+from mockserver.engine.step import unnoted
 from tests.driving import CARD, DUMMY, NOW, Api
 
 PENDING = 10_000
@@ -23,8 +23,7 @@ def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work
     sandbox = api.app.world.sandboxes.open(api.key, NOW)
     card = CardSource(CARD["cardNumber"], CARD["expiryDate"], CARD["ccv"], provider_id=DUMMY)
     for number in range(PENDING):
-        sandbox.step = Step("charge.create")
-        charges.create(sandbox, NewCharge(card, Decimal(1 + number % 90), capture=False))
+        charges.create(unnoted(sandbox), NewCharge(card, Decimal(1 + number % 90), capture=False))
     begun = time.process_time()
     moved = api.call("POST", "/__admin/clock/advance", {"by": "365d"}).body
     spent = time.process_time() - begun

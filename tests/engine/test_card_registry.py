@@ -14,7 +14,7 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.sources import CardDetails, Instrument, PaymentType
 from mockserver.engine import card_entry
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.step import Step
+from mockserver.engine.step import unnoted
 from tests.driving import NOW, Api
 
 OWN = "4000020000000000"
@@ -74,10 +74,10 @@ class _Entries:
         """What becomes of a card in both, and what was asked of the assumptions and refused."""
         found: list[Any] = []
         for sandbox in (self.quick, self.plain):
-            sandbox.step, sandbox.now, faults = Step("charge.create"), at, Faults()
+            sandbox.now, step, faults = at, unnoted(sandbox), Faults()
             self.plain.cards.accepted.clear()
-            entered = card_entry.check(sandbox, CardDetails(*card), faults)
-            found.append((entered, list(faults), sandbox.step.assumed, sandbox.step.warnings))
+            entered = card_entry.check(step, CardDetails(*card), faults)
+            found.append((entered, list(faults), step.result.assumed, step.result.warnings))
         return found
 
 

@@ -13,6 +13,7 @@ from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, lookup, searches
 from mockserver.engine.listing import Search
 from mockserver.engine.query import Query, cut
+from mockserver.engine.step import unnoted
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -82,16 +83,15 @@ FOUND: list[tuple[dict[str, object], list[int]]] = [
 
 @each(("given", "amounts"), FOUND)
 def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list[int]) -> None:
-    page = listing.search(sandbox, searches.CHARGES, given)
+    page = listing.search(unnoted(sandbox), searches.CHARGES, given)
     assert [row.amount for row in page.rows] == amounts
 
 
 @each("given", [given for given, _ in FOUND])
 def test_a_look_ahead_at_a_few_rows_does_and_notes_nothing(sandbox: Any, given: dict[str, object]) -> None:
-    noted = sandbox.step.assumed
-    noted.clear()
-    assert listing.looking_ahead(sandbox, sandbox.step, searches.CHARGES, given) is None
-    assert noted == []
+    step = unnoted(sandbox)
+    assert listing.looking_ahead(step, searches.CHARGES, given) is None
+    assert step.result.assumed == []
 
 
 @each(
@@ -107,23 +107,24 @@ def test_a_look_ahead_at_a_few_rows_does_and_notes_nothing(sandbox: Any, given: 
 )
 def test_what_no_list_can_do_is_refused_with_its_field(sandbox: Any, given: dict[str, object], field: str) -> None:
     with pytest.raises(Invalid) as refused:
-        listing.search(sandbox, searches.CHARGES, given)
+        listing.search(unnoted(sandbox), searches.CHARGES, given)
     assert list(refused.value.details or {}) == [field]
 
 
 def test_an_object_is_found_by_its_id_and_the_step_is_about_it(sandbox: Any) -> None:
-    first = sandbox.charges.rows[0]
-    assert charges.get(sandbox, first.charge_id) is first
-    assert sandbox.step.about["charge"] is first
+    first, step = sandbox.charges.rows[0], unnoted(sandbox)
+    assert charges.get(step, first.charge_id) is first
+    assert step.result.about["charge"] is first
     with pytest.raises(NotFound) as refused:
-        charges.get(sandbox, "none")
+        charges.get(step, "none")
     assert refused.value.details == {"ChargeId": "no charge 'none' in this sandbox"}
 
 
 def test_the_step_is_about_what_an_object_has_become(sandbox: Any) -> None:
-    first = charges.get(sandbox, sandbox.charges.rows[0].charge_id)
-    after = charges.refund(sandbox, first.charge_id, None, None)
-    assert sandbox.step.about["charge"] is after is sandbox.charges.rows[0]
+    step = unnoted(sandbox)
+    first = charges.get(step, sandbox.charges.rows[0].charge_id)
+    after = charges.refund(step, first.charge_id, None, None)
+    assert step.result.about["charge"] is after is sandbox.charges.rows[0]
     assert (first.refunded, after.refunded) == (0, first.amount)
 
 

@@ -21,7 +21,7 @@ def test_a_step_knows_whether_a_rule_has_fired() -> None:
     api.try_charge(10, Webhook={"Url": "http://127.0.0.1:9/hook"})
     api.call("GET", "/charge")
     (sandbox,) = api.app.world.sandboxes
-    steps = [entry.step for entry in sandbox.journal.entries]
+    steps = [entry.result for entry in sandbox.journal.entries]
     fired = [[one.rule for one in step.decisions if one.rule is not None] for step in steps]
     assert fired == [[], ["no"], ["lost"], ["told"], []]
     assert [step.ruled for step in steps] == [bool(rules) for rules in fired]

@@ -48,7 +48,7 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
-DERIVED = frozenset({"__weakref__", "key", "public_key", "reader", "step"})
+DERIVED = frozenset({"__weakref__", "key", "public_key", "under_way"})
 """Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
@@ -268,12 +268,12 @@ class Keeping:
         """The form of a first answer, with the objects that its step was about."""
 
         def write(first: Any) -> list[object]:
-            return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.step)]
+            return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.result)]
 
         def read(raw: Any, cards: CardRegistry) -> Any:
             kept, size, about = raw
             first = plain.to_value(kept)
-            first.step = self._steps.read_about(getattr(first, "op", ""), about, cards)
+            first.result = self._steps.read_about(about, cards)
             if isinstance(first, First):
                 first.size = size
             return first

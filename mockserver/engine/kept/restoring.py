@@ -16,7 +16,6 @@ from mockserver.engine.kept.keeping import DamagedSandbox, Keeping, Surroundings
 from mockserver.engine.kept.parts import KeptRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.scenario import Scenario
 
@@ -90,12 +89,9 @@ def _config(kept: KeptConfig, around: Surroundings, scenarios: list[Scenario]) -
 def _release(sandbox: Sandbox) -> None:
     """Let webhooks go out whose step was still being answered."""
     planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
-    step = Step("")
     waiting = (DeliveryState.HELD, DeliveryState.WAITING)
-    step.webhooks = tuple(
-        one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned
-    )
-    deliveries.release(sandbox, step)
+    held = [one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned]
+    deliveries.release(sandbox, held)
 
 
 def next_due(sandbox: Sandbox) -> Micros | None:

@@ -6,6 +6,7 @@ A decision is kept by its rule and the place of its outcome there; the rules the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -15,9 +16,9 @@ from mockserver.domain.events import Event
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.kept.forms import Forms, KeptForm
+from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
-from mockserver.engine.step import Step
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE, Decision, exhausted
@@ -28,16 +29,16 @@ from mockserver.scenario.rule import Rule, outcomes_of
 from mockserver.scenario.ruleset import Ruleset
 
 _EXHAUSTED = -1
+_REFUSED = 400
 
 TABLE_NAMES = {cls: name for name, cls in ROW_CLASSES.items()}
 """The table of each kind of row."""
 
-_NEW = Step("")
+_NEW = Asked("")
 _UNASKED = Attempt("", 0)
 _ENTRY, _STEP, _ATTEMPT, _DECISION = 11, 20, 14, 8
 """Places of each list. Their order is that of the format: what is new stands at the end."""
 
-_STEP_FACTS = ("op", "answers", "row", "latency", "urgent", "is_repeat", "pause", "call")
 _ATTEMPT_FACTS = ("op", "now", "also", "source", "provider", "attempt", "subject", "row", "bank_account", "call")
 
 
@@ -110,16 +111,16 @@ class StepForms:
 
     def write_entry(self, entry: JournalEntry) -> list[object]:
         """An entry as plain data."""
-        step, fault, write = entry.step, entry.fault, self._bytes.to_plain
+        fault, write = entry.fault, self._bytes.to_plain
         name = self._requests.name_of(entry.endpoint)
         place = None
         if fault is not None:
-            faults = [decision.outcome.transport for decision in step.decisions]
+            faults = [decision.outcome.transport for decision in entry.result.decisions]
             place = next((place for place, one in enumerate(faults) if one is fault), None)
         return _short(
             [
                 entry.at,
-                self._write_step(step, is_named=name is not None),
+                self._write_step(entry.asked, entry.result, is_named=name is not None),
                 entry.method or None,
                 name,
                 entry.path or None,
@@ -138,11 +139,14 @@ class StepForms:
         query, body, status, answer = texts
         endpoint = self._requests.endpoint(name)
         query, body, answer = (self._bytes.to_value(text or "") for text in (query, body, answer))
-        step = self._read_step(plain, cards, endpoint, body, query)
+        asked, result = self._read_step(plain, cards, endpoint, body, query)
+        if (status or 0) >= _REFUSED and answer.startswith(b"{"):
+            result.problem = json.loads(answer)
         return JournalEntry(
             number=number,
             at=at,
-            step=step,
+            asked=asked,
+            result=result,
             method=method or "",
             endpoint=endpoint,
             path=path or "",
@@ -150,61 +154,76 @@ class StepForms:
             raw=body,
             status=status,
             answer=answer,
-            fault=step.decisions[fault].outcome.transport if fault is not None else None,
+            fault=result.decisions[fault].outcome.transport if fault is not None else None,
             beyond=beyond or 0,
         )
 
-    def write_about(self, step: Step | None) -> object:
+    def write_about(self, result: Result | None) -> object:
         """The objects that a step is about, by kind: each with its table."""
-        if step is None:
+        if result is None:
             return None
-        return {kind: self._write_object(held) for kind, held in step.about.items()}
+        return {kind: self._write_object(held) for kind, held in result.about.items()}
 
-    def read_about(self, op: str, raw: Any, cards: CardRegistry) -> Step | None:
-        """A step that has ended, of which only that is known."""
+    def read_about(self, raw: Any, cards: CardRegistry) -> Result | None:
+        """What came of a step that has ended, of which only that is known."""
         if raw is None:
             return None
-        step = Step(op)
-        step.about = {kind: self._read_object(held, cards) for kind, held in raw.items()}
-        return step
+        return Result({kind: self._read_object(held, cards) for kind, held in raw.items()})
 
-    def _write_step(self, step: Step, *, is_named: bool) -> list[object]:
+    def _write_step(self, asked: Asked, result: Result, *, is_named: bool) -> list[object]:
         return _short(
             [
-                *(getattr(step, name) for name in _STEP_FACTS),
-                step.assumed or None,
-                step.webhooks or None,
-                step.ignored or None,
-                step.warnings or None,
-                dict(step.headers) or None,
-                dict(step.path) or None,
-                self._scripted.to_plain(step.scripted),
-                self._requests.write(step.request, is_named=is_named) if step.request is not _NEW.request else None,
-                self.write_about(step) or None,
-                [self._write_attempt(attempt, step, is_named=is_named) for attempt in step.attempts] or None,
-                [self._write_decision(decision, step, is_named=is_named) for decision in step.decisions] or None,
-                self._events.to_plain(step.events) or None,
+                asked.op,
+                asked.answers,
+                asked.row,
+                result.latency,
+                result.urgent,
+                result.is_repeat,
+                result.pause,
+                asked.call,
+                result.assumed or None,
+                result.webhooks or None,
+                result.ignored or None,
+                result.warnings or None,
+                dict(asked.headers) or None,
+                dict(asked.path) or None,
+                self._scripted.to_plain(asked.scripted),
+                self._requests.write(asked.request, is_named=is_named) if asked.request is not _NEW.request else None,
+                self.write_about(result) or None,
+                [self._write_attempt(attempt, asked, is_named=is_named) for attempt in result.attempts] or None,
+                [self._write_decision(decision, asked, result, is_named=is_named) for decision in result.decisions]
+                or None,
+                self._events.to_plain(result.events) or None,
             ]
         )
 
-    def _read_step(self, raw: Any, cards: CardRegistry, endpoint: object, body: bytes, query: bytes) -> Step:
-        plain = _whole(raw, _STEP)
-        assumed, webhooks, ignored, warnings, headers, path, scripted, *more = plain[len(_STEP_FACTS) :]
-        request, about, attempts, decisions, events = more
-        step = Step("", scripted=self._scripted.to_value(scripted))
-        for name, fact in zip(_STEP_FACTS, plain, strict=False):
-            setattr(step, name, fact)
-        step.assumed = assumed or []
-        step.webhooks, step.ignored, step.warnings = (tuple(texts or ()) for texts in (webhooks, ignored, warnings))
-        step.headers, step.path = headers or step.headers, path or step.path
-        if request is not None:
-            step.request = self._requests.read(request, endpoint, body, query)
-        step.about = {kind: self._read_object(held, cards) for kind, held in (about or {}).items()}
-        step.attempts = tuple(self._read_attempt(one, step, cards) for one in attempts or ())
+    def _read_step(
+        self, raw: Any, cards: CardRegistry, endpoint: object, body: bytes, query: bytes
+    ) -> tuple[Asked, Result]:
+        op, answers, row, latency, urgent, is_repeat, pause, call, *more = _whole(raw, _STEP)
+        assumed, webhooks, ignored, warnings, headers, path, scripted, request, about, *decided = more
+        attempts, decisions, events = decided
+        asked = Asked(
+            op,
+            answers=answers,
+            headers=headers or _NEW.headers,
+            path=path or _NEW.path,
+            request=_NEW.request if request is None else self._requests.read(request, endpoint, body, query),
+            call=call,
+            row=row,
+            scripted=self._scripted.to_value(scripted),
+        )
+        result = Result({kind: self._read_object(held, cards) for kind, held in (about or {}).items()})
+        result.latency, result.urgent, result.is_repeat, result.pause = latency, urgent, is_repeat, pause
+        result.assumed = assumed or []
+        result.webhooks, result.ignored, result.warnings = (
+            tuple(texts or ()) for texts in (webhooks, ignored, warnings)
+        )
+        result.attempts = tuple(self._read_attempt(one, asked, result, cards) for one in attempts or ())
         for one in decisions or ():
-            step.note(self._read_decision(one, step, cards))
-        step.events = self._events.to_value(events or ())
-        return step
+            result.note(self._read_decision(one, asked, result, cards))
+        result.events = self._events.to_value(events or ())
+        return asked, result
 
     def _write_object(self, held: object) -> object:
         if isinstance(held, Batch):
@@ -221,45 +240,45 @@ class StepForms:
             return self._sandbox.batches.get(held)
         return self._forms.of(ROW_CLASSES[name]).to_value(held, cards) if name else self._object.to_value(held)
 
-    def _write_attempt(self, attempt: Attempt, step: Step, *, is_named: bool) -> list[object]:
+    def _write_attempt(self, attempt: Attempt, asked: Asked, *, is_named: bool) -> list[object]:
         return _short(
             [
                 *(getattr(attempt, name) for name in _ATTEMPT_FACTS),
                 self._card.to_plain(attempt.card) if attempt.card is not None else None,
                 self._requests.write(attempt.request, is_named=is_named)
-                if attempt.request is not step.request
+                if attempt.request is not asked.request
                 else None,
-                dict(attempt.headers) if attempt.headers is not step.headers else None,
+                dict(attempt.headers) if attempt.headers is not asked.headers else None,
                 True if attempt.state is _UNASKED.state else None,
             ]
         )
 
-    def _read_attempt(self, raw: Any, step: Step, cards: CardRegistry) -> Attempt:
+    def _read_attempt(self, raw: Any, asked: Asked, result: Result, cards: CardRegistry) -> Attempt:
         plain = _whole(raw, _ATTEMPT)
         card, request, headers, is_stateless = plain[len(_ATTEMPT_FACTS) :]
         attempt = Attempt(**dict(zip(_ATTEMPT_FACTS, plain, strict=False)))
         if card is not None:
             attempt.card = self._card.to_value(card, cards)
-        attempt.request = step.request if request is None else self._requests.read(request, None, b"", b"")
-        attempt.headers = step.headers if headers is None else headers
+        attempt.request = asked.request if request is None else self._requests.read(request, None, b"", b"")
+        attempt.headers = asked.headers if headers is None else headers
         if not is_stateless:
-            attempt.state = reader_of(self._sandbox)
+            attempt.state = reader_of(self._sandbox, asked, result.about)
         return attempt
 
-    def _write_decision(self, decision: Decision, step: Step, *, is_named: bool) -> object:
+    def _write_decision(self, decision: Decision, asked: Asked, result: Result, *, is_named: bool) -> object:
         if decision is SILENCE[decision.stage]:
             return decision.stage.value
         attempt, fired = decision.attempt, decision.fired
-        asked: object = None
+        tried: object = None
         if attempt is not None:
-            asked = next((place for place, one in enumerate(step.attempts) if one is attempt), None)
-            if asked is None:
-                asked = self._write_attempt(attempt, step, is_named=is_named)
+            tried = next((place for place, one in enumerate(result.attempts) if one is attempt), None)
+            if tried is None:
+                tried = self._write_attempt(attempt, asked, is_named=is_named)
         return _short(
             [
                 decision.stage.value,
                 self._rulebook.present if fired is None else self._rulebook.number_of(fired),
-                asked,
+                tried,
                 None if fired is None else fired.id,
                 None if fired is None else self._place(fired, decision.outcome),
                 decision.delay or None,
@@ -268,20 +287,22 @@ class StepForms:
             ]
         )
 
-    def _read_decision(self, raw: Any, step: Step, cards: CardRegistry) -> Decision:
+    def _read_decision(self, raw: Any, asked: Asked, result: Result, cards: CardRegistry) -> Decision:
         if isinstance(raw, str):
             return SILENCE[Stage(raw)]
-        word, book, asked, rule, place, delay, salt, passed = _whole(raw, _DECISION)
+        word, book, tried, rule, place, delay, salt, passed = _whole(raw, _DECISION)
         stage, attempt = Stage(word), None
-        if asked is not None:
-            attempt = step.attempts[asked] if isinstance(asked, int) else self._read_attempt(asked, step, cards)
+        if isinstance(tried, int):
+            attempt = result.attempts[tried]
+        elif tried is not None:
+            attempt = self._read_attempt(tried, asked, result, cards)
         rules = self._rulebook.of(book)
         fired = rules.by_id.get(rule) if rules is not None and rule is not None else None
         bucket = rules.bucket(stage, attempt.op, attempt.also) if rules is not None and attempt is not None else None
         return Decision(
-            self._outcome(fired, place) if fired is not None else NOTHING,
-            rule,
-            stage,
+            outcome=self._outcome(fired, place) if fired is not None else NOTHING,
+            rule=rule,
+            stage=stage,
             delay=delay or 0,
             salt=salt or "",
             bucket=bucket,

@@ -17,10 +17,11 @@ from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros, duration_te
 from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import invalid
 from mockserver.engine.due import is_behind, run_slice
+from mockserver.engine.journal import JournalEntry
+from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
 from mockserver.wire.dates import moment
@@ -111,10 +112,19 @@ async def _move(
 
 def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
     """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
-    step = Step(op, headers=call.headers)
-    step.request = call.document
-    route = call.route
-    sandbox.journal.note(sandbox.now, step, route.method, None, route.path, b"", call.raw, 200, kept_text(answer), None)
+    sandbox.journal.note(
+        JournalEntry(
+            number=sandbox.journal.last + 1,
+            at=sandbox.now,
+            asked=Asked(op, headers=call.headers, request=call.document),
+            result=Result(),
+            method=call.route.method,
+            path=call.route.path,
+            raw=call.raw,
+            status=200,
+            answer=kept_text(answer),
+        )
+    )
 
 
 def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:

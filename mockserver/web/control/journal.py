@@ -59,23 +59,23 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     """An entry with everything secret masked. ``request``, ``status`` and ``answer`` are null for work that came due
     without a request, ``call`` for a request that is not an operation of the service: it counts those of the operation,
     from 1. ``fault`` is what spoiled the answer, or stopped the request before anything happened (at ``receive``)."""
-    step, answer = entry.step, mask_body(entry.answer, entry.beyond)
+    asked, result, answer = entry.asked, entry.result, mask_body(entry.answer, entry.beyond)
     return {
         "id": entry.number,
         "at": moment(entry.at),
-        "op": step.op,
-        "call": step.call,
+        "op": asked.op,
+        "call": asked.call,
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
-        "latency": duration_text(step.latency),
-        "request": request_of(entry.method, entry.path, entry.query, step.headers, entry.raw),
+        "latency": duration_text(result.latency),
+        "request": request_of(entry.method, entry.path, entry.query, asked.headers, entry.raw),
         "answer": answer,
-        "decisions": [_decision(one) for one in step.decisions],
-        "events": [shown_event(event, profile) for event in step.events],
-        "assumptions": sorted({*step.assumed, *assumptions_used(answer)}),
-        "ignored": [mask_start(name, _LONGEST_NAME) for name in step.ignored[:_MOST_NAMES]],
-        "webhooks": list(step.webhooks),
-        "warnings": list(step.warnings),
+        "decisions": [_decision(one) for one in result.decisions],
+        "events": [shown_event(event, profile) for event in result.events],
+        "assumptions": sorted({*result.assumed, *assumptions_used(answer)}),
+        "ignored": [mask_start(name, _LONGEST_NAME) for name in result.ignored[:_MOST_NAMES]],
+        "webhooks": list(result.webhooks),
+        "warnings": list(result.warnings),
     }
 
 
@@ -140,7 +140,7 @@ def request(call: ControlCall) -> tuple[int, object]:
     Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that came due without a request.
     """
     _, entry = _entry(call)
-    shown = request_of(entry.method, entry.path, b"", entry.step.headers, b"")
+    shown = request_of(entry.method, entry.path, b"", entry.asked.headers, b"")
     if shown is None:
         raise invalid({"Id": f"entry {entry.number} came due without a request"})
     return 200, {**shown, "query": mask_query(entry.query, sendable_field), "body": sendable_body(entry.raw)}
@@ -156,7 +156,7 @@ def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
 
 async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int | None, bytes]:
     """The answer to the same request; None and what came of it when the connection broke."""
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.step.headers.items()]
+    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.asked.headers.items()]
     scope: Scope = {
         "type": "http",
         "method": entry.method,
@@ -164,7 +164,7 @@ async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int |
         "raw_path": entry.path.encode(),
         "query_string": entry.query,
         "headers": headers,
-        "path_params": dict(entry.step.path),
+        "path_params": dict(entry.asked.path),
     }
     answered: list[Message] = []
     waiting = [{"type": "http.request", "body": entry.raw, "more_body": False}]

@@ -13,19 +13,20 @@ from typing import Any
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.money import number_text
+from mockserver.domain.problem import Problem
 from mockserver.domain.reading import number_of
 from mockserver.engine.journal import JournalEntry
 from mockserver.scenario.transport import FaultKind
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile
 
 _LONGEST = 200
 _MOST_FIELDS = 10
-_LARGEST_ANSWER = 20_000
-_REFUSED = 400
 _GIVEN = ("reference", "amount", "currency")
+_LISTS = ("search", "payment_methods")
+"""What operations do that answer with a list."""
 
 
 def status_of(entry: JournalEntry) -> int | None:
@@ -33,17 +34,6 @@ def status_of(entry: JournalEntry) -> int | None:
     if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
         return entry.fault.status
     return entry.status
-
-
-def answered(entry: JournalEntry) -> Mapping[str, object]:
-    """The top of the answer's JSON object, its names in camelCase; empty for any other answer and for long lists."""
-    if not entry.answer.startswith(b"{") or len(entry.answer) > _LARGEST_ANSWER:
-        return {}
-    try:
-        found = loads(entry.answer)
-    except MalformedJson:
-        return {}
-    return {name[:1].lower() + name[1:]: value for name, value in found.items()} if isinstance(found, dict) else {}
 
 
 def sought_reference(entry: JournalEntry) -> str:
@@ -72,13 +62,13 @@ def _bodies(entry: JournalEntry) -> list[bytes]:
 
 def _said(entry: JournalEntry, profile: WireProfile) -> str:
     """What is shown of an entry besides its bodies, in small letters."""
-    step = entry.step
-    said = [entry.method, mask_text(entry.path), step.op, str(status_of(entry) or "")]
-    said += [decision.rule for decision in step.decisions if decision.rule]
-    for event in step.events:
+    result = entry.result
+    said = [entry.method, mask_text(entry.path), entry.asked.op, str(status_of(entry) or "")]
+    said += [decision.rule for decision in result.decisions if decision.rule]
+    for event in result.events:
         after = profile.word(event.after) if event.after else ""
         said += [event.subject, event.subject_id, event.what, after]
-    said += [*step.webhooks, *step.warnings]
+    said += [*result.webhooks, *result.warnings]
     query = str(mask_query(entry.query)) if entry.query else ""
     return f"{' '.join(said).lower()}{PARTED}{query.lower()}"
 
@@ -86,42 +76,46 @@ def _said(entry: JournalEntry, profile: WireProfile) -> str:
 def facts_of(entry: JournalEntry) -> dict[str, Any]:
     """Everything that the row says besides time, operation, status and rule. A fact that is not known is left out;
     ``refused`` says by field what was wrong."""
-    step, given, is_refused = entry.step, _given(entry), (entry.status or 0) >= _REFUSED
-    # Most answers repeat what was asked: the others are read.
-    answer = answered(entry) if is_refused or given.get("amount") is None else {}
-    asked = {**answer, **{name: value for name, value in given.items() if value is not None}}
-    amount, charge = number_of(asked.get("amount")), step.about.get("charge")
-    currency = _text(asked.get("currency")) or getattr(charge, "currency", None)
+    result, given = entry.result, _given(entry)
+    # Of what the request leaves open the answer tells what it has shown.
+    shown = _shown(entry) if result.problem is None and given.get("amount") is None else None
+    amount = number_of(given.get("amount")) if shown is None else getattr(shown, "amount", None)
+    currency = _text(given.get("currency")) or getattr(shown or result.about.get("charge"), "currency", None)
     facts = {
-        "reference": _reference(entry, given) or _text(answer.get("reference")),
+        "reference": _reference(entry, given) or _text(getattr(shown, "reference", None)),
         "amount": None if amount is None else mask_text(number_text(amount)),
         "currency": None if amount is None or currency is None else currency[:10],
-        **(_refusal(answer) if is_refused else {}),
-        "ignored": [mask_start(name, _LONGEST) for name in step.ignored[:_MOST_FIELDS]] or None,
-        "warnings": len(step.warnings) or None,
+        **(_refusal(result.problem) if result.problem is not None else {}),
+        "ignored": [mask_start(name, _LONGEST) for name in result.ignored[:_MOST_FIELDS]] or None,
+        "warnings": len(result.warnings) or None,
     }
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _refusal(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """What the answer says of a refusal."""
-    code, details = answer.get("code"), answer.get("details")
-    facts = {"code": code if type(code) is int else None, "message": _text(answer.get("message"))}
-    if code != Code.VALIDATION_ERROR or not isinstance(details, dict):
+def _shown(entry: JournalEntry) -> object:
+    """The object that the answer shows; None for a list."""
+    about, (kind, _, verb) = entry.result.about, entry.asked.op.partition(".")
+    return None if verb in _LISTS else about.get("charge") or about.get(kind)
+
+
+def _refusal(refused: Problem) -> dict[str, Any]:
+    """What is said of a refusal."""
+    facts: dict[str, Any] = {"code": int(refused["code"]), "message": _text(refused["message"])}
+    if refused["code"] != Code.VALIDATION_ERROR or refused["details"] is None:
         return facts
-    first = list(details.items())[:_MOST_FIELDS]
-    return {**facts, "refused": {mask_start(name, _LONGEST): mask_start(str(text), _LONGEST) for name, text in first}}
+    first = list(refused["details"].items())[:_MOST_FIELDS]
+    return {**facts, "refused": {mask_start(name, _LONGEST): mask_start(text, _LONGEST) for name, text in first}}
 
 
 def _given(entry: JournalEntry) -> Mapping[str, Any]:
     """What the request gave of the row, from one reading of its text."""
-    request = entry.step.request
+    request = entry.asked.request
     return request.some(_GIVEN) if isinstance(request, Fields) else {name: request.get(name) for name in _GIVEN}
 
 
 def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
     """The reference that the request gave, or that the charge has which it was about."""
-    found = given.get("reference") or getattr(entry.step.about.get("charge"), "reference", None)
+    found = given.get("reference") or getattr(entry.result.about.get("charge"), "reference", None)
     return mask_start(found, _LONGEST) if isinstance(found, str) else None
 
 

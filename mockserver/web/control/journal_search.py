@@ -33,9 +33,9 @@ def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
     """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
     known = {*OPERATIONS, *(f"clock.{due}" for due in Due)}
     if wanted not in known:
-        known |= {entry.step.op for entry in sandbox.journal.entries}
+        known |= {entry.asked.op for entry in sandbox.journal.entries}
     allowed = operations_like(wanted, known)
-    return lambda entry: entry.step.op in allowed
+    return lambda entry: entry.asked.op in allowed
 
 
 def _by_status(_: Sandbox, wanted: str) -> Test:
@@ -48,12 +48,12 @@ def _by_status(_: Sandbox, wanted: str) -> Test:
 
 def _by_rule(_: Sandbox, wanted: str) -> Test:
     if "*" in wanted or "?" in wanted:
-        return lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.step.decisions)
-    return lambda entry: wanted in [one.rule for one in entry.step.decisions]
+        return lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.result.decisions)
+    return lambda entry: wanted in [one.rule for one in entry.result.decisions]
 
 
 def _by_subject(_: Sandbox, wanted: str) -> Test:
-    return lambda entry: wanted in [event.subject_id for event in entry.step.events]
+    return lambda entry: wanted in [event.subject_id for event in entry.result.events]
 
 
 def _by_id(_: Sandbox, wanted: str) -> Test:
@@ -63,8 +63,8 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
     def passes(entry: JournalEntry) -> bool:
         return (
             entry.number == number
-            or any(wanted in event.subject_id for event in entry.step.events)
-            or any(wanted in mask_text(part) for part in entry.step.path.values())
+            or any(wanted in event.subject_id for event in entry.result.events)
+            or any(wanted in mask_text(part) for part in entry.asked.path.values())
         )
 
     return passes
@@ -124,13 +124,13 @@ def _is_finding(sandbox: Sandbox) -> Test:
 
 _CONDITIONS: Mapping[str, Callable[[Sandbox], Test]] = {
     "failed": lambda _: lambda entry: entry.fault is not None or (status_of(entry) or 0) >= _FAILED,
-    "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.step.events],
-    "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.step.events,
+    "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.result.events],
+    "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.result.events,
     "fault": lambda _: lambda entry: entry.fault is not None,
     "finding": _is_finding,
     "due": lambda _: lambda entry: not entry.method,
-    "repeat": lambda _: lambda entry: entry.step.is_repeat,
-    "scripted": lambda _: lambda entry: any(one.rule for one in entry.step.decisions),
+    "repeat": lambda _: lambda entry: entry.result.is_repeat,
+    "scripted": lambda _: lambda entry: any(one.rule for one in entry.result.decisions),
 }
 """What ``is:`` can ask."""
 
@@ -203,7 +203,7 @@ def _by_text(sandbox: Sandbox, wanted: str) -> Test:
         if text is None:
             text = text_of(entry, profile)
             # To the present step something may be added yet.
-            if entry.number > journal.dropped and entry.step is not sandbox.step:
+            if entry.number > journal.dropped and entry.result.answered:
                 known.keep(entry.number, text, journal.size)
         return wanted in text
 

@@ -19,7 +19,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.query import Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step
+from mockserver.engine.step import unnoted
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall, for_each, missing
@@ -57,7 +57,7 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     found = list(compress(among, await for_each(among, fits)))
     page = found[:limit] if after >= 0 else found[max(len(found) - limit, 0) :]
     shown = await for_each(page, lambda entry: _line(entry, profile))
-    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.step.op) in OPERATIONS}
+    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
     summary = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
     return 200, {**summary, "lines": shown}
 
@@ -114,19 +114,18 @@ def states(call: ControlCall) -> tuple[int, object]:
 
 
 def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
-    step = entry.step
-    rules = [decision.rule for decision in step.decisions if decision.rule]
+    rules = [decision.rule for decision in entry.result.decisions if decision.rule]
     return [
         entry.number,
         moment(entry.at),
         entry.method,
         mask_start(entry.path, _LONGEST_PATH),
-        step.op,
+        entry.asked.op,
         status_of(entry),
-        step.latency,
+        entry.result.latency,
         rules[-1] if rules else None,
         entry.fault.kind.value if entry.fault else None,
-        [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in step.events],
+        [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in entry.result.events],
         facts_of(entry),
     ]
 
@@ -175,10 +174,8 @@ def _reader(kind: str, profile: WireProfile) -> ObjectReader:
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
-    sandbox.step = Step("page.view", path=path)
-    call = OperationCall(
-        sandbox=sandbox, profile=profile_of(sandbox.assumed), path=path, body=None, query=None, headers={}, resource=""
-    )
+    step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
+    call = OperationCall(step=step, profile=profile, path=path, body=None, query=None, headers={}, resource="")
     reply = route.handle(call)
     return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
 

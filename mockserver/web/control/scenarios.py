@@ -205,7 +205,7 @@ def _rule(one: DryRule) -> dict[str, object]:
         "near": [
             {
                 "entry": entry.number,
-                "op": entry.step.op,
+                "op": entry.asked.op,
                 "mismatches": [mask_text(str(difference)) for difference in differences],
             }
             for entry, differences in one.near

@@ -73,7 +73,7 @@ def _shown(verdict: Verification) -> dict[str, object]:
         "nearMisses": [
             {
                 "entry": miss.entry.number,
-                "op": miss.entry.step.op,
+                "op": miss.entry.asked.op,
                 "differences": [mask_text(str(difference)) for difference in miss.differences],
             }
             for miss in verdict.near
@@ -135,16 +135,16 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, NearMiss | N
     fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
     if not fits:
         return 0, NearMiss(entry, min(lacks, key=len))
-    if entry.step.op in expected.operations:
+    if entry.asked.op in expected.operations:
         return 1, None
     return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, None
 
 
 def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
-    step = entry.step
-    if step.attempts:
-        return step.attempts
-    return [Attempt(op=step.op, now=entry.at, request=step.request, headers=step.headers, call=step.call)]
+    asked = entry.asked
+    if entry.result.attempts:
+        return entry.result.attempts
+    return [Attempt(op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call)]
 
 
 def _doubt(loss: str | None, expected: Expected, count: int) -> str | None:

@@ -11,6 +11,8 @@ from mockserver.domain.delivery import Delivery, WebhookMessage
 from mockserver.domain.errors import NotFound, invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine import deliveries
+from mockserver.engine.result import Asked
+from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import word_of
 from mockserver.web.control.call import ControlCall, for_each
 from mockserver.wire.webhooks import delivery_reply
@@ -70,7 +72,7 @@ def emit(call: ControlCall) -> tuple[int, object]:
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
     target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
-    made, is_cut = deliveries.emit(sandbox, message, body.data or {}, target)
+    made, is_cut = deliveries.emit(Step(sandbox, Asked("webhook.emit")), message, body.data or {}, target)
     if not made:
         raise invalid({"Url": f"no url given, and no webhook subscription for {word} in this sandbox"})
     call.world.runner.run(sandbox)

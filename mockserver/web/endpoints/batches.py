@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from mockserver.domain.batch import results_text
 from mockserver.engine import batches, searches
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall
@@ -17,25 +16,25 @@ from mockserver.wire.batches import (
 )
 
 
-def read_ahead(sandbox: Sandbox, step: Step) -> object:
+def read_ahead(step: Step) -> object:
     """What reads the transactions of a batch that is being submitted."""
-    text = step.request.get("batch")
-    return batches.reading(step, text, is_watched=sandbox.watch is not None) if isinstance(text, str) else None
+    text, is_watched = step.asked.request.get("batch"), step.sandbox.watch is not None
+    return batches.reading(step, text, is_watched=is_watched) if isinstance(text, str) else None
 
 
 def create(call: OperationCall) -> BatchStatusReply:
     """Submit a batch."""
-    return batch_status_reply(batches.create(call.sandbox, call.body.command(), call.ready))
+    return batch_status_reply(batches.create(call.step, call.body.command(), call.ready))
 
 
 def status(call: OperationCall) -> BatchStatusReply:
     """Read how far a batch has come."""
-    return batch_status_reply(batches.get(call.sandbox, call.path["batch_id"]))
+    return batch_status_reply(batches.get(call.step, call.path["batch_id"]))
 
 
 def get(call: OperationCall) -> BatchReply:
     """Read a batch with its results."""
-    batch = batches.get(call.sandbox, call.path["batch_id"])
+    batch = batches.get(call.step, call.path["batch_id"])
     return batch_reply(batch, results_text(batch))
 
 

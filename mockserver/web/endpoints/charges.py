@@ -17,41 +17,41 @@ _FAILED = ChargeState.FAILED
 
 def create(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
-    return answered(call, charges.create(call.sandbox, call.body.charge(call.body.source())))
+    return answered(call, charges.create(call.step, call.body.charge(call.body.source())))
 
 
 def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return answered(call, charges.create(call.sandbox, call.body.charge(call.body.source(call.provider))))
+    return answered(call, charges.create(call.step, call.body.charge(call.body.source(call.provider))))
 
 
 def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
-    if charge.status is _FAILED and call.sandbox.assume(DECLINED_REPLY) == "error":
+    if charge.status is _FAILED and call.step.assume(DECLINED_REPLY) == "error":
         return StatusReply(*declined(charge, call.resource))
     return _text(call, charge)
 
 
 def capture(call: OperationCall) -> ChargeReply:
     """Complete an authorised charge."""
-    return shown(call, charges.capture(call.sandbox, call.path["charge_id"], call.body.amount))
+    return shown(call, charges.capture(call.step, call.path["charge_id"], call.body.amount))
 
 
 def void(call: OperationCall) -> ChargeReply:
     """Cancel an authorised charge."""
-    return shown(call, charges.void(call.sandbox, call.path["charge_id"]))
+    return shown(call, charges.void(call.step, call.path["charge_id"]))
 
 
 def refund(call: OperationCall) -> ChargeReply:
     """Give money back."""
-    return shown(call, charges.refund(call.sandbox, call.path["charge_id"], call.query.amount, call.query.comment))
+    return shown(call, charges.refund(call.step, call.path["charge_id"], call.query.amount, call.query.comment))
 
 
 def refund_or_void(call: OperationCall) -> ChargeReply:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
-    meaning = call.sandbox.assume(DELETE_CHARGE_PATH)
+    meaning = call.step.assume(DELETE_CHARGE_PATH)
     if meaning == "refund_or_void":
-        charge = charges.get(call.sandbox, call.path["charge_id"])
+        charge = charges.get(call.step, call.path["charge_id"])
         bare = call.query.amount is None and call.query.comment is None
         meaning = "void" if bare and charge.status is ChargeState.AUTHORISED else "refund"
     return void(call) if meaning == "void" else refund(call)
@@ -59,7 +59,7 @@ def refund_or_void(call: OperationCall) -> ChargeReply:
 
 def get(call: OperationCall) -> bytes:
     """Read one charge."""
-    return written(call, charges.get(call.sandbox, call.path["charge_id"]))
+    return written(call, charges.get(call.step, call.path["charge_id"]))
 
 
 def written(call: OperationCall, charge: Charge) -> bytes:

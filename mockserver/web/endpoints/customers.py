@@ -14,13 +14,13 @@ from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_rep
 def update(call: OperationCall) -> CustomerReply:
     """Change a customer."""
     details, default = call.body.command(), call.body.default_payment_method_id
-    return shown(call, customers.update(call.sandbox, call.path["customer_id"], details, default))
+    return shown(call, customers.update(call.step, call.path["customer_id"], details, default))
 
 
 def delete(call: OperationCall) -> CustomerReply:
     """Remove a customer."""
     asks = call.query.asks_provider()
-    return shown(call, customers.delete(call.sandbox, call.path["customer_id"], ask_provider=asks))
+    return shown(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
 
 
 def shown(call: OperationCall, customer: Customer) -> CustomerReply:

@@ -35,7 +35,7 @@ def offered(call: OperationCall) -> InfoProvidersReply:
     """Which ways to pay are offered for an amount and a currency."""
     query: OfferQuery = call.query
     sandbox = call.sandbox
-    offer = info.offer(sandbox, query.amount, query.currency, query.card_provider_id)
+    offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = info.three_ds_of(sandbox, offer.card_provider) if offer.card_provider else None
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
     wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
@@ -95,7 +95,7 @@ def one_provider(call: OperationCall) -> InfoProviderReply:
 
 def provider_of_token(call: OperationCall) -> InfoProviderReply:
     """What a browser needs to know of a token's provider."""
-    return _provider(call, info.of_token(call.sandbox, call.path["token"]))
+    return _provider(call, info.of_token(call.step, call.path["token"]))
 
 
 def default_fallback(call: OperationCall) -> ProviderReply:
@@ -107,9 +107,9 @@ def version(call: OperationCall) -> VersionReply:
     """The release of the service; text after the first ``-`` of a key names the region."""
     sandbox = call.sandbox
     _, _, suffix = sandbox.key.partition("-")
-    region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else sandbox.assume(VERSION_REGION)
-    released = moment(parse_instant(sandbox.assume(VERSION_RELEASED)))
-    return {"version": sandbox.assume(VERSION_NUMBER), "released": released, "region": region}
+    region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else call.step.assume(VERSION_REGION)
+    released = moment(parse_instant(call.step.assume(VERSION_RELEASED)))
+    return {"version": call.step.assume(VERSION_NUMBER), "released": released, "region": region}
 
 
 def _provider(call: OperationCall, provider: Provider) -> InfoProviderReply:

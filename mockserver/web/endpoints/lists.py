@@ -11,7 +11,6 @@ from mockserver.engine import listing
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.listing import Ahead, Search
 from mockserver.engine.long_search import STEP_ROWS
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body
@@ -45,7 +44,7 @@ class ListOf:
         self._bare = bare
 
     def __call__(self, call: OperationCall) -> dict[str, object]:
-        page = listing.search(call.sandbox, self._wanted, vars(call.query), call.ready)
+        page = listing.search(call.step, self._wanted, vars(call.query), call.ready)
         rows, size = list[Encoded](), 0
         for row in page.rows:
             shown = self._shown(call, row)
@@ -59,24 +58,24 @@ class ListOf:
             return {self._name: rows, "count": page.count}
         return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
 
-    def ahead(self, sandbox: Sandbox, step: Step) -> Slices[Ahead[Any] | None] | None:
+    def ahead(self, step: Step) -> Slices[Ahead[Any] | None] | None:
         """Look at the rows of a long list before the step; None where there is little to look at."""
-        asked = step.request
-        if len(self._wanted.table(sandbox)) <= STEP_ROWS or not isinstance(asked, Fields):
+        asked = step.asked.request
+        if len(self._wanted.table(step.sandbox)) <= STEP_ROWS or not isinstance(asked, Fields):
             return None
         try:
             given = vars(asked.typed(self._query, strict=False))
         except Invalid:
             return None
-        return listing.looking_ahead(sandbox, step, self._wanted, given)
+        return listing.looking_ahead(step, self._wanted, given)
 
 
-def learning(*asked: tuple[str, str]) -> Callable[[Sandbox, Step], Slices[None] | None]:
+def learning(*asked: tuple[str, str]) -> Callable[[Step], Slices[None] | None]:
     """What brings indexes, each of a table, up to date before a step asks them: in a fork, or after an import, each has
     all rows to learn."""
 
-    def ahead(sandbox: Sandbox, step: Step) -> Slices[None] | None:
-        tables = [(getattr(sandbox, table), index) for table, index in asked]
+    def ahead(step: Step) -> Slices[None] | None:
+        tables = [(getattr(step.sandbox, table), index) for table, index in asked]
         behind = [(table, index) for table, index in tables if table.is_behind(index)]
         return _learn(behind) if behind else None
 

@@ -12,7 +12,7 @@ from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, pa
 
 def _shown(call: OperationCall, link: PaymentLink) -> PaymentLinkReply:
     sandbox = call.sandbox
-    return payment_link_reply(link, payment_links.address(sandbox, link), sandbox.account_id, sandbox.public_key)
+    return payment_link_reply(link, payment_links.address(call.step, link), sandbox.account_id, sandbox.public_key)
 
 
 create = UseCase("Make a payment link.", payment_links.create, _shown)

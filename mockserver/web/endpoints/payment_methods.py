@@ -17,7 +17,7 @@ ASKED_TO_DELETE = ("subscriptions", "payment_method"), ("payment_methods", "in_u
 def delete(call: OperationCall) -> PaymentMethodReply:
     """Remove a payment method."""
     asks = call.query.asks_provider()
-    return shown(call, payment_methods.delete(call.sandbox, call.path["payment_method_id"], ask_provider=asks))
+    return shown(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
 
 
 def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:

@@ -12,7 +12,7 @@ from mockserver.wire.tokens import TokenQuery, TokenReply, token_reply
 
 def create_from_card(call: OperationCall) -> TokenReply:
     """Make a token from a card for a provider."""
-    return shown(call, tokens.create_from_card(call.sandbox, call.body.of_provider(call.provider or "")))
+    return shown(call, tokens.create_from_card(call.step, call.body.of_provider(call.provider or "")))
 
 
 def shown(call: OperationCall, token: Token) -> TokenReply:

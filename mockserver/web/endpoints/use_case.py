@@ -19,4 +19,4 @@ class UseCase:
 
     def __call__(self, call: OperationCall) -> object:
         given = () if call.body is None else (call.body.command(),)
-        return self._shown(call, self._act(call.sandbox, *call.path.values(), *given))
+        return self._shown(call, self._act(call.step, *call.path.values(), *given))

@@ -17,7 +17,7 @@ from mockserver.wire.webhook_subscriptions import (
 def create(call: OperationCall) -> WebhookSubscriptionReply:
     """Subscribe to webhooks."""
     body = call.body
-    return _shown(call, webhook_subscriptions.create(call.sandbox, body.url, body.authorization, body.types))
+    return _shown(call, webhook_subscriptions.create(call.step, body.url, body.authorization, body.types))
 
 
 def _shown(call: OperationCall, row: WebhookSubscription) -> WebhookSubscriptionReply:

@@ -1,0 +1,87 @@
+"""The two halves of a step that the journal keeps: what came in, which never changes, and what came of it, gathered for
+the answer, the journal and the findings, so that nothing need be read out of an answer again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from types import MappingProxyType
+
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Event
+from mockserver.domain.problem import Problem
+from mockserver.domain.record import entity, record
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.director import Decision
+from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.rule import key_text
+from mockserver.scenario.transport import Transport
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class Unreached(Exception):
+    """A rule of the provider's stage stops the operation before anything has happened."""
+
+    def __init__(self, fault: Transport) -> None:
+        self.fault = fault
+        super().__init__(fault.kind.value)
+
+
+@record
+class Asked:
+    """What came in. ``request`` has camelCase keys, ``path`` the placeholders of the route. ``answers`` distinguishes a
+    request, whose answer a fault can spoil, from work that time causes. ``call`` is the number of the request among
+    those of its operation, None for work that time causes and for set-up calls. ``row`` is the row of a batch, from 1,
+    and ``scripted`` what its batch's script says that the provider answers."""
+
+    op: str
+    answers: bool = False
+    headers: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    path: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    request: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
+    call: int | None = None
+    row: int | None = None
+    scripted: ProviderOutcome | None = None
+
+    @property
+    def named(self) -> str:
+        """The object that the path names, as rules count by it; empty when it names none."""
+        return key_text(next(iter(self.path.values()), None))
+
+
+@entity
+class Result:
+    """What came of it: which rules decided, what happened, and how long the providers took (``latency``).
+
+    ``about`` holds the stored objects that the step is about, by kind; ``attempts`` what rules were asked with;
+    ``problem`` the error object that was answered; ``ignored`` the unknown fields of the request; ``webhooks`` the ids
+    of the deliveries that it caused; ``warnings`` what a person should know; ``assumed`` the assumptions that shaped
+    it. ``answered`` is False while an answer is still to be given, and webhooks wait for it; ``urgent`` when some must
+    go before it. ``is_repeat`` says that its idempotency key was used before: it was given the first answer again, or
+    refused. ``watched`` is the journal entry of a request whose answer is still on its way, for the findings; 0
+    otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``ruled`` says that a rule has
+    fired: in most steps none has, and the decisions need not be searched.
+    """
+
+    about: dict[str, object] = field(default_factory=dict)
+    attempts: tuple[Attempt, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    ruled: bool = False
+    events: tuple[Event, ...] = ()
+    assumed: list[str] = field(default_factory=list)
+    problem: Problem | None = None
+    webhooks: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    latency: Micros = 0
+    answered: bool = True
+    urgent: bool = False
+    is_repeat: bool = False
+    watched: int = 0
+    pause: Micros = 0
+
+    def note(self, decision: Decision) -> None:
+        """Remember a decision."""
+        self.decisions += (decision,)
+        self.ruled = self.ruled or decision.rule is not None
