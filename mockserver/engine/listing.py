@@ -10,7 +10,6 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, Invalid, nearest
@@ -118,27 +117,18 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     return add
 
 
-@record
-class Ahead(Generic[R]):
-    """A scan, and the assumptions under which its parameters were read."""
-
-    scan: Scan[R]
-    assumed: Assumed
-
-
-def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first; ``ahead`` is what :func:`looking_ahead` made. Raises
+def search(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R] | None = None) -> ListPage[R]:
+    """The rows that fit the given parameters, newest first; ``scan`` is what :func:`looking_ahead` made. Raises
     ``Invalid`` (90) for a bad value, page or sort."""
-    scan = ahead.scan if ahead is not None and ahead.assumed is sandbox.assumed else None
     return wanted.table(sandbox).search(_query(sandbox, wanted, given), scan)
 
 
 def looking_ahead(
     sandbox: Sandbox, step: Step, wanted: Search[R], given: Mapping[str, Any]
-) -> Slices[Ahead[R] | None] | None:
+) -> Slices[Scan[R] | None] | None:
     """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
     parameters are faulty."""
-    sandbox.step, noted, assumed = step, len(step.assumed), sandbox.assumed
+    sandbox.step, noted = step, len(step.assumed)
     try:
         query = _query(sandbox, wanted, given)
     except Invalid:
@@ -147,12 +137,7 @@ def looking_ahead(
         # The step itself will note what it rests on.
         del step.assumed[noted:]
     table = wanted.table(sandbox)
-    return _ahead(table, query, assumed) if table.few(query) is None else None
-
-
-def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:
-    scan = yield from table.scan(query)
-    return Ahead(scan, assumed) if scan is not None else None
+    return table.scan(query) if table.is_long_work(query) else None
 
 
 def _query(sandbox: Sandbox, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
