@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices
@@ -19,9 +19,6 @@ from mockserver.engine.postings import Index, PostingLists
 from mockserver.engine.query import Query, TableRow, cut, window
 
 R = TypeVar("R", bound=TableRow)
-
-Candidates: TypeAlias = tuple[Sequence[int], list[Callable[[R], bool]]]
-"""The places where the rows of a query may be, in order, and what is to be checked of each."""
 
 DERIVED = 128
 """Rows of a table of which something worked out is kept."""
@@ -167,14 +164,11 @@ class Table(Generic[R]):
     def search(self, query: Query[R], scan: Scan[R] | None = None) -> ListPage[R]:
         """The page of a query: the narrowest index gives the candidates, the rest is checked on those alone. A ``scan``
         of the same parameters has looked at most of them already."""
-        if scan is None or scan.query.wanted != query.wanted:
-            return self.page(query, self._candidates(query))
-        page, count = scan.page(query)
-        return ListPage([self.rows[seq] for seq in page], count, query.limit, query.skip)
-
-    def page(self, query: Query[R], candidates: Candidates[R]) -> ListPage[R]:
-        """The page of a query out of its candidates."""
-        rows, (places, checks) = self.rows, candidates
+        rows = self.rows
+        if scan is not None and scan.query.wanted == query.wanted:
+            page, count = scan.page(query)
+            return ListPage([rows[seq] for seq in page], count, query.limit, query.skip)
+        places, checks = self._candidates(query)
         if checks:
             places = [seq for seq in places if all(check(rows[seq]) for check in checks)]
         count = len(places)
@@ -185,19 +179,18 @@ class Table(Generic[R]):
             return ListPage(found[query.skip : query.skip + query.limit], count, query.limit, query.skip)
         return ListPage([rows[seq] for seq in cut(places, query)], count, query.limit, query.skip)
 
-    def few(self, query: Query[R]) -> Candidates[R] | None:
-        """The candidates of a query when there is nothing that :meth:`scan` would do for it; else None."""
+    def is_long_work(self, query: Query[R]) -> bool:
+        """Whether a query is too long for one step, so that :meth:`scan` has something to do for it."""
         if any(self.is_behind(name) for name, _ in query.equal):
-            return None
-        candidates = self._candidates(query)
-        places, checks = candidates
-        return candidates if len(places) <= STEP_ROWS or not (checks or query.sort) else None
+            return True
+        places, checks = self._candidates(query)
+        return len(places) > STEP_ROWS and bool(checks or query.sort)
 
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
         for name, _ in query.equal:
             yield from self.learning(name)
-        if self.few(query) is not None:
+        if not self.is_long_work(query):
             return None
         if self._long is None:
             self._long = LongSearches(self.rows)
@@ -214,8 +207,9 @@ class Table(Generic[R]):
             postings.learn(rows, postings.known + STEP_ROWS)
             yield
 
-    def _candidates(self, query: Query[R]) -> Candidates[R]:
-        """The rows of the narrowest index, or all, within the time of the query, and what else they must pass."""
+    def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Callable[[R], bool]]]:
+        """The places of the narrowest index, or all, within the time of the query, in order, and what else rows must
+        pass."""
         lists = [self._lists(name, values) for name, values in query.equal]
         sizes = [sum(map(len, found)) for found in lists]
         narrow = sizes.index(min(sizes)) if sizes else None
@@ -272,6 +266,12 @@ class Table(Generic[R]):
             index = {index.name: index for index in self._indexes}[name]
             postings = self._postings[name] = PostingLists(index)
         return postings
+
+
+def learning_of(indexes: Iterable[tuple[Table[Any], str]]) -> Slices[None]:
+    """Bring indexes up to date, each of a table."""
+    for table, index in indexes:
+        yield from table.learning(index)
 
 
 def _in_order(lists: Sequence[list[int]]) -> Sequence[int]:

@@ -10,7 +10,6 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, Invalid, nearest
@@ -118,23 +117,13 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     return add
 
 
-@record
-class Ahead(Generic[R]):
-    """A scan, and the assumptions under which its parameters were read."""
-
-    scan: Scan[R]
-    assumed: Assumed
-
-
-def search(step: Step, wanted: Search[R], given: Mapping[str, Any], ahead: Ahead[R] | None = None) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first; ``ahead`` is what :func:`looking_ahead` made. Raises
+def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R] | None = None) -> ListPage[R]:
+    """The rows that fit the given parameters, newest first; ``scan`` is what :func:`looking_ahead` made. Raises
     ``Invalid`` (90) for a bad value, page or sort."""
-    sandbox = step.sandbox
-    scan = ahead.scan if ahead is not None and ahead.assumed is sandbox.assumed else None
-    return wanted.table(sandbox).search(_query(step, wanted, given), scan)
+    return wanted.table(step.sandbox).search(_query(step, wanted, given), scan)
 
 
-def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Ahead[R] | None] | None:
+def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Scan[R] | None] | None:
     """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
     parameters are faulty."""
     sandbox = step.sandbox
@@ -144,12 +133,7 @@ def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Sl
     except Invalid:
         return None
     table = wanted.table(sandbox)
-    return _ahead(table, query, sandbox.assumed) if table.few(query) is None else None
-
-
-def _ahead(table: Table[R], query: Query[R], assumed: Assumed) -> Slices[Ahead[R] | None]:
-    scan = yield from table.scan(query)
-    return Ahead(scan, assumed) if scan is not None else None
+    return table.scan(query) if table.is_long_work(query) else None
 
 
 def _query(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:

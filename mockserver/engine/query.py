@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Sequence
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -101,11 +102,8 @@ class Query(Generic[R]):
 
 def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
     """The page of a query out of all places that it found, in order."""
-    if query.descending:
-        high = len(places) - query.skip
-        low = high - query.limit
-        return list(places[max(low, 0) : max(high, 0)][::-1]) if low > 0 or query.skip else list(places[::-1])
-    return list(places[query.skip : query.skip + query.limit])
+    order = reversed(places) if query.descending else places
+    return list(islice(order, query.skip, query.skip + query.limit))
 
 
 def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:

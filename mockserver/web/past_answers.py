@@ -11,7 +11,7 @@ from functools import partial
 from typing import cast
 
 from mockserver.domain.problem import Problem
-from mockserver.engine.listing import Ahead
+from mockserver.engine.long_search import Scan
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
@@ -27,7 +27,7 @@ def as_of(past: Past, route: Route, call: OperationCall) -> object:
     for a read that lags; but a look at a long list counts, as it hears of every row that is taken back."""
     if not lag_of(call.step.result):
         return route.handle(call)
-    ready = call.ready if isinstance(call.ready, Ahead) else None
+    ready = call.ready if isinstance(call.ready, Scan) else None
     return past.seen(call.step.result, partial(route.handle, replace(call, ready=ready)))
 
 

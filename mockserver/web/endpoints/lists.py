@@ -8,9 +8,9 @@ from typing import Any
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.domain.slices import Slices
 from mockserver.engine import listing
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.listing import Ahead, Search
-from mockserver.engine.long_search import STEP_ROWS
+from mockserver.engine.indexed_table import learning_of
+from mockserver.engine.listing import Search
+from mockserver.engine.long_search import STEP_ROWS, Scan
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.wire.base import Body
@@ -58,7 +58,7 @@ class ListOf:
             return {self._name: rows, "count": page.count}
         return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
 
-    def ahead(self, step: Step) -> Slices[Ahead[Any] | None] | None:
+    def ahead(self, step: Step) -> Slices[Scan[Any] | None] | None:
         """Look at the rows of a long list before the step; None where there is little to look at."""
         asked = step.asked.request
         if len(self._wanted.table(step.sandbox)) <= STEP_ROWS or not isinstance(asked, Fields):
@@ -76,12 +76,6 @@ def learning(*asked: tuple[str, str]) -> Callable[[Step], Slices[None] | None]:
 
     def ahead(step: Step) -> Slices[None] | None:
         tables = [(getattr(step.sandbox, table), index) for table, index in asked]
-        behind = [(table, index) for table, index in tables if table.is_behind(index)]
-        return _learn(behind) if behind else None
+        return learning_of(tables) if any(table.is_behind(index) for table, index in tables) else None
 
     return ahead
-
-
-def _learn(behind: list[tuple[Table[Any], str]]) -> Slices[None]:
-    for table, index in behind:
-        yield from table.learning(index)
