@@ -79,9 +79,11 @@ CHANGING |= {"update", "sort", "reverse", "move_to_end", "popleft"}
 """Methods that change a list, a dictionary or a set."""
 
 
-@cache
+parsed = cache(ast.parse)
+
+
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+    return parsed(path.read_text("utf-8"))
 
 
 def beyond(found: Mapping[str, set[str]], allowed: Mapping[str, frozenset[str]]) -> dict[str, set[str]]:
@@ -95,11 +97,12 @@ def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
             yield found
 
 
+@cache
 def docstring_lines(source: str) -> set[int]:
     """Lines of texts that stand as statements: docstrings of modules, classes, functions and constants."""
     return {
         line
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
@@ -137,7 +140,7 @@ def test_lines_are_counted_as_a_reader_counts_them() -> None:
 def pauses(source: str) -> bool:
     """Whether a module does work in steps, by whatever name: it has a generator that gives nothing, drives such work,
     or lets the loop serve others."""
-    module = ast.parse(source)
+    module = parsed(source)
     for node in ast.walk(module):
         match node:
             case ast.ImportFrom(module="mockserver.domain.slices" | "mockserver.web.long_work"):
