@@ -65,19 +65,18 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
     Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the currency has, or more than 15
     before it (assumption ``amount.minimum / amount.maximum``).
     """
-    # A text is cheaper than as_tuple(), is as long as what was sent (1E+999999 stays short), and no context rounds it.
-    text = str(amount)
-    whole, point, fraction = text.partition(".")
-    if whole.isdecimal() and len(whole) <= MAX_INTEGER_DIGITS:
-        if not point:
-            return amount
-        if fraction.isdecimal():
-            kept = fraction.rstrip("0")
-            if len(kept) <= currency.digits:
-                if len(kept) == len(fraction):
-                    return amount
-                return Decimal(f"{whole}.{kept}") if kept else Decimal(whole)
-    return _exact_of_any(amount, currency)
+    if not amount.is_finite():
+        raise _refused("got a value that is not a finite number")
+    if not amount:
+        return ZERO
+    check_length(amount)
+    given = places(amount)
+    if given > currency.digits:
+        # Counted, not quoted, when long: a card number may have slipped into the wrong field.
+        short = given + max(0, amount.adjusted()) < _SHOWN
+        got = number_text(amount) if short else f"{given} digits after the point"
+        raise _refused(f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
+    return Decimal(number_text(amount))
 
 
 def check_length(amount: Decimal) -> None:
@@ -131,22 +130,6 @@ def share(amount: Decimal, percent: Decimal, digits: int = 2, plus: Decimal = ZE
     zeros."""
     part = _COSTS.add(_COSTS.multiply(amount, percent).scaleb(-2, _COSTS), plus)
     return Decimal(number_text(part.quantize(Decimal(1).scaleb(-digits), context=_COSTS)))
-
-
-def _exact_of_any(amount: Decimal, currency: Currency) -> Decimal:
-    """``exact`` for rare input: signs, exponents, superfluous zeros, and everything that is refused."""
-    if not amount.is_finite():
-        raise _refused("got a value that is not a finite number")
-    if not amount:
-        return ZERO
-    check_length(amount)
-    given = places(amount)
-    if given > currency.digits:
-        # Counted, not quoted, when long: a card number may have slipped into the wrong field.
-        short = given + max(0, amount.adjusted()) < _SHOWN
-        got = number_text(amount) if short else f"{given} digits after the point"
-        raise _refused(f"got {got}, {currency.code} has {currency.digits or 'no'} digits after the point")
-    return Decimal(number_text(amount))
 
 
 def places(amount: Decimal) -> int:

@@ -14,7 +14,7 @@ from mockserver.domain.cards import (
     TEST_NUMBERS,
     Card,
     CardNumber,
-    fingerprints_of,
+    fingerprint_of,
     prefix_digest,
     read_number,
 )
@@ -42,7 +42,7 @@ class CardRegistry:
     lately; ``alike`` is what was read of a store lately that many rows hold, ``accepted`` are published cards by what
     was given of them."""
 
-    __slots__ = ("_by_prefix", "_fingerprint_of", "_instruments", "_published", "_salt", "accepted", "alike", "facts")
+    __slots__ = ("_by_prefix", "_instruments", "_published", "_salt", "accepted", "alike", "facts")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
@@ -59,7 +59,6 @@ class CardRegistry:
     @salt.setter
     def salt(self, salt: str) -> None:
         self._salt = salt
-        self._fingerprint_of = fingerprints_of(salt)
         self._published: dict[str, CardNumber] = {}
         self.accepted: dict[Given, Accepted] = {}
 
@@ -68,7 +67,7 @@ class CardRegistry:
         second use on."""
         found = self.published(number)
         if found is None:
-            found = self.facts.get(self._fingerprint_of(number))
+            found = self.facts.get(fingerprint_of(self.salt, number))
             if found is not None and number in TEST_NUMBERS:
                 self._published[number] = found
         return found
@@ -119,7 +118,7 @@ class CardRegistry:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
         if len(digits) in PREFIX_LENGTHS:
             return self._by_prefix.get(prefix_digest(self.salt, digits), [])
-        return [self._fingerprint_of(digits)]
+        return [fingerprint_of(self.salt, digits)]
 
     def copied(self) -> CardRegistry:
         """A registry of its own that has seen the same cards."""

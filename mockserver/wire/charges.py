@@ -9,7 +9,7 @@ import orjson
 
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.domain.provider import ProviderSummary
-from mockserver.wire.dates import moment, moment_of
+from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import Encoded, kept_text, number_bytes, number_written
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
@@ -119,7 +119,7 @@ Python 3.11 makes as two dictionaries and merges."""
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     instrument = charge.instrument
-    added, succeeded = moment_of(charge.added), charge.succeeded
+    added, succeeded = moment(charge.added), charge.succeeded
     card: Any = None if instrument.card is None else _text(instrument.card, profile, card_reply)
     information: PaymentInformationReply = {
         "paymentMethodId": instrument.payment_method_id,
@@ -146,7 +146,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
     reply["status"] = profile.status[charge.status]
     reply["dateAdded"] = added
     if succeeded is not None:
-        reply["successDate"] = added if succeeded == charge.added else moment_of(succeeded)
+        reply["successDate"] = added if succeeded == charge.added else moment(succeeded)
     if charge.voided is not None:
         reply["voidDate"] = moment(charge.voided)
     reply["refundedAmount"] = charge.refunded or _NOTHING
@@ -226,7 +226,7 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
                 _FORMS.clear()
             _FORMS[alike] = _form(reply, instrument, provider, profile) if alike in _FORMS else None
         return text
-    added, reference, who = _quoted(moment_of(charge.added)), _quoted(charge.reference), payer.reference
+    added, reference, who = _quoted(moment(charge.added)), _quoted(charge.reference), payer.reference
     amount = number_bytes(charge.amount)
     named = reference if who is charge.reference else _quoted(who)
     return form[0] % (
@@ -235,7 +235,7 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         amount,
         reference,
         added,
-        added if succeeded == charge.added else _quoted(None if succeeded is None else moment_of(succeeded)),
+        added if succeeded == charge.added else _quoted(None if succeeded is None else moment(succeeded)),
         number_bytes(cost),
         named if form[1] else b"null",
         amount if charge.authorised is charge.amount else number_bytes(charge.authorised),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import lru_cache
 
 from mockserver.domain.clock import (
     EARLIEST,
@@ -19,7 +20,6 @@ from mockserver.domain.clock import (
     iso,
 )
 from mockserver.domain.reference_data import read_table
-from mockserver.domain.remembered import Remembered
 
 _SHOWN = 40
 _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"
@@ -53,19 +53,10 @@ _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _ZONES = dict(read_table("zone_names", lambda name, minutes_east: (name, int(minutes_east) * MINUTE)))
 
 
-_prefix_of = Remembered[int, str](4_096, lambda second: iso(second * SECOND)[:20]).__getitem__
-"""The text of a moment up to its fraction, by its second."""
-
-
+@lru_cache(maxsize=4_096)
 def moment(instant: Micros) -> str:
     """``YYYY-MM-DDTHH:MM:SS.fffffffZ`` of an instant between the years 1 and 9999."""
-    second = instant // SECOND
-    # The digits after a leading 1: a fifth faster than padding with zeros, and every answer holds several of these.
-    return f"{_prefix_of(second)}{str(instant - second * SECOND + SECOND)[1:]}0Z"
-
-
-moment_of = Remembered(4_096, moment).__getitem__
-"""``moment`` of what has happened to an object, which is read again: to find one takes a sixth of wording it."""
+    return f"{iso(int(instant))[:-2]}0Z"
 
 
 def named_moment(instant: Instant) -> str:

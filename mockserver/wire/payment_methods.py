@@ -11,6 +11,7 @@ from mockserver.domain.payto import Agreement
 from mockserver.wire.dates import moment
 from mockserver.wire.payto import PayToReply, payto_reply
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import (
     BankPaymentReply,
     CardReply,
@@ -19,11 +20,9 @@ from mockserver.wire.shapes import (
     ReplyDateTime,
     bank_reply,
     card_reply,
-    optional_moment,
     page_of,
     payer_reply,
     plain_map,
-    provider_summary_reply,
 )
 
 
@@ -102,31 +101,20 @@ def payment_method_reply(
     ``agreement`` and ``network_token`` are the stored objects that the method names by ``payto_id`` and
     ``network_token_id``.
     """
-    return {
-        "paymentMethodId": method.payment_method_id,
-        "customerId": method.customer_id,
-        "type": method.instrument.type,
-        "card": card_reply(method.instrument.card, profile),
-        "bankPayment": bank_reply(method.instrument.bank, profile),
-        "providerId": method.provider.provider_id,
-        "providerType": method.provider.type,
-        "dateAdded": moment(method.added),
-        "dateRemoved": optional_moment(method.removed),
-        "email": method.email,
-        "customer": payer_reply(method.payer),
-        "provider": provider_summary_reply(method.provider),
-        "payTo": payto_reply(agreement),
-        "networkToken": network_token_reply(network_token, profile),
-        "vaultId": method.vault_id,
-        "payToStatus": agreement.status.value if agreement else None,
-        "ip": method.ip,
-        "providerPaymentMethodId": method.provider_payment_method_id,
-        "providerPaymentMethodData": plain_map(method.provider_data),
-        "token": method.token,
-        "networkTokenId": method.network_token_id,
-        "fallbackPaymentMethodId": method.fallback_payment_method_id,
-        "metadata": plain_map(method.metadata),
-    }
+    return reply_of(
+        PaymentMethodReply,
+        method,
+        type=method.instrument.type,
+        card=card_reply(method.instrument.card, profile),
+        bankPayment=bank_reply(method.instrument.bank, profile),
+        providerId=method.provider.provider_id,
+        providerType=method.provider.type,
+        customer=payer_reply(method.payer),
+        payTo=payto_reply(agreement),
+        networkToken=network_token_reply(network_token, profile),
+        payToStatus=agreement.status.value if agreement else None,
+        providerPaymentMethodData=plain_map(method.provider_data),
+    )
 
 
 class UriReply(TypedDict):
@@ -161,13 +149,12 @@ def network_token_reply(token: NetworkToken | None, profile: WireProfile) -> Net
     """A network token in an answer (assumption ``network_token.date_added``)."""
     if token is None:
         return None
-    return {
-        "networkTokenId": token.network_token_id,
-        "schemeTokenId": token.scheme_token_id,
-        "providerId": token.provider.provider_id,
-        "providerType": token.provider.type,
-        "status": token.status.value,
-        "dateAdded": moment(token.added) if profile.network_token_date else None,
-        "schemeTokenData": dict(token.scheme_data),
-        "authenticationMethod": None,
-    }
+    return reply_of(
+        NetworkTokenReply,
+        token,
+        providerId=token.provider.provider_id,
+        providerType=token.provider.type,
+        dateAdded=moment(token.added) if profile.network_token_date else None,
+        schemeTokenData=dict(token.scheme_data),
+        authenticationMethod=None,
+    )

@@ -4,13 +4,14 @@ Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/publ
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from decimal import Decimal
-from typing import Annotated, Any, TypeAlias, TypedDict
+from typing import Annotated, Any, TypeAlias, TypedDict, cast
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.customer import CustomerDetails, PostalAddress
-from mockserver.domain.fake_lookups import IpInfo, iin_data, ip_info
+from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.marks import Shown
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.remembered import Remembered, one_of_equals
@@ -287,18 +288,7 @@ def ip_reply(ip: str | None, seed: int) -> IpInfoReply | None:
     """Data about a caller's address, in an answer."""
     if not ip:
         return None
-    info: IpInfo = ip_info(ip, seed)
-    return {
-        "ip": info.ip,
-        "hostname": info.hostname,
-        "city": info.city,
-        "region": info.region,
-        "country": info.country,
-        "loc": info.loc,
-        "org": info.org,
-        "postal": info.postal,
-        "timezone": info.timezone,
-    }
+    return cast(IpInfoReply, asdict(ip_info(ip, seed)))
 
 
 def optional_moment(instant: int | None) -> str | None:
