@@ -122,14 +122,6 @@ number_written = Remembered(4_096, _unknown_to_orjson).__getitem__
 """The text of a number: equal ones have the same, whatever digits they came with."""
 
 
-def _number_bytes(number: Decimal | None) -> bytes:
-    return b"null" if number is None else number_text(number).encode()
-
-
-number_bytes = Remembered(4_096, _number_bytes).__getitem__
-"""The same for a text that is put together of parts."""
-
-
 def _decimal(number: str) -> Decimal:
     if len(number) <= _LONG and "e" not in number and "E" not in number:
         return Decimal(number)

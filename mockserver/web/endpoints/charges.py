@@ -9,7 +9,8 @@ from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeQuery
-from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
+from mockserver.wire.charges import ChargeReply, charge_reply
+from mockserver.wire.jsonio import kept_text
 from mockserver.wire.refusals import declined
 
 _FAILED = ChargeState.FAILED
@@ -29,7 +30,7 @@ def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
     if charge.status is _FAILED and call.step.assume(DECLINED_REPLY) == "error":
         return StatusReply(*declined(charge, call.resource))
-    return _text(call, charge)
+    return kept_text(shown(call, charge))
 
 
 def capture(call: OperationCall) -> ChargeReply:
@@ -69,7 +70,7 @@ def written(call: OperationCall, charge: Charge) -> bytes:
     if kept is not None and kept[0] is call.profile:
         text: bytes = kept[1]
         return text
-    text = _text(call, charge)
+    text = kept_text(shown(call, charge))
     table.derive(charge, (call.profile, text))
     return text
 
@@ -78,12 +79,6 @@ def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
     address = three_ds.address(call.sandbox, charge) if charge.challenged else None
     return charge_reply(charge, call.profile, call.sandbox.config.seed, address)
-
-
-def _text(call: OperationCall, charge: Charge) -> bytes:
-    sandbox = call.sandbox
-    address = three_ds.address(sandbox, charge) if charge.challenged else None
-    return charge_text(charge, call.profile, sandbox.config.seed, address)
 
 
 search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)
