@@ -1,4 +1,4 @@
-"""Charges in answers. Source: service document, Resources, Charge; published facts, 2.1, 2.2."""
+"""Charges in answers. Source: docs/spec/service.md, Resources, Charge; docs/spec/published-facts.md, 2.1, 2.2."""
 
 from __future__ import annotations
 
