@@ -20,6 +20,10 @@ Send = Callable[[Message], Awaitable[None]]
 RawHeader = tuple[bytes, bytes]
 RawHeaders = list[RawHeader]
 
+TRANSPORT = "mockserver.transport"
+"""The scope extension under which our own server hands over the connection's transport: a scripted fault resets or cuts
+the real connection."""
+
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.http import MOST_HEAD
+from mockserver.server.guards import MOST_HEAD
 from mockserver.web.asgi import read_body, send_bytes
-from tests.adapters.connecting import Clock, connected, converse, echo, request
 from tests.rows import each
+from tests.server.connecting import Clock, connected, converse, echo, request
 
 
 def test_a_request_in_one_piece_is_answered_without_a_task() -> None:
