@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -63,7 +64,7 @@ class Application(Starlette):
         super().__init__(
             routes=routes,
             middleware=[*self._gates, Middleware(TidyPaths)],
-            exception_handlers={Exception: lambda request, fault: _Answered()},
+            exception_handlers={Exception: _leave_it_answered},
             lifespan=lambda _: self.lifespan(),
         )
         self.router.redirect_slashes = False
@@ -190,11 +191,14 @@ def _is_public(endpoint: object) -> bool:
     return isinstance(endpoint, OperationEndpoint) and endpoint.route.auth is Auth.PUBLIC
 
 
-class _Answered(Response):
-    """Keeps Starlette from answering an error: the guard has, and a scripted cut leaves no answer."""
-
+class _Silence(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        pass
+        """Send nothing."""
+
+
+async def _leave_it_answered(request: Request, fault: Exception) -> Response:
+    """Keep Starlette from answering an error: the guard has, and a scripted cut leaves no answer."""
+    return _Silence()
 
 
 def _keep(app: Application, path: str) -> None:
