@@ -22,7 +22,7 @@ def tidied(path: str) -> str:
 
 
 def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The values of placeholders, which some clients encode twice (published facts, 1.0)."""
+    """The values of placeholders, which some clients encode twice (docs/spec/published-facts.md, 1.0)."""
     return {name: unquote(value) if "%" in value else value for name, value in parameters.items()}
 
 
