@@ -93,8 +93,9 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request that Starlette has found the route of."""
+        parameters = scope.get("path_params", {})
+        scope["path_params"] = decoded(parameters) if "%" in scope["path"] else parameters
         scope["path"] = scope.get(ASKED_PATH, scope["path"])
-        scope["path_params"] = decoded(scope.get("path_params", {}))
         await self.serve(scope, receive, send)
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,7 +23,7 @@ def tidied(path: str) -> str:
 
 def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
     """The values of placeholders, which some clients encode twice (docs/spec/published-facts.md, 1.0)."""
-    return {name: unquote(value) if "%" in value else value for name, value in parameters.items()}
+    return {name: unquote(value) for name, value in parameters.items()}
 
 
 class TidyPaths:
