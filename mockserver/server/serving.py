@@ -33,6 +33,7 @@ from mockserver.server.guards import GuardedProtocol
 from mockserver.server.handshakes import accept
 from mockserver.server.lane import LaneProtocol, fast_app
 from mockserver.server.listeners import Listeners, allow_connections
+from mockserver.web.asgi import TRANSPORT
 
 BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
@@ -75,6 +76,8 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collect
             log.error(f"--tls-port: the certificate cannot be used: {problem}")
             return Exit.USAGE
     lifespan = LifespanOn(server.config)
+    # By this the application knows that its scenarios may cut connections.
+    lifespan.state[TRANSPORT] = True
     with _signals(app, server, log):
         await lifespan.startup()
         if lifespan.should_exit:

@@ -36,6 +36,12 @@ _SHORT = 64
 _MOST_FIELDS, _MOST_BYTES = 64, 8_192
 
 
+def is_foreign(lifespan: Scope) -> bool:
+    """Whether another server than ours runs the application. A server says by which ASGI it speaks, and ours announces
+    itself in the state; what drives an application in its own process, such as a test client, does neither."""
+    return "asgi" in lifespan and TRANSPORT not in lifespan.get("state", {})
+
+
 class TooLarge(Exception):
     """A body is over the limit, in bytes. How long it is, is said where its head does: what has come of another by now
     depends on packets."""
