@@ -26,7 +26,6 @@ from mockserver.web.asgi import (
     Receive,
     Scope,
     Send,
-    body_at_hand,
     headers_of,
     read_body,
     read_parts,
@@ -114,8 +113,7 @@ class Endpoint:
                     if self.in_parts:
                         request.parts = await read_parts(request.receive, scope, largest)
                     else:
-                        here = body_at_hand(request.receive, scope, largest)
-                        request.raw = here if here is not None else await read_body(request.receive, scope, largest)
+                        request.raw = await read_body(request.receive, scope, largest)
                     if world.store is not None or self.searches:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
