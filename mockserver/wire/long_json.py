@@ -38,6 +38,9 @@ WINDOW = 1_000_000
 _LONGEST_NUMBER = 1_000
 """Characters that must be seen of a number, which may go on behind the window: more than any has that is taken."""
 
+_VALUES = 5_000
+"""Values that are read one by one before others are served."""
+
 ROWS = 500
 """Items of a list that are written at a time."""
 
@@ -174,6 +177,7 @@ class _Reader:
         self._is_unique = unique
         self._known = known
         self._begun = 0
+        self._read = 0
         self._decode = (UNIQUE_DECODER if unique else DECODER).raw_decode
 
     def sign(self) -> Slices[str]:
@@ -190,7 +194,8 @@ class _Reader:
     def value(self, depth: int, name: str) -> Slices[Any]:
         """The next value, which is the member of a ``name`` inside so many open objects and arrays."""
         sign, text = (yield from self.sign()), self.text
-        if len(text.text) - text.at < WINDOW // 2 and text.go_on():
+        self._read += 1
+        if (len(text.text) - text.at < WINDOW // 2 and text.go_on()) or not self._read % _VALUES:
             yield
         if sign not in ("{", "["):
             return (yield from self._scalar(sign))
