@@ -11,7 +11,6 @@ from typing import Any
 
 from mockserver.domain.remembered import Remembered
 from mockserver.wire.jsonio import dumps
-from mockserver.wire.long_text import Parts
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -146,12 +145,12 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_parts(send: Send, status: int, parts: Parts, headers: Iterable[RawHeader]) -> None:
-    """One whole answer in parts, letting others have their turn after each."""
-    length = str(parts.length).encode()
+async def send_parts(send: Send, status: int, parts: deque[bytes], headers: Iterable[RawHeader]) -> None:
+    """One whole answer in parts, each of which is given back when it is sent; others are served in between."""
+    length = str(sum(map(len, parts))).encode()
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
-    for piece in parts.taken():
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    while parts:
+        await send({"type": "http.response.body", "body": parts.popleft(), "more_body": True})
         await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b""})
 

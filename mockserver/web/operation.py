@@ -17,7 +17,6 @@ from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
-from mockserver.domain.masking import LONGEST_TEXT
 from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.result import Asked, Unreached
@@ -40,7 +39,6 @@ from mockserver.wire import refusals
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, loads
-from mockserver.wire.long_text import Parts
 from mockserver.wire.profile import profile_of
 
 _ARRIVAL = Stage.ARRIVAL
@@ -125,7 +123,7 @@ class OperationEndpoint(Endpoint):
             ready = self._ahead(step)
             if isinstance(ready, GeneratorType):
                 return self._act_in_slices(ready, request, step)
-        return self._answered(self.carry_out(request, step, ready))
+        return self.carry_out(request, step, ready)
 
     async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
         watching.arrived(step, self.world.real_clock())
@@ -134,17 +132,11 @@ class OperationEndpoint(Endpoint):
         ready = None if self._ahead is None else self._ahead(step)
         if isinstance(ready, GeneratorType):
             return await self._act_in_slices(ready, request, step)
-        return self._answered(self.carry_out(request, step, ready))
+        return self.carry_out(request, step, ready)
 
     async def _act_in_slices(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
         ready = await self.world.runner.in_slices(step.sandbox, ahead)
-        return self._answered(self.carry_out(request, step, ready))
-
-    def _answered(self, reply: Reply) -> Reply:
-        if isinstance(reply.body, Parts) and reply.fault is None:
-            # More of it the journal would not show.
-            reply.parts, reply.body = reply.body, reply.body.beginning(LONGEST_TEXT)
-        return reply
+        return self.carry_out(request, step, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""

@@ -177,7 +177,6 @@ class Endpoint:
                 status=reply.status,
                 answer=body,
                 fault=reply.fault,
-                beyond=reply.parts.length - len(body) if reply.parts is not None else 0,
             )
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
