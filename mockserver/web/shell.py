@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
-from mockserver.engine import dropped
+from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -185,7 +185,7 @@ class Endpoint:
             watching.called(request, step, reply, body, model, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
             step.asked.request.rest()
-        dropped.warn(step)
+        step_effects.warn_of_losses(step)
         self.world.runner.used(sandbox)
 
     def _send_at_once(self, scope: Scope, send: Send, request: Request, reply: Reply, body: bytes) -> bool:
