@@ -20,6 +20,10 @@ Send = Callable[[Message], Awaitable[None]]
 RawHeader = tuple[bytes, bytes]
 RawHeaders = list[RawHeader]
 
+TRANSPORT = "mockserver.transport"
+"""The scope extension under which our own server hands over the connection's transport: a scripted fault resets or cuts
+the real connection."""
+
 JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
 NOSNIFF = (b"x-content-type-options", b"nosniff")
 NO_STORE = (b"cache-control", b"no-store")
@@ -30,6 +34,12 @@ IN_ONE_PIECE = 10_000_000
 _SHORT = 64
 
 _MOST_FIELDS, _MOST_BYTES = 64, 8_192
+
+
+def is_foreign(lifespan: Scope) -> bool:
+    """Whether another server than ours runs the application. A server says by which ASGI it speaks, and ours announces
+    itself in the state; what drives an application in its own process, such as a test client, does neither."""
+    return "asgi" in lifespan and TRANSPORT not in lifespan.get("state", {})
 
 
 class TooLarge(Exception):

@@ -34,6 +34,8 @@ from mockserver.web.asgi import (
     stream,
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
+from mockserver.web.request_counts import OPERATION
+from mockserver.web.tidy_paths import ASKED_PATH, decoded
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
@@ -41,7 +43,7 @@ from mockserver.wire.fields import Fields
 
 
 class Endpoint:
-    """One row of a table; ``serve`` is an ASGI application. ``op`` is what its requests are counted as; ``largest`` is
+    """One row of a table, as an ASGI application. ``op`` is what its requests are counted as; ``largest`` is
     the greatest body in bytes, None for that of the settings; ``headers`` are those of an answer that brings none;
     ``searches`` says that the sandbox of a request may have to be looked for, ``in_parts`` that its body is read in
     parts."""
@@ -85,9 +87,17 @@ class Endpoint:
         status, problem = refusal(fault, request.resource, self.world.directory.assumed)
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request that Starlette has found the route of."""
+        parameters = scope.get("path_params", {})
+        scope["path_params"] = decoded(parameters) if "%" in scope["path"] else parameters
+        scope["path"] = scope.get(ASKED_PATH, scope["path"])
+        await self.serve(scope, receive, send)
+
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
+        """Serve one request, of whose path the values of the placeholders are known."""
         world = self.world
+        scope[OPERATION] = self.op
         request = Request(
             method=scope["method"],
             resource=scope["path"],

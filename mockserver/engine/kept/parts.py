@@ -94,8 +94,7 @@ class TablePart:
 
     def gather(self, changes: Changes) -> None:
         """Rows that have another value, and those that are new."""
-        self._put(changes, sorted(self._changed))
-        self._put(changes, range(self._known, len(self._table.rows)))
+        self._put(changes, (*sorted(self._changed), *range(self._known, len(self._table.rows))))
         self._known = len(self._table.rows)
         self._changed.clear()
 
@@ -136,6 +135,8 @@ class MemoryPart:
     def gather(self, changes: Changes) -> None:
         """Entries that are new, moved or have another value, and those that are gone."""
         memory, known = getattr(self._owner, self._slot), self._known or {}
+        if not memory and not known:
+            return
         before = 0
         for key, value in memory.items():
             here = known.get(key)

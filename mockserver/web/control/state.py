@@ -57,7 +57,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     if not isinstance(document, dict):
         raise invalid({"Body": "wanted a JSON object"})
     reading = await with_pauses(importing.read(document))
-    make = partial(reading.config, call.sandbox().config, world.directory.server_config.config)
+    make = partial(reading.config, call.sandbox().config, world.directory.config_of)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
     made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
