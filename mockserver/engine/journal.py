@@ -34,7 +34,7 @@ class JournalEntry(NamedTuple):
 
     ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
     request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
-    the client; of one that is too long for one piece only its beginning, and ``beyond`` counts the bytes behind it.
+    the client.
     """
 
     number: int
@@ -49,7 +49,6 @@ class JournalEntry(NamedTuple):
     status: int | None = None
     answer: bytes = b""
     fault: Transport | None = None
-    beyond: int = 0
 
     def __repr__(self) -> str:
         """Without what may be long or secret."""
