@@ -11,7 +11,6 @@ from typing import assert_never
 
 from mockserver.assumptions.table import CHECKOUT_WORD, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
-from mockserver.domain.checkouts import CHECKOUTS, checkout_named
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Faults, nearest
@@ -20,6 +19,7 @@ from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
 from mockserver.domain.sources import (
+    CHECKOUTS,
     BankSource,
     CardSource,
     CheckoutSource,
@@ -30,6 +30,7 @@ from mockserver.domain.sources import (
     PaymentType,
     TokenSource,
     WalletSource,
+    checkout_named,
 )
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token

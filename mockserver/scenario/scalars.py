@@ -9,10 +9,9 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any
 
-from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
 from mockserver.domain.marks import Before, Reads, Shown
 from mockserver.domain.reading import number_of
-from mockserver.domain.zones import Zone, zone
 from mockserver.scenario.matching import shown
 
 _TIME_OF_DAY = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?"
