@@ -246,12 +246,6 @@ def _row_of(call: Call) -> str | None:
     if not isinstance(text, str):
         return None
     for row in _ROW.finditer(text, 0, _LONGEST_BATCH):
-        if _is_row_inexact(row["amount"], row["currency"] or call.currency):
+        if _is_inexact(row["amount"], row["currency"] or call.currency, None):
             return f"the amount of line {text.count(chr(10), 0, row.start('amount')) + 1}"
     return None
-
-
-@lru_cache(maxsize=4_096)
-def _is_row_inexact(amount: str, currency: str | None) -> bool:
-    """Rows have few amounts that differ."""
-    return _is_inexact(amount, currency, None)

@@ -251,6 +251,7 @@ def window_of(
             words = str(fault.get("ctx", {}).get("error") or fault["msg"])
             problems.add((*path, *fault["loc"]), words)
         return None
+    window = None
     with problems.at(*path):
         points = [point for point in (model.from_, model.to) if point is not None]
         if not points and model.for_ is None:
@@ -269,8 +270,8 @@ def window_of(
         if model.for_ == 0 or (daily and model.for_ is not None and model.for_ > DAY):
             most = ", and at most 24h after a time of day, which comes every day" if daily else ""
             raise ValueError(f"got for: {duration_text(model.for_)}, wanted more than 0{most}")
-        return Window(start, end, model.for_, daily, begins, zone)
-    return None
+        window = Window(start, end, model.for_, daily, begins, zone)
+    return window
 
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
@@ -371,13 +372,14 @@ def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Prob
 def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
     if model.outcome_from is None:
         return Always(model.outcome)
+    named = None
     with problems.at(*path, "outcome_from"):
         if model != ThenMap(outcome_from=model.outcome_from):
             raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
         if not model.outcome_from.startswith(("request.", "header.")):
             raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")
-        return Named(model.outcome_from, known_path(model.outcome_from, operations).read, NAMED_OUTCOMES)
-    return None
+        named = Named(model.outcome_from, known_path(model.outcome_from, operations).read, NAMED_OUTCOMES)
+    return named
 
 
 def _placed(
