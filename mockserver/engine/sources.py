@@ -13,7 +13,6 @@ from typing import assert_never
 
 from mockserver.assumptions.table import CHECKOUT_WORD, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
-from mockserver.domain.checkouts import CHECKOUTS, checkout_named
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Faults, nearest
@@ -23,6 +22,7 @@ from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
 from mockserver.domain.sources import (
+    CHECKOUTS,
     BankSource,
     CardSource,
     CheckoutSource,
@@ -33,6 +33,7 @@ from mockserver.domain.sources import (
     PaymentType,
     TokenSource,
     WalletSource,
+    checkout_named,
 )
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token

@@ -14,12 +14,11 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import BatchEvent
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, Doubt, WebhookTry
+from mockserver.findings.facts import DEFAULT, Call, Doubt, Policy, WebhookTry
 from mockserver.findings.habits import Habits
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.loose_ends import LooseEnds
 from mockserver.findings.pace import Pace
-from mockserver.findings.policy import DEFAULT, Policy
 from mockserver.findings.webhooks import Webhooks
 
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"

@@ -9,10 +9,9 @@ from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, WebhookTry
+from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent, memory
 
 _MOST = 256

@@ -21,8 +21,8 @@ from mockserver.engine.past import lag_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.findings.amounts import ALSO_TAKEN
 from mockserver.findings.facts import Call, Doubt
+from mockserver.findings.habits import ALSO_TAKEN
 from mockserver.findings.ledger import Finding
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport

@@ -6,8 +6,7 @@ import pytest
 
 from mockserver.domain.clock import MINUTE, SECOND
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Doubt
-from mockserver.findings.policy import Policy
+from mockserver.findings.facts import Doubt, Policy
 from mockserver.findings.recent import Recent
 from tests.charges import charge_in
 from tests.findings.story import Story, declined

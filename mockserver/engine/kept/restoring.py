@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import EARLIEST, Micros
-from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.slices import at_once
+from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries, vault
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.kept.head import Head, KeptConfig, tally_of
