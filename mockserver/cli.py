@@ -21,7 +21,6 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit, ServerEnded
-from mockserver.option_values import read_url
 from mockserver.settings import (
     SETTINGS,
     OptionKind,
@@ -30,6 +29,7 @@ from mockserver.settings import (
     SettingsError,
     bracketed,
     data_directory,
+    read_url,
     resolve,
     trace_protocol,
     unknown_variables,

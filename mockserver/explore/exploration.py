@@ -12,9 +12,7 @@ from mockserver.adapters.scenario_text import scenario_text
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import mutable, record
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
-from mockserver.explore.points import Point, differences
-from mockserver.explore.trial import Laboratory, Trial
-from mockserver.explore.verdict import Verdict, verdict
+from mockserver.explore.trial import Laboratory, Point, Trial, Verdict, differences, verdict
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""

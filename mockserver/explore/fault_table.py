@@ -14,7 +14,7 @@ from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
-from mockserver.explore.points import Point
+from mockserver.explore.trial import Point
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
 from mockserver.scenario.outcome import NOTIFYING, fitting
 from mockserver.scenario.outcome_map import OutcomeMap
