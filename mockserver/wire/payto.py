@@ -7,7 +7,7 @@ from typing import TypedDict
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
 from mockserver.wire.base import Body, Required, Whole, field
-from mockserver.wire.method_bodies import StoringTerms
+from mockserver.wire.shapes import StoringTerms
 
 
 class PayIdFields(Body):
