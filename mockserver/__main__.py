@@ -1,6 +1,6 @@
 """``python -m mockserver`` is the ``mockserver`` command."""
 
-from mockserver.adapters import exit_codes, late_modules
+from mockserver.adapters import late_modules
 
 
 def main() -> None:
@@ -8,11 +8,7 @@ def main() -> None:
     late_modules.begin()
     from mockserver.cli import main as command
 
-    try:
-        command(prog_name="mockserver")
-    except exit_codes.ServerEnded as end:
-        # Only here is the process the command's own: who calls it as a function goes on after it.
-        exit_codes.leave(end.code)
+    command(prog_name="mockserver")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import click
 
 from mockserver import __version__
-from mockserver.adapters.exit_codes import Exit, ServerEnded
+from mockserver.adapters.exit_codes import Exit
 from mockserver.settings import (
     SETTINGS,
     OptionKind,
@@ -72,7 +72,13 @@ class ServeByDefault(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        for command in _others():
+        from mockserver.commands import explore, findings, printed_tables, sample, scenarios, shrink, store
+
+        tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes
+        library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
+        files = scenarios.init, scenarios.check, scenarios.explain
+        clients = findings.findings, explore.explore, shrink.shrink
+        for command in (*tables, *library, *files, *clients, sample.sample, store.store):
             self.add_command(command)
         return super().list_commands(ctx)
 
@@ -108,28 +114,6 @@ class ServeByDefault(click.Group):
             formatter.write_dl([record for record in records if record is not None])
 
 
-def _others() -> list[click.Command]:
-    """The commands of other modules, which the server does not load."""
-    from mockserver.commands import explore, findings, printed_tables, sample, scenarios, shrink, store
-
-    return [
-        printed_tables.states,
-        printed_tables.assumptions,
-        printed_tables.routes,
-        scenarios.outcomes,
-        scenarios.scenarios,
-        scenarios.schema,
-        scenarios.init,
-        scenarios.check,
-        scenarios.explain,
-        sample.sample,
-        findings.findings,
-        explore.explore,
-        shrink.shrink,
-        store.store,
-    ]
-
-
 def _option(setting: Setting) -> click.Option:
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
     return click.Option(
@@ -153,11 +137,6 @@ def load(flags: dict[str, Any]) -> Settings:
         raise click.UsageError(str(refusal)) from None
 
 
-def echo(line: str, *, err: bool = False) -> None:
-    """Print one line at once: others wait for the ready line."""
-    click.echo(line, err=err)
-
-
 @click.group(cls=ServeByDefault, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
 @click.version_option(__version__, message="%(version)s")
 def main() -> None:
@@ -173,8 +152,6 @@ def serve(**flags: Any) -> None:
     """Serve until a signal stops it."""
     # What start-up makes stays: looking through it for garbage, over and over, would take a sixth of its time.
     gc.disable()
-    # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would read.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = load(flags)
     from mockserver.adapters import server
     from mockserver.adapters.listeners import CannotListen, listen
@@ -184,7 +161,7 @@ def serve(**flags: Any) -> None:
 
     # But what loading leaves makes room for half a megabyte of it.
     gc.collect()
-    log = ServerLog(echo, settings)
+    log = ServerLog(click.echo, settings)
     for sentence in unknown_variables(os.environ):
         log.warning(sentence)
     try:
@@ -201,11 +178,11 @@ def serve(**flags: Any) -> None:
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
-    code = server.serve(app, listeners, echo=echo)
+    code = server.serve(app, listeners, echo=click.echo)
     if export is not None:
         with suppress(KeyboardInterrupt):
             export.close()
-    raise ServerEnded(code)
+    sys.exit(code)
 
 
 def _export(log: ServerLog) -> Export | None:
@@ -226,7 +203,7 @@ def _export(log: ServerLog) -> Export | None:
 @main.command()
 def version() -> None:
     """Print the version."""
-    echo(__version__)
+    click.echo(__version__)
 
 
 @main.command(params=[*OPTIONS])
@@ -266,10 +243,10 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     end = time.monotonic() + within
     while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:
-            echo(problem, err=True)
+            click.echo(problem, err=True)
             sys.exit(Exit.NOT_READY)
         time.sleep(POLL_SECONDS)
-    echo("ready")
+    click.echo("ready")
 
 
 def _ask_ready(url: str | None, settings: Settings) -> str | None:
@@ -318,7 +295,7 @@ def openapi(**flags: Any) -> None:
     from mockserver.assumptions import Assumed, Profile
     from mockserver.web.openapi import document
 
-    echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
+    click.echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
 
 
 @main.command(params=[*OPTIONS])
@@ -329,7 +306,7 @@ def asyncapi(**flags: Any) -> None:
     from mockserver.web.event_documents import asyncapi as document
     from mockserver.web.openapi import INTERFACE
 
-    echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
+    click.echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
 
 
 @main.command(params=[*OPTIONS])
@@ -341,6 +318,6 @@ def ca(**flags: Any) -> None:
     try:
         pem = authority_pem(data_directory(settings, os.environ))
     except (OSError, ValueError) as problem:
-        echo(f"--data-dir: {problem}", err=True)
+        click.echo(f"--data-dir: {problem}", err=True)
         sys.exit(Exit.USAGE)
     click.echo(pem, nl=False)
