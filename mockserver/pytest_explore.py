@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -97,7 +97,7 @@ def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
     where the test began."""
     numbers: Counter[str] = Counter()
     calls = []
-    for entry in sandbox.journal(**({"since": sandbox.since} if sandbox.since is not None else {})):
+    for entry in sandbox.journal(**sandbox.from_mark):
         if entry["call"] is not None:
             numbers[entry["op"]] += 1
             short = {"op": entry["op"], "call": numbers[entry["op"]], "status": entry["status"]}
@@ -198,32 +198,22 @@ class Tried:
         return f"{self.experiment.point}-{self.experiment.fault}"
 
     @property
-    def rules(self) -> list[dict[str, Any]]:
-        """The rules that make it happen."""
-        return self._rules({})
-
-    @property
     def waits(self) -> float:
         """Seconds of real time that a client waits in vain."""
-        count = 0 if self.is_manual else sum(fault.waits for _, fault in self.experiment.strikes)
-        return count * (self.client_timeout / SECOND + 1)
+        return self.experiment.waits(self.client_timeout, is_manual=self.is_manual)
 
-    def _rules(self, before: Mapping[str, int]) -> list[dict[str, Any]]:
-        return [
-            fault.rule(
-                replace(point, nth=point.nth + before.get(point.op, 0)), self.client_timeout, is_manual=self.is_manual
-            )
+    def scenario(self, sandbox: RemoteSandbox | None = None) -> str:
+        """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
+        strikes = [
+            (replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)), fault)
             for point, fault in self.experiment.strikes
         ]
-
-    def scenario(self, rules: Sequence[Mapping[str, Any]]) -> str:
-        """A scenario file with these rules."""
-        return scenario_text({"version": 1, "name": SCENARIO, "rules": list(rules)})
+        rules = Experiment(tuple(strikes)).rules(self.client_timeout, is_manual=self.is_manual)
+        return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
     def meet(self, sandbox: RemoteSandbox) -> None:
         """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
-        before = {point.op: _calls_before(sandbox, point.op) for point, _ in self.experiment.strikes}
-        sandbox.stand(self.scenario(self._rules(before)))
+        sandbox.stand(self.scenario(sandbox))
 
     def leave(self, sandbox: RemoteSandbox) -> None:
         """Take the failure out of force."""
@@ -240,7 +230,7 @@ class Tried:
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
     if sandbox.since is None:
         return 0
-    entries = sandbox.call("GET", "/__admin/journal", params={"op": op, "limit": 1})["entries"]
+    entries = sandbox.rows("/__admin/journal", "entries", op=op, limit=1)
     return entries[-1]["call"] if entries else 0
 
 
@@ -417,7 +407,7 @@ class Explorer:
         if report.skipped and report.when == "call":
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
         if report.failed:
-            report.sections.append(("mockserver scenario", tried.scenario(tried.rules)))
+            report.sections.append(("mockserver scenario", tried.scenario()))
         # What a client does wrong under a fault is not a finding of the session.
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:

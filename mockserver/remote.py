@@ -82,7 +82,6 @@ class RemoteSandbox:
             headers={"x-secretkey": self.secret_key, **self._token},
             timeout=TIMEOUT_SECONDS,
             trust_env=False,
-            # Reading the certificates of all authorities takes a hundred times as long as all else.
             verify=not self.url.startswith("http:"),
         )
 
@@ -145,8 +144,12 @@ class RemoteSandbox:
 
     def rules(self) -> list[dict[str, Any]]:
         """Every rule with its counters."""
-        rows: list[dict[str, Any]] = self.call("GET", "/__admin/rules")["rules"]
-        return rows
+        return self.rows("/__admin/rules", "rules")
+
+    def rows(self, path: str, name: str, **params: object) -> list[dict[str, Any]]:
+        """The rows under a name in the answer to a question of the control API."""
+        found: list[dict[str, Any]] = self.call("GET", path, params=params or None)[name]
+        return found
 
     def wait_for(
         self,
@@ -174,9 +177,8 @@ class RemoteSandbox:
         answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
         if not answer["held"]:
             reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
-            hints = [answer["hint"]] if "hint" in answer else []
             how = f"moved the clock by {answer['waited']}" if advance else f"waited {bounds.get('timeout', '5s')}"
-            raise VerificationFailed(f"{how}: " + "; ".join(reasons + hints))
+            raise VerificationFailed(f"{how}: " + "; ".join([*reasons, *filter(None, [answer.get("hint")])]))
         return answer
 
     def verify(self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object) -> None:
@@ -189,7 +191,7 @@ class RemoteSandbox:
         asked = [*requests, *([request] if request else [])]
         try:
             body = {"requests": asked, "rules": rules}
-            self.call("POST", "/__admin/verify", json=body, params=self._since())
+            self.call("POST", "/__admin/verify", json=body, params=self.from_mark)
         except ControlRefused as refused:
             if refused.status != 409:
                 raise
@@ -201,7 +203,7 @@ class RemoteSandbox:
 
         With ``finish`` the story ends: what was left open is judged too. Empty with ``--findings off``.
         """
-        params = {"severity": severity, **self._since()}
+        params = {"severity": severity, **self.from_mark}
         method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
         try:
             rows: list[dict[str, Any]] = self.call(method, path, params=params)["findings"]
@@ -216,7 +218,9 @@ class RemoteSandbox:
         self.call("POST", "/__admin/marks", json={"name": name})
         self.since = name
 
-    def _since(self) -> dict[str, str]:
+    @property
+    def from_mark(self) -> dict[str, str]:
+        """The parameter that leaves out what came before the last mark, when one was set."""
         return {"since": self.since} if self.since is not None else {}
 
     def close(self) -> None:
@@ -296,8 +300,7 @@ class Inbox:
 
     def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
         """What has arrived, in order."""
-        rows: list[dict[str, Any]] = self._sandbox.call("GET", f"/__admin/inbox/{quote(name, safe='')}")["messages"]
-        return rows
+        return self._sandbox.rows(f"/__admin/inbox/{quote(name, safe='')}", "messages")
 
     def clear(self, name: str = "inbox") -> None:
         """Forget what has arrived."""
@@ -321,17 +324,11 @@ class RemoteJournal:
 
     def __call__(self, **filters: object) -> list[dict[str, Any]]:
         """Every kept entry that passes the filters of ``GET /__admin/journal``: ``journal(op="charge.create")``."""
-        rows: list[dict[str, Any]] = []
-        page = self._page({"after": 0, **filters})
-        while page:
-            rows += page
-            page = self._page({**filters, "after": page[-1]["id"]}) if len(page) == PAGE else []
-        return rows
-
-    def _page(self, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._sandbox.call(
-            "GET", "/__admin/journal", params={"limit": PAGE, **parameters}
-        )["entries"]
+        asked: dict[str, object] = {"limit": PAGE, "after": 0, **filters}
+        rows = page = self._sandbox.rows("/__admin/journal", "entries", **asked)
+        while len(page) == PAGE:
+            page = self._sandbox.rows("/__admin/journal", "entries", **asked | {"after": page[-1]["id"]})
+            rows = rows + page
         return rows
 
     def read(self, entry: str | int) -> dict[str, Any]:
@@ -380,9 +377,8 @@ def timeline(sandbox: RemoteSandbox, entries: Sequence[Mapping[str, Any]] | None
     """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes.
     ``entries`` is its journal, when that is known."""
     if entries is None:
-        entries = sandbox.journal(**({"since": sandbox.since} if sandbox.since is not None else {}))
-    kept = sandbox.call("GET", "/__admin/webhooks", params={"limit": PAGE})["webhooks"]
-    webhooks = {delivery["id"]: delivery for delivery in kept}
+        entries = sandbox.journal(**sandbox.from_mark)
+    webhooks = {delivery["id"]: delivery for delivery in sandbox.rows("/__admin/webhooks", "webhooks", limit=PAGE)}
     hidden = len(entries) - LENGTH
     lines = [f"({hidden} entries before these)"] if hidden > 0 else []
     for entry in entries[-LENGTH:]:

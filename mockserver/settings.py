@@ -87,12 +87,9 @@ def read_clock(text: str) -> str:
     return text
 
 
-_LENGTH = r"[1-9]\d{0,6}(s|m|h|d)"
-
-
 def read_length(text: str) -> str:
     """A length of time as text: a whole number above 0 with its unit."""
-    if not re.fullmatch(_LENGTH, text):
+    if not re.fullmatch(r"[1-9]\d{0,6}(s|m|h|d)", text):
         raise ValueError(text)
     return text
 
@@ -186,9 +183,11 @@ class Settings:
     data_dir: str | None = None
 
     def __post_init__(self) -> None:
-        for contradiction in CONTRADICTIONS:
-            if problem := contradiction(self):
-                raise SettingsError(problem)
+        if (self.tls_cert is None) != (self.tls_key is None):
+            given, missing = ("--tls-cert", "--tls-key") if self.tls_cert else ("--tls-key", "--tls-cert")
+            raise SettingsError(f"{given} is given without {missing}: allowed: both or none")
+        if self.tls_port is not None and self.tls_port == self.port != 0:
+            raise SettingsError(f"--tls-port: got {self.tls_port}, which is also --port: allowed: another port")
 
     @property
     def is_loopback(self) -> bool:
@@ -275,11 +274,9 @@ class Setting:
     def parse(self, text: str, origin: str) -> Any:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
         try:
-            match self.kind:
-                case OptionKind.VALUE | OptionKind.SWITCH:
-                    return self.read(text.strip())
-                case OptionKind.LIST:
-                    return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
+            if self.kind is OptionKind.LIST:
+                return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
+            return self.read(text.strip())
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 
@@ -302,8 +299,8 @@ class Setting:
 
     def _refusal(self, text: str, origin: str) -> str:
         got = "a value that is not shown" if self.secret else repr(text)
-        nearest = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
-        hints = f"; nearest: {nearest[0]}" if nearest else ""
+        near = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
+        hints = "".join(f"; nearest: {one}" for one in near)
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
             hints += "; this looks injected by the orchestrator: rename its service or turn service links off"
@@ -426,12 +423,9 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     A warning and not a refusal: orchestrators inject such variables for a service that is called "mockserver".
     """
     known = [setting.variable for setting in SETTINGS]
-    sentences = []
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            sentences.append(f"{name} is not a known variable" + (f"; nearest: {nearest[0]}" if nearest else ""))
-    return sentences
+    unknown = [name for name in sorted(environ) if name.startswith(PREFIX) and name not in known]
+    hints = ("".join(f"; nearest: {one}" for one in difflib.get_close_matches(name, known, n=1)) for name in unknown)
+    return [f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)]
 
 
 def trace_protocol(environ: Mapping[str, str]) -> str | None:
@@ -454,19 +448,3 @@ def data_directory(settings: Settings, environ: Mapping[str, str], platform: str
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "mockserver"
     return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mockserver"
-
-
-def _half_a_certificate(settings: Settings) -> str | None:
-    if (settings.tls_cert is None) == (settings.tls_key is None):
-        return None
-    given, missing = ("--tls-cert", "--tls-key") if settings.tls_cert else ("--tls-key", "--tls-cert")
-    return f"{given} is given without {missing}: allowed: both or none"
-
-
-def _one_port_twice(settings: Settings) -> str | None:
-    if settings.tls_port is None or settings.tls_port != settings.port or settings.port == 0:
-        return None
-    return f"--tls-port: got {settings.tls_port}, which is also --port: allowed: another port"
-
-
-CONTRADICTIONS: tuple[Callable[[Settings], str | None], ...] = (_half_a_certificate, _one_port_twice)

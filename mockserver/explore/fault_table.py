@@ -100,6 +100,15 @@ class Experiment:
         """The names of the faults: ``lost_answer``."""
         return "+".join(fault.name for _, fault in self.strikes)
 
+    def rules(self, client_timeout: Micros, *, is_manual: bool) -> list[dict[str, Any]]:
+        """The rules that make it happen."""
+        return [fault.rule(point, client_timeout, is_manual=is_manual) for point, fault in self.strikes]
+
+    def waits(self, client_timeout: Micros, *, is_manual: bool) -> float:
+        """Seconds of real time that a client waits in vain."""
+        count = 0 if is_manual else sum(fault.waits for _, fault in self.strikes)
+        return count * (client_timeout / SECOND + 1)
+
     @property
     def priority(self) -> int:
         """How much the run is likely to show: money operations before others, these before reads; lost answers before
