@@ -12,20 +12,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Coroutine, Generator, Iterable
-from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
 from mockserver.domain.remembered import Remembered
+from mockserver.server.body_receiver import BodyReceiver
 from mockserver.server.guards import GuardedProtocol
 from mockserver.web.asgi import TRANSPORT, Send
 from mockserver.web.tidy_paths import decoded, tidied
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
-
-# Reading
+Head: TypeAlias = tuple[str, str, bytes, bytes, Headers, int]
+"""What a request says of itself: method, path as text and as it came, query, fields, and the length of its body."""
 
 _LINE = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? HTTP/1\.1\r\n"
@@ -52,15 +52,30 @@ def parse_single_packet(data: bytes, connection: dict[str, Any]) -> tuple[dict[s
     """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
     ``connection`` is what the scopes of all requests of a connection have in common."""
     end = data.find(b"\r\n\r\n") + 4
-    line = _LINE.match(data, 0, end) if end <= _LONGEST_HEAD else None
-    fields = _fields_of(data[line.end() : end - 2]) if line is not None else None
-    if line is None or fields is None or len(data) - end != fields[1]:
+    # Calls that have a body mostly share their head; others mostly name something in its first line.
+    head = (_remembered_head if data[:1] == b"P" else _read_head)(data[:end])
+    if head is None or len(data) - end != head[-1]:
+        return None
+    scope = connection.copy()
+    scope["method"], scope["path"], scope["raw_path"], scope["query_string"], scope["headers"], _ = head
+    return scope, data[end:]
+
+
+def _read_head(head: bytes) -> Head | None:
+    """What a head says; None of an unusual one."""
+    line = _LINE.match(head) if len(head) <= _LONGEST_HEAD else None
+    fields = _fields_of(head[line.end() : -2]) if line is not None else None
+    if line is None or fields is None:
         return None
     method, path, query = line.groups(b"")
-    scope = connection.copy()
-    scope["method"], scope["path"], scope["raw_path"] = method.decode(), path.decode(), path
-    scope["query_string"], scope["headers"] = query, fields[0]
-    return scope, data[end:]
+    return method.decode(), path.decode(), path, query, *fields
+
+
+def _is_short(head: bytes) -> bool:
+    return len(head) <= 1_000 and head.count(b"\n") <= _MOST_FIELDS
+
+
+_remembered_head = Remembered(512, _read_head, _is_short).__getitem__
 
 
 def _fields(lines: bytes) -> tuple[Headers, int] | None:
@@ -80,17 +95,9 @@ _fields_of = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_
 """Most clients send the same ones with every request."""
 
 
-# Finding the endpoint
-
-
-class Served(Protocol):
-    """An endpoint of the application: ``serve`` is what Starlette's routes come to as well."""
-
-    def serve(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]: ...
-
-
-Endpoints: TypeAlias = dict[str | None, Served]
-"""The endpoints of a path by method; under None the one for all others."""
+Endpoints: TypeAlias = dict[str | None, Any]
+"""The endpoints of a path by method, under None the one for all others; their ``serve`` is what Starlette's routes come
+to as well."""
 
 
 class RouteLookup:
@@ -99,7 +106,7 @@ class RouteLookup:
     no route has; all routes of a path come before those of another that it matches, so the first path that fits counts.
     """
 
-    def __init__(self, routes: Iterable[BaseRoute], default: Served) -> None:
+    def __init__(self, routes: Iterable[BaseRoute], default: Any) -> None:
         self._default = default
         self._exact: dict[str, Endpoints] = {}
         self._templates: dict[tuple[int, str], dict[re.Pattern[str], Endpoints]] = {}
@@ -110,12 +117,12 @@ class RouteLookup:
                 for method in route.methods or (None,):
                     endpoints.setdefault(method, route.endpoint)
 
-    def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         """Serve a request."""
         endpoint, scope["path_params"] = self.find(scope["method"], scope["path"])
         return endpoint.serve(scope, receive, send)
 
-    def find(self, method: str, path: str) -> tuple[Served, dict[str, str]]:
+    def find(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation and the values of its placeholders."""
         endpoints, parameters = self._exact.get(path), dict[str, str]()
         if endpoints is None:
@@ -140,9 +147,6 @@ def fast_app(app: Any) -> Any:
     return app if guarded is None else guarded(RouteLookup(app.routes, app.router.default))
 
 
-# Answering
-
-
 class FastCycle(RequestResponseCycle):
     """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer. ``status`` is that of the
     answer, 0 before."""
@@ -155,6 +159,7 @@ class FastCycle(RequestResponseCycle):
     def __init__(self, connection: GuardedProtocol, scope: Any, body: bytes) -> None:
         # All that uvicorn's own sets, in the place of its keywords.
         self.scope, self.body = scope, body  # type: ignore[assignment]
+        self.connection: Any = connection
         self.transport, self.flow, self.logger = connection.transport, connection.flow, connection.logger
         self.default_headers = connection.server_state.default_headers
         self.on_response = connection.on_response_complete
@@ -162,6 +167,24 @@ class FastCycle(RequestResponseCycle):
         self.message_event = asyncio.Event()
         self.message_event.set()
         self.status = 0
+
+    async def run_asgi(self, app: Any) -> None:
+        """Let the application answer, as ``GuardedProtocol.serve`` and uvicorn do together."""
+        try:
+            await app(self.scope, BodyReceiver(self, self.connection), self)
+            if not (self.response_complete or self.disconnected or self.transport.is_closing()):
+                raise RuntimeError("The application gave no whole answer.")
+        except asyncio.CancelledError:
+            self.transport.close()  # the server stops and waits no longer
+        except Exception as fault:
+            self.logger.error("Exception in ASGI application\n", exc_info=fault)
+            if self.response_started:
+                self.transport.close()
+            else:
+                await self.send_500_response()
+        finally:
+            # The connection refers to its requests.
+            self.connection, self.on_response = None, lambda: None
 
     @property
     def send(self) -> Send:  # type: ignore[override]
@@ -267,7 +290,7 @@ class LaneProtocol(GuardedProtocol):
             return
         self.cycle = cycle = FastCycle(self, *request)
         self.begin(cycle)
-        serving = cycle.run_asgi(partial(self.serve, self.app, cycle))
+        serving = cycle.run_asgi(self.app)
         try:
             awaited = serving.send(None)
         except StopIteration:

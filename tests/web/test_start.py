@@ -19,8 +19,7 @@ HEAVY = {
     # Of other libraries.
     *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "pydantic", "re2", "rich"),
     *("sqlite3", "trustme", "xml", "yaml"),
-    *("email.message", "fractions", "html.entities", "importlib.metadata", "logging.handlers", "multiprocessing"),
-    *("pickle", "uvicorn.main", "zipfile", "zoneinfo"),
+    *("importlib.metadata", "zipfile", "zoneinfo"),
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("store_file", "strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
