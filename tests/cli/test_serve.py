@@ -61,9 +61,9 @@ import signal, threading
 from mockserver.server import serving
 from mockserver.cli import main
 run = serving._run
-def stopped(*given):
+def stopped(*given, **more):
     signal.raise_signal(signal.SIGTERM)
-    return run(*given)
+    return run(*given, **more)
 serving._run = stopped
 try:
     main(["serve", "--port", "0"])
