@@ -575,6 +575,7 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     assert at_once(snapshot.export(sandbox, secrets=secrets)) != before
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot, "SLICE", 1)
     fill(api)
@@ -589,6 +590,7 @@ def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch:
     assert api.call("GET", "/__admin/state").raw != plain
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (importing, consistency):
         monkeypatch.setattr(module, "SLICE", 1)

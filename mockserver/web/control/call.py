@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -26,28 +25,12 @@ from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
 
-T = TypeVar("T")
-U = TypeVar("U")
-
 JSON = "application/json"
-TURN = 0.005
-"""Seconds of work after which others are served."""
 
 
 def missing(field: str, words: str) -> NotFound:
     """The refusal (1) of a call that names what is not there."""
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
-
-
-async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
-    """What is made of each of many items; others are served after every ``TURN`` of work."""
-    made, began = list[U](), perf_counter()
-    for item in items:
-        made.append(make(item))
-        if perf_counter() - began >= TURN:
-            await asyncio.sleep(0)
-            began = perf_counter()
-    return made
 
 
 class ControlCall:
