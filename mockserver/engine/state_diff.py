@@ -20,7 +20,6 @@ from mockserver.engine.state_facts import KINDS
 MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
 
-_SLICE = 200
 _ABSENT = object()
 
 
@@ -41,14 +40,12 @@ def differences(here: Sandbox, there: Sandbox) -> Slices[dict[str, KindDiff]]:
     found: dict[str, KindDiff] = {}
     for kind, (id_of, mine, theirs) in taken.items():
         diff, others = KindDiff(), dict[str, Any]()
-        for number, row in enumerate(theirs):
-            if number % _SLICE == _SLICE - 1:
-                yield
+        for row in theirs:
             others[id_of(row)] = row
-        for number, row in enumerate(mine):
-            # Two rows that are written out may hold megabytes that are to be masked.
-            if _compare(diff, id_of(row), row, others.pop(id_of(row), None)) or number % _SLICE == _SLICE - 1:
-                yield
+            yield
+        for row in mine:
+            _compare(diff, id_of(row), row, others.pop(id_of(row), None))
+            yield
         for row_id in others:
             _count(diff, "onlyThere", diff.only_there, row_id)
         if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
@@ -62,21 +59,19 @@ def _rows(table: Table[Any]) -> list[Any]:
     return [batch.copied() for batch in rows] if rows and isinstance(rows[0], Batch) else rows
 
 
-def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> bool:
-    """Count a row of this side; whether both had to be written out for it."""
+def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
+    """Count a row of this side."""
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
-        return False
-    is_other: bool = mine != theirs
+        return
     form = record_form(mine.__class__)
-    fields = dict(_fields("", form.write(mine, False), form.write(theirs, False))) if is_other else {}
+    fields = dict(_fields("", form.write(mine, False), form.write(theirs, False))) if mine != theirs else {}
     if fields:
         diff.counts["changed"] += 1
         if len(diff.changed) < MOST:
             diff.changed[row_id] = fields
     else:
         diff.counts["equal"] += 1
-    return is_other
 
 
 def _count(diff: KindDiff, name: str, ids: list[str], row_id: str) -> None:
