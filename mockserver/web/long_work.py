@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TypeVar
 
 from mockserver.domain.slices import Slices
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 MANY_RULES = 300
 """Rules from which on making a config of them takes so long that others must not wait for it."""
@@ -32,16 +30,3 @@ async def with_pauses(work: Slices[T]) -> T:
         if perf_counter() - began >= TURN:
             await asyncio.sleep(0)
             began = perf_counter()
-
-
-async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
-    """What is made of each of many items, in the same way."""
-    return await with_pauses(_each(items, make))
-
-
-def _each(items: Iterable[T], make: Callable[[T], U]) -> Slices[list[U]]:
-    made = list[U]()
-    for item in items:
-        made.append(make(item))
-        yield
-    return made

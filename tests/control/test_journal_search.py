@@ -18,6 +18,7 @@ from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import long_work
 from mockserver.web.control import journal_search
+from mockserver.web.control.call import for_each
 from mockserver.web.control.journal_facts import (
     PARTED,
     facts_of,
@@ -25,7 +26,6 @@ from mockserver.web.control.journal_facts import (
     text_of,
 )
 from mockserver.web.control.journal_search import OPERATORS, fitting, searched
-from mockserver.web.long_work import for_each
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import profile_of

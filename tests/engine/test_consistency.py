@@ -15,4 +15,4 @@ def test_rows_that_name_nothing_are_looked_at_with_pauses() -> None:
         sandbox.customers.add(Customer(f"c{number}", sandbox.now))
     sandbox.ids.counters["customer"] = count
     # Once for their order, once for what they say.
-    assert sum(1 for _ in consistency.check(sandbox)) >= 2 * count
+    assert sum(1 for _ in consistency.faults(sandbox)) >= 2 * count

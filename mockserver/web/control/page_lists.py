@@ -22,12 +22,12 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import unnoted
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.call import ControlCall, for_each, missing
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import ObjectReader, object_tests
-from mockserver.web.long_work import for_each, with_pauses
+from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.wire.dates import moment
