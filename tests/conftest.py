@@ -33,6 +33,12 @@ def _no_settings_from_outside() -> None:
 
 
 @pytest.fixture
+def every_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let others be served at every pause of long work, however little of it has been done."""
+    monkeypatch.setattr("mockserver.web.long_work.TURN", 0)
+
+
+@pytest.fixture
 def api() -> Api:
     """A caller of a fresh application."""
     from tests.driving import Api

@@ -10,11 +10,8 @@ from typing import TypeAlias, TypeVar
 K = TypeVar("K")
 T = TypeVar("T")
 
-_FREED = 5_000
-"""Values that are given back in one step."""
-
 MANY = 5_000
-"""Members of a map beyond which they are taken so many at a time."""
+"""Members of a long map that are taken at a time."""
 
 Slices: TypeAlias = Generator[None, None, T]
 
@@ -27,19 +24,6 @@ def at_once(work: Slices[T]) -> T:
         except StopIteration as end:
             made: T = end.value
             return made
-
-
-def let_go(values: list[object]) -> Slices[None]:
-    """Forget values, and all that is in their lists and objects, bit by bit: millions of them that went at once would
-    keep everybody waiting. What somebody else has too stays as it is."""
-    while values:
-        some = values[-_FREED:]
-        del values[-_FREED:]
-        for one in some:
-            if isinstance(one, list | dict) and one:
-                values.extend(one.values() if isinstance(one, dict) else one)
-        del some
-        yield
 
 
 def parts_of(members: Mapping[K, T]) -> Iterator[dict[K, T]]:

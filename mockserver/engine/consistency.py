@@ -25,42 +25,27 @@ from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
 from mockserver.domain.states import BatchState, ChargeState, PayToState, TokenState
 from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.engine import later
-from mockserver.engine.codec import MOST_FAULTS, ImportFault, stored
+from mockserver.engine.codec import stored
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
 
-SLICE = 1_000
-"""Values that are looked at before others have their turn."""
-
-_Fault = tuple[str, str]
+Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
 
 
-def check(sandbox: Sandbox) -> Slices[None]:
-    """Check everything. Raises ``ImportFault`` with every fault, as far as they can be read."""
-    found: list[_Fault] = []
-    view = yield from _View.of(sandbox)
-    for number, fault in enumerate(_faults(view)):
-        if fault is not None:
-            found.append(fault)
-        if len(found) == MOST_FAULTS:
-            break
-        if not number % SLICE:
-            yield
-    if found:
-        raise ImportFault(*found)
-
-
-def _faults(view: _View) -> Iterator[_Fault | None]:
+def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
     """Every fault; None for everything that was looked at and has none."""
-    sandbox = view.sandbox
+    view = _View(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
+    yield from sandbox.payment_methods.learning("in_use")
+    for charge in sandbox.charges:
+        view.count(charge)
+        yield None
     for name, table in view.tables.items():
         id_name = stored(ROW_CLASSES[name])[0].name
         yield from _of_order(sandbox, f"tables.{name}", id_name, table)
@@ -88,20 +73,14 @@ class _View:
     paid: Counter[str | None]
     under_way: Counter[str | None]
 
-    @classmethod
-    def of(cls, sandbox: Sandbox) -> Slices[_View]:
-        view = cls(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
-        yield from sandbox.payment_methods.learning("in_use")
-        for number, charge in enumerate(sandbox.charges):
-            if not number % SLICE:
-                yield
-            for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
-                if charge.status in states:
-                    counts.update((charge.payment_link_id, charge.subscription_id))
-        return view
+    def count(self, charge: Charge) -> None:
+        """Count what a charge has left behind."""
+        for states, counts in ((PAID, self.paid), (UNDER_WAY, self.under_way)):
+            if charge.status in states:
+                counts.update((charge.payment_link_id, charge.subscription_id))
 
 
-def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[_Fault | None]:
+def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault | None]:
     """Rows stand in the order of their adding, and no two have one id."""
     # A clock that runs may have been read on a machine whose own is ahead of ours.
     latest = sandbox.now if sandbox.clock.mode is ClockMode.MANUAL else sandbox.now + DAY * sandbox.clock.rate
@@ -121,7 +100,7 @@ def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> 
         yield None
 
 
-def _of_row(view: _View, name: str, row: Any) -> Iterator[_Fault | None]:
+def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault | None]:
     """What a row says of others and of money, and what must hold between its own fields."""
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
     for parts, constraint in _constraints(ROW_CLASSES[name]):
@@ -181,31 +160,31 @@ def _values(found: Any, parts: tuple[str, ...], where: str = "") -> Iterator[tup
             yield from _values(item, parts[1:], f"{where}.{name}")
 
 
-def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[_Fault]:
+def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[Fault]:
     if got != wanted:
         yield name, f"got {got}, wanted {wanted}: so many {words}"
 
 
-def _of_link(view: _View, link: PaymentLink) -> Iterator[_Fault]:
+def _of_link(view: _View, link: PaymentLink) -> Iterator[Fault]:
     key = link.payment_link_id
     yield from _counted("payments", link.payments, view.paid[key], "of its charges are paid")
     yield from _counted("under_way", link.under_way, view.under_way[key], "of its charges are under way")
 
 
-def _of_subscription(view: _View, row: Subscription) -> Iterator[_Fault]:
+def _of_subscription(view: _View, row: Subscription) -> Iterator[Fault]:
     key = row.subscription_id
     yield from _counted("payments", row.payments, view.paid[key], "of its charges are paid")
     yield from _counted("open_payments", row.open_payments, view.under_way[key], "of its charges are under way")
 
 
-def _of_token(view: _View, token: Token) -> Iterator[_Fault]:
+def _of_token(view: _View, token: Token) -> Iterator[Fault]:
     if token.state is TokenState.ACTIVE and token.uses < 1:
         yield "uses", f"got {token.uses}, wanted 1 or more of a token in {token.state.value}"
     if token.answer is not None and not token.challenged:
         yield "answer", f"got {token.answer.value}, wanted none: it has no challenge"
 
 
-def _of_charge(view: _View, charge: Charge) -> Iterator[_Fault]:
+def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
     given = sum((refund.amount for refund in charge.refunds), Decimal(0))
     if charge.refunded != given:
         yield "refunded", f"got {number_text(charge.refunded)}, the refunds come to {number_text(given)}"
@@ -228,7 +207,7 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[_Fault]:
 _OTHERS_METHOD = "got a payment method of another customer, wanted one of this one's"
 
 
-def _of_customer(view: _View, customer: Customer) -> Iterator[_Fault]:
+def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
     method = view.sandbox.payment_methods.get(customer.default_payment_method_id or "")
     if method is not None and method.customer_id != customer.customer_id:
         yield "default_payment_method_id", _OTHERS_METHOD
@@ -236,13 +215,13 @@ def _of_customer(view: _View, customer: Customer) -> Iterator[_Fault]:
         yield "customer_id", f"got {count} payment methods of it in use, wanted {MOST_METHODS} at most"
 
 
-def _of_method(view: _View, method: PaymentMethod) -> Iterator[_Fault]:
+def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
     fallback = view.sandbox.payment_methods.get(method.fallback_payment_method_id or "")
     if fallback is not None and fallback.customer_id not in (None, method.customer_id):
         yield "fallback_payment_method_id", _OTHERS_METHOD
 
 
-def _of_provider(view: _View, provider: Provider) -> Iterator[_Fault]:
+def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
     if provider.latency is not None and provider.latency[0] > provider.latency[1]:
@@ -252,7 +231,7 @@ def _of_provider(view: _View, provider: Provider) -> Iterator[_Fault]:
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
-def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault | None]:
+def _of_batch(view: _View, batch: Batch) -> Iterator[Fault | None]:
     rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
@@ -279,7 +258,7 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[_Fault | None]:
         yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
 
 
-LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault | None]]] = {
+LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault | None]]] = {
     "charges": _of_charge,
     "customers": _of_customer,
     "payment_methods": _of_method,
@@ -292,7 +271,7 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[_Fault | None]]] = {
 """What must hold between the fields of one row, or of one row and another."""
 
 
-def _of_schedule(view: _View) -> Iterator[_Fault | None]:
+def _of_schedule(view: _View) -> Iterator[Fault | None]:
     schedule, seen = view.sandbox.schedule, set[int]()
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", entry.what.table
@@ -308,7 +287,7 @@ def _of_schedule(view: _View) -> Iterator[_Fault | None]:
         yield None
 
 
-def _of_scripts(sandbox: Sandbox) -> Iterator[_Fault]:
+def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
     for batch_id, rows in sandbox.scripts.items():
         batch, above = sandbox.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
         if batch is None:

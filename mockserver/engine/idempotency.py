@@ -85,7 +85,7 @@ class Idempotency:
         sandbox = step.sandbox
         if not 0 < len(key) <= LONGEST:
             raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
-        name, step = _name(key), step
+        name = _name(key)
         first = self.firsts.get(name)
         if first is None:
             return None

@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
-from mockserver.domain.slices import MANY, Slices, parts_of
+from mockserver.domain.slices import Slices, parts_of
 from mockserver.engine import consistency, vault
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
@@ -26,7 +26,7 @@ from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.snapshot import FORMAT, SALT, SLICE, VERSION, State, opened
+from mockserver.engine.snapshot import FORMAT, SALT, VERSION, State, opened
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.director import KEYS
 from mockserver.scenario.scenario import Scenario
@@ -121,7 +121,14 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     all faults at once."""
     with _naming_every_place():
         sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
-        yield from consistency.check(sandbox)
+        found = _Faults()
+        for fault in consistency.faults(sandbox):
+            found += [fault] if fault is not None else []
+            if len(found) == MOST_FAULTS:
+                break
+            yield
+        if found:
+            raise ImportFault(*found)
         yield from sandbox.vault.learning(vault.CCV_INDEX)
         return sandbox
 
@@ -138,13 +145,13 @@ def _naming_every_place() -> Iterator[None]:
 
 
 def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
-    """The counters of rules that have counted very many keys, by rule; they are taken out of the document."""
+    """The counters of rules that count keys, by rule, as there may be very many; they are taken out of the document."""
     found: dict[str, KEYS] = {}
     rules = head["rules"] if isinstance(head.get("rules"), dict) else {}
     tallies = rules["rules"] if isinstance(rules.get("rules"), dict) else {}
     for name, tally in tallies.items():
         keys = tally.get("keys") if isinstance(tally, dict) else None
-        if not isinstance(keys, dict) or len(keys) <= MANY:
+        if not isinstance(keys, dict):
             continue
         found[name] = {}
         for some in parts_of(keys):
@@ -165,11 +172,10 @@ def _read_rows(
 ) -> Slices[None]:
     """Keep the values of a list, which is used up."""
     for place, raw in enumerate(raws):
-        if not place % SLICE:
-            yield
         if len(faults) >= MOST_FAULTS:
             return
         raws[place] = None
+        yield
         try:
             keep(of_row.read(raw, cards))
         except ImportFault as fault:

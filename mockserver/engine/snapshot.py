@@ -16,7 +16,7 @@ from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import MANY, Slices, in_order, parts_of
+from mockserver.domain.slices import Slices, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -31,9 +31,6 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1
-SLICE = 100
-"""Rows that are written in one go: others wait no longer than that takes."""
-
 SALT = Ascii(64)
 """What the digest of a card number takes as its key."""
 
@@ -83,11 +80,10 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     schedule, state.schedule = state.schedule, Schedule(state.schedule.order, [])
     taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
     taken["batches"] = [batch.copied() for batch in taken["batches"]]
-    many = {}
-    for name, tally in state.rules.rules.items():
-        if len(tally.keys) > MANY:
-            # As the document names the rule: without secrets, a card number in a name is masked.
-            many[form(str).write(name, secrets)], tally.keys = tally.keys, {}
+    # By the names that the document gives the rules: without secrets, a card number in one is masked.
+    counted = {form(str).write(name, secrets): tally.keys for name, tally in state.rules.rules.items()}
+    for tally in state.rules.rules.values():
+        tally.keys = {}
     forms = {}
     for name, row in ROW_CLASSES.items():
         # Each is worked out when it is first asked for: all of them take as long as others may wait.
@@ -96,14 +92,10 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     write = form(State).write
     document: ExportedState = write(state, secrets)
     for name, tally in document["rules"]["rules"].items():
-        for some in parts_of(many.get(name, {})):
+        for some in parts_of(counted.pop(name)):
             tally["keys"] |= form(KEYS).write(some, secrets)
             yield
-        if many.pop(name, None) is None:
-            tally["keys"] = dict(sorted(tally["keys"].items()))
-        else:
-            tally["keys"] = yield from in_order(tally["keys"])
-            yield
+        tally["keys"] = yield from in_order(tally["keys"])
     entries = list[Any]()
     while schedule.entries:
         entries += schedule.take(LINES)
@@ -124,12 +116,10 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
 
 
 def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
-    """Put plain data in the place of what was taken, with a rest after each slice. Without secrets a slice is one
-    row, which may hold a megabyte that is to be masked."""
-    for number, item in enumerate(items, 1):
-        items[number - 1] = write(item, secrets)
-        if not secrets or not number % SLICE:
-            yield
+    """Put plain data in the place of what was taken, with a rest after each."""
+    for number, item in enumerate(items):
+        items[number] = write(item, secrets)
+        yield
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias
 
 import orjson
@@ -13,7 +14,6 @@ import orjson
 from mockserver.domain.masking import mask_start
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import MAX_NUMBER
-from mockserver.domain.remembered import Remembered
 
 MAX_DEPTH = 64
 """Objects and arrays inside one another that a body may have, when the caller says nothing else."""
@@ -92,12 +92,12 @@ def dumps(value: object) -> bytes:
     Raises ``TypeError`` for anything else that JSON does not know, dataclasses and date-times included: their form is a
     decision of the caller.
     """
-    return orjson.dumps(value, number_written, _OPTIONS)
+    return orjson.dumps(value, _number_written, _OPTIONS)
 
 
 def kept_text(value: object) -> bytes:
     """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a copy leaves out."""
-    return b"%b" % orjson.dumps(value, number_written, _OPTIONS)
+    return b"%b" % orjson.dumps(value, _number_written, _OPTIONS)
 
 
 def with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> bytes:
@@ -107,14 +107,13 @@ def with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> by
     return b",".join(rows)
 
 
-def _unknown_to_orjson(value: object) -> Encoded:
+@lru_cache(4_096)
+def _number_written(value: object) -> Encoded:
+    """The text of a number, which the encoder does not know: equal ones have the same, whatever digits they came with.
+    Raises ``TypeError`` for anything else."""
     if isinstance(value, Decimal):
         return Encoded(number_text(value))
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-number_written = Remembered(4_096, _unknown_to_orjson).__getitem__
-"""The text of a number: equal ones have the same, whatever digits they came with."""
 
 
 def _decimal(number: str) -> Decimal:

@@ -490,6 +490,7 @@ def order_of(answered: list[tuple[int, Reply]]) -> list[int]:
     return [place for place, _ in answered]
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mockserver.engine.batches.LINES", 100)
     pm, count = method(api), 300

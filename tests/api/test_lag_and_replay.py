@@ -75,6 +75,7 @@ def test_a_sandbox_whose_reads_lag_is_freed_without_the_garbage_collector() -> N
     assert status(api, charged(api)) == 404
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_a_long_list_that_lags_is_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (lists, long_search, indexed_table):
         monkeypatch.setattr(module, "STEP_ROWS", 3)

@@ -68,6 +68,7 @@ def test_a_fork_is_equal_until_something_happens(api: Api) -> None:
     assert compare(api, "sk_copy")["facts"]["now"]["here"].startswith("2031-03-01T01:00")
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_two_sandboxes_are_compared_as_they_are_at_the_beginning(api: Api) -> None:
     charge_ids = [api.try_charge(amount=10).body["chargeId"] for _ in range(210)]
     api.call("POST", "/__admin/fork", {"to": "sk_copy"})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mockserver.engine import indexed_table, long_search
-from mockserver.web.control import call
+from mockserver.web import long_work
 from tests.driving import Api, Reply
 
 
@@ -27,7 +27,7 @@ def looked(api: Api, target: str, between: Callable[[], object], method: str = "
 def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_reported(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(call, "TURN", 0)
+    monkeypatch.setattr(long_work, "TURN", 0)
     for _ in range(4):
         api.charge()
     told = looked(api, "/__admin/journal?op=charge.*", api.charge).body
@@ -35,6 +35,7 @@ def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_tha
     assert [one["id"] for one in api.get(f"/__admin/journal?op=charge.*&after={told['last']}")["entries"]] == [5]
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (indexed_table, long_search):
         monkeypatch.setattr(module, "STEP_ROWS", 1)

@@ -17,7 +17,7 @@ import pytest
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
 from mockserver.domain.slices import at_once
-from mockserver.engine import consistency, importing, snapshot
+from mockserver.engine import importing, snapshot
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
@@ -558,7 +558,6 @@ def everything() -> tuple[Api, Sandbox]:
 
 @pytest.mark.parametrize("secrets", [False, True])
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "SLICE", 1)
     api, sandbox = everything()
     before = at_once(snapshot.export(sandbox, secrets=secrets))
     exporting = snapshot.export(sandbox, secrets=secrets)
@@ -575,8 +574,8 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     assert at_once(snapshot.export(sandbox, secrets=secrets)) != before
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot, "SLICE", 1)
     fill(api)
     plain = api.call("GET", "/__admin/state").raw
     exporting = api.calling("GET", "/__admin/state")
@@ -589,9 +588,8 @@ def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch:
     assert api.call("GET", "/__admin/state").raw != plain
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (importing, consistency):
-        monkeypatch.setattr(module, "SLICE", 1)
     fill(api)
     fill_everything(api)
     document = api.call("GET", "/__admin/state?secrets=true")

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter
 from typing import Any, TypeVar
 
 from mockserver.assumptions import Assumed
@@ -16,9 +15,11 @@ from mockserver.domain.errors import Invalid, NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
+from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
 from mockserver.web.lazy import InModule, RouteRow
+from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
@@ -30,8 +31,6 @@ T = TypeVar("T")
 U = TypeVar("U")
 
 JSON = "application/json"
-TURN = 0.005
-"""Seconds of work after which others are served."""
 
 
 def missing(field: str, words: str) -> NotFound:
@@ -40,13 +39,15 @@ def missing(field: str, words: str) -> NotFound:
 
 
 async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
-    """What is made of each of many items; others are served after every ``TURN`` of work."""
-    made, began = list[U](), perf_counter()
+    """What is made of each of many items, with pauses in between."""
+    return await with_pauses(_each(items, make))
+
+
+def _each(items: Iterable[T], make: Callable[[T], U]) -> Slices[list[U]]:
+    made = list[U]()
     for item in items:
         made.append(make(item))
-        if perf_counter() - began >= TURN:
-            await asyncio.sleep(0)
-            began = perf_counter()
+        yield
     return made
 
 
