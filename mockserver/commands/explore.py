@@ -332,6 +332,7 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
 
 
 def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
+    from mockserver.commands.reports import explored
     from mockserver.explore import report
 
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
@@ -343,7 +344,7 @@ def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
         case "text":
             shown = report.text(made, scenarios) + f"\nfull report: {kept.folder / 'report.html'}"
         case "junit":
-            shown = report.junit(made, scenarios, least)
+            shown = explored(made, scenarios, least)
         case "html":
             shown = page
         case _:

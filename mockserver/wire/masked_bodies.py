@@ -82,14 +82,10 @@ class _Shown:
         match value:
             case None | bool():
                 return value
-            case str():
-                return self._text(value, name)
             case int() | Decimal():
                 text = format(value, "f") if isinstance(value, Decimal) else str(value)
                 shown = self.field(name, text)
-                if shown == text:
-                    return value
-                return int(shown) if shown.isdecimal() else shown
+                return value if shown == text else int(shown) if shown.isdecimal() else shown
             case Mapping():
                 return self._mapping(value, name)
             case list() | tuple():

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from mockserver.commands.reports import explored
 from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
@@ -111,7 +112,7 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
 
 def test_junit_fails_what_is_at_or_above_the_level(made: Exploration, files: dict[str, Path]) -> None:
     for least, failures in ((Verdict.UNSAFE, "1"), (Verdict.HUNG, "2"), (Verdict.FAILED, "4")):
-        suite = ElementTree.fromstring(report.junit(made, files, least))[0]
+        suite = ElementTree.fromstring(explored(made, files, least))[0]
         assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", failures, "1")
 
 
