@@ -93,7 +93,7 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
         cases.append(((f"explore.{cell.point}", cell.fault, f"{cell.seconds:.3f}"), said))
     failures = sum(said is not None for _, said in cases)
     for one in made.left_out:
-        cases.append(((f"explore.{one.point}", one.fault), ("skipped", {"message": one.why}, "")))
+        cases.append(((f"explore.{one.point}", one.fault), ("skipped", {"message": made.why}, "")))
     suite = _suite("mockserver explore", cases, failures=failures, errors=0, skipped=len(made.left_out))
     return _document([suite])
 

@@ -108,7 +108,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
             }
             for cell in made.cells
         ],
-        "left_out": [{"point": one.point, "fault": one.fault, "why": one.why} for one in made.left_out],
+        "left_out": [{"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out],
     }
     return json.dumps(report, indent=2)
 
@@ -171,6 +171,7 @@ def page(made: Exploration) -> str:
         signs=_SIGNS,
         legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],
         left_out=made.left_out,
+        why=made.why,
         survived=Verdict.SURVIVED,
     )
 

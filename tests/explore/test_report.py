@@ -12,7 +12,8 @@ import pytest
 
 from mockserver.commands.reports import explored
 from mockserver.explore import report
-from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
+from mockserver.explore.exploration import Baseline, Cell, Exploration
+from mockserver.explore.fault_table import FAULTS, Experiment
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
 from mockserver.explore.trial import Point, Verdict, verdict
 from tests.rows import each
@@ -58,7 +59,7 @@ def made() -> Exploration:
             cell("charge.get#1", "too_slow", Verdict.HUNG, None),
             cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
         ],
-        left_out=[LeftOut("charge.get#1", "rate_limited", "budget")],
+        left_out=[Experiment(((Point("charge.get", 1), FAULTS["rate_limited"]),))],
     )
 
 
