@@ -18,10 +18,11 @@ from mockserver.wire.profile import profile_of
 
 def status_of(refused: Refused, assumed: Assumed) -> int:
     """The HTTP status of a refusal (assumptions ``error.not_found``, ``error.wrong_state``, ``keys``)."""
-    found = next((status for kind, status in _ASSUMED.items() if isinstance(refused, kind)), None)
-    if found is not None:
-        return assumed[found]
-    return next((status for kind, status in _FIXED.items() if isinstance(refused, kind)), 400)
+    for kind, assumption in _ASSUMED.items():
+        if isinstance(refused, kind):
+            status: int = assumed[assumption]
+            return status
+    return next((fixed for kind, fixed in _FIXED.items() if isinstance(refused, kind)), 400)
 
 
 def shaped_by(refused: Refused) -> list[str]:
