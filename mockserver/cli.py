@@ -1,7 +1,7 @@
 """The ``mockserver`` command: every face of the product that is not HTTP (docs/cli.md).
 
-Options come from the settings table; each command imports what it needs when it runs, so that ``version`` and
-``healthcheck`` stay quick. Exit codes are those of :class:`mockserver.adapters.exit_codes.Exit`.
+Options come from the settings table; commands of other modules are imported when one of them is asked for. Exit codes
+are those of :class:`mockserver.adapters.exit_codes.Exit`.
 """
 
 from __future__ import annotations

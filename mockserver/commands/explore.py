@@ -11,21 +11,29 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.client import BAD_REQUEST
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import click
+from httpx import HTTPError
 
+from mockserver.adapters import local_server
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.local_server import CannotStart
 from mockserver.adapters.machine_clock import environment, process_name
+from mockserver.adapters.scenario_files import read_file
+from mockserver.commands.reports import explored, text
 from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
+from mockserver.explore import exploration, report
+from mockserver.explore.command import Commands
+from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
+from mockserver.explore.fault_table import FAULTS, Fault, fault
+from mockserver.explore.kept import Kept, OtherExploration
+from mockserver.explore.trial import Laboratory, Verdict, apart, verdict
+from mockserver.remote import ControlRefused
+from mockserver.scenario.operations import operations_like
+from mockserver.scenario.problems import ScenarioRefused
 from mockserver.settings import Settings
-
-if TYPE_CHECKING:
-    from mockserver.explore.exploration import Baseline, Exploration, Plan
-    from mockserver.explore.fault_table import Fault
-    from mockserver.explore.kept import Kept
-    from mockserver.explore.trial import Laboratory
 
 _SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
 
@@ -87,11 +95,6 @@ def interruptions() -> Iterator[None]:
 def stopping(url: str | None, program: str) -> Iterator[None]:
     """End the command, with the reason, when no server answers, a file or the program cannot be used, or the user
     interrupts it."""
-    from httpx import HTTPError
-
-    from mockserver.adapters.local_server import CannotStart
-    from mockserver.remote import ControlRefused
-
     try:
         yield
     except CannotStart as problem:
@@ -120,14 +123,10 @@ admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_
 
 
 def _operations(patterns: str) -> frozenset[str]:
-    from mockserver.scenario.operations import operations_like
-
     return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
 
 
 def _faults(names: str) -> list[Fault]:
-    from mockserver.explore.fault_table import fault
-
     return [fault(one.strip()) for one in names.split(",")]
 
 
@@ -201,11 +200,6 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    from mockserver.explore.exploration import NoBaseline, Plan
-    from mockserver.explore.fault_table import FAULTS
-    from mockserver.explore.kept import Kept, OtherExploration
-    from mockserver.explore.trial import Verdict
-
     plan = Plan(faults=faults or [*FAULTS.values()], **asked)
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
@@ -231,10 +225,6 @@ def explore(
 @contextmanager
 def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...], seed: int) -> Iterator[Laboratory]:
     """A server, started here unless one is given, and all that the command is run with."""
-    from mockserver.adapters import local_server
-    from mockserver.explore.command import Commands
-    from mockserver.explore.trial import Laboratory, apart
-
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
@@ -257,9 +247,7 @@ def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...
 
 
 def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
-    from mockserver.explore.exploration import baseline
-
-    base = baseline(lab, plan.timeout)
+    base = exploration.baseline(lab, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
@@ -269,14 +257,12 @@ def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
 
 
 def _explore(lab: Laboratory, plan: Plan, base: Baseline, kept: Kept, *, resume: bool) -> Exploration:
-    from mockserver.explore.exploration import explore
-
     patience = duration_text(plan.client_timeout)
     if not resume:
         kept.begin(lab.argv, lab.seed, patience)
     known = kept.resume(lab.argv, lab.seed, patience)
     with _progress() as progress:
-        return explore(lab, plan, base, known=known, keep=kept.keep, progress=progress)
+        return exploration.explore(lab, plan, base, known=known, keep=kept.keep, progress=progress)
 
 
 @contextmanager
@@ -296,13 +282,6 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     """Run once under a scenario file and print what happened; the verdict."""
-    from mockserver.adapters.scenario_files import read_file
-    from mockserver.commands.reports import text
-    from mockserver.explore.exploration import FIRST_TIMEOUT
-    from mockserver.explore.trial import verdict
-    from mockserver.remote import ControlRefused
-    from mockserver.scenario.problems import ScenarioRefused
-
     try:
         scenario = read_file(file)
     except ScenarioRefused as refused:
@@ -332,8 +311,6 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
 
 
 def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
-    from mockserver.explore import report
-
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page = report.page(made)
     data = report.as_json(made, scenarios)
@@ -343,7 +320,7 @@ def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
         case "text":
             shown = report.text(made, scenarios) + f"\nfull report: {kept.folder / 'report.html'}"
         case "junit":
-            shown = report.junit(made, scenarios, least)
+            shown = explored(made, scenarios, least)
         case "html":
             shown = page
         case _:

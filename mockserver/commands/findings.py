@@ -7,10 +7,13 @@ import sys
 from typing import Any
 
 import click
+import httpx
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.explore import stop
+from mockserver.commands.reports import REPORTS
 from mockserver.findings.catalogue import SEVERITIES, severity_of
+from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.settings import Settings
 
 
@@ -51,11 +54,6 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
 
     Exit code 1 when a finding is at or above --fail-on, 2 when the server refuses the call, 5 when none answers.
     """
-    import httpx
-
-    from mockserver.commands.reports import REPORTS
-    from mockserver.remote import ControlRefused, RemoteSandbox
-
     sandbox = RemoteSandbox(url, key)
     params = {"since": since} if since is not None else None
     method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")

@@ -1,11 +1,12 @@
-"""Findings, and checked scenario files, in the forms that people and CI systems read: text, JSON, JUnit XML, SARIF
-2.1.0, GitHub workflow commands."""
+"""Findings, explorations and checked scenario files in the forms that people and CI systems read: text, JSON, JUnit
+XML, SARIF 2.1.0, GitHub workflow commands."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -15,6 +16,8 @@ from mockserver.findings.catalogue import CATALOGUE, FindingKind
 
 if TYPE_CHECKING:
     from mockserver.adapters.scenario_check import ExampleReport
+    from mockserver.explore.exploration import Exploration
+    from mockserver.explore.trial import Verdict
     from mockserver.scenario.problems import ScenarioProblem
 
 Row = Mapping[str, Any]
@@ -47,22 +50,52 @@ def junit(rows: Sequence[Row]) -> str:
     by_kind: dict[str, list[Row]] = {name: [] for name in CATALOGUE}
     for row in rows:
         by_kind.setdefault(row["finding"], []).append(row)
-    failures = sum(1 for found in by_kind.values() if any(row["severity"] == "error" for row in found))
-    suite = ElementTree.Element(
-        "testsuite", name="mockserver findings", tests=str(len(by_kind)), failures=str(failures), errors="0"
-    )
+    cases = []
     for name, found in by_kind.items():
-        case = ElementTree.SubElement(suite, "testcase", classname="mockserver.findings", name=name)
-        if not found:
-            continue
+        said: _Said | None = ("system-out", {}, text(found)) if found else None
         if any(row["severity"] == "error" for row in found):
-            failure = ElementTree.SubElement(case, "failure", message=plain(found[0]["title"]), type=name)
-            failure.text = plain(text(found))
-        else:
-            ElementTree.SubElement(case, "system-out").text = plain(text(found))
-    suites = ElementTree.Element("testsuites")
-    suites.append(suite)
-    return xml_text(suites)
+            said = "failure", {"message": found[0]["title"], "type": name}, text(found)
+        cases.append((("mockserver.findings", name), said))
+    failures = sum(said is not None and said[0] == "failure" for _, said in cases)
+    return _document([_suite("mockserver findings", cases, failures=failures, errors=0)])
+
+
+_Said = tuple[str, dict[str, str], str]
+"""What is said of a test case: an element, its attributes and its text."""
+
+
+def _suite(name: str, cases: Sequence[tuple[tuple[str, ...], _Said | None]], **counts: int) -> ElementTree.Element:
+    """A suite of JUnit with its test cases, each with its class, its name and perhaps its seconds."""
+    numbers = {what: str(count) for what, count in {"tests": len(cases), **counts}.items()}
+    suite = ElementTree.Element("testsuite", {"name": name, **numbers})
+    for words, said in cases:
+        names = zip(("classname", "name", "time"), map(plain, words), strict=False)
+        case = ElementTree.SubElement(suite, "testcase", dict(names))
+        if said is not None:
+            element, attributes, inside = said
+            shown = {attribute: plain(value) for attribute, value in attributes.items()}
+            ElementTree.SubElement(case, element, shown).text = plain(inside)
+    return suite
+
+
+def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
+    """One test case for each cell: failed when its verdict is at least ``least``, skipped when nothing was tried."""
+    from mockserver.explore.report import end_of
+
+    cases: list[tuple[tuple[str, ...], _Said | None]] = []
+    for cell in made.cells:
+        said: _Said | None = None
+        if cell.verdict.reaches(least):
+            message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
+            where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
+            story = f"{where}{cell.timeline}\n{cell.output}"
+            said = "failure", {"message": message, "type": cell.verdict.value}, story
+        cases.append(((f"explore.{cell.point}", cell.fault, f"{cell.seconds:.3f}"), said))
+    failures = sum(said is not None for _, said in cases)
+    for one in made.left_out:
+        cases.append(((f"explore.{one.point}", one.fault), ("skipped", {"message": made.why}, "")))
+    suite = _suite("mockserver explore", cases, failures=failures, errors=0, skipped=len(made.left_out))
+    return _document([suite])
 
 
 def sarif(rows: Sequence[Row]) -> str:
@@ -130,10 +163,11 @@ def _place(line: Mapping[str, Any]) -> str:
     return f"journal {line['entry']}" if line["entry"] is not None else "-"
 
 
-def xml_text(suites: ElementTree.Element) -> str:
-    """A whole document of JUnit."""
-    ElementTree.indent(suites)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
+def _document(suites: Sequence[ElementTree.Element]) -> str:
+    whole = ElementTree.Element("testsuites")
+    whole.extend(suites)
+    ElementTree.indent(whole)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(whole, encoding="unicode")
 
 
 def plain(words: str) -> str:
@@ -212,25 +246,21 @@ def checks_json(files: Sequence[Checked]) -> str:
 
 def checks_junit(files: Sequence[Checked]) -> str:
     """One suite a file, one case an example; a file that is refused, or whose sandbox is, is an error."""
-    suites = ElementTree.Element("testsuites")
+    suites = []
     for checked in files:
-        failed = sum(example.failure is not None for example in checked.examples)
-        suite = ElementTree.SubElement(
-            suites,
-            "testsuite",
-            name=checked.file,
-            tests=str(len(checked.examples) or 1),
-            failures=str(failed),
-            errors=str(int(checked.refusal is not None)),
-        )
+        cases: list[tuple[tuple[str, ...], _Said | None]] = []
         if checked.refusal is not None:
-            case = ElementTree.SubElement(suite, "testcase", classname=checked.file, name="opens")
-            ElementTree.SubElement(case, "error", message=plain(checked.refusal))
+            cases.append(((checked.file, "opens"), ("error", {"message": checked.refusal}, "")))
         for example in checked.examples:
-            case = ElementTree.SubElement(suite, "testcase", classname=checked.file, name=plain(example.example))
-            if example.failure is not None:
-                failure = ElementTree.SubElement(case, "failure", message=plain(example.failure))
-                failure.text = plain("\n".join((str(example), *example.messages)))
+            failure = example.failure or ""
+            story = "\n".join((str(example), *example.messages))
+            said = None if example.failure is None else ("failure", {"message": failure}, story)
+            cases.append(((checked.file, example.example), said))
+        failures = sum(example.failure is not None for example in checked.examples)
+        suite = _suite(
+            checked.file, cases, tests=len(cases) or 1, failures=failures, errors=int(checked.refusal is not None)
+        )
         if checked.warnings:
             ElementTree.SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))
-    return xml_text(suites)
+        suites.append(suite)
+    return _document(suites)

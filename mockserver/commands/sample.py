@@ -14,6 +14,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+import httpx
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.explore import stop
@@ -190,8 +191,6 @@ def sample(count: int, url: str, key: str, seed: int) -> None:
 
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """
-    import httpx
-
     try:
         with closing(RemoteSandbox(url, key)) as sandbox:
             making = sampler(sandbox, seed)

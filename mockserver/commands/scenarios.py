@@ -8,25 +8,33 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.machine_clock import machine_now
+from mockserver.adapters.scenario_check import check as run
+from mockserver.adapters.scenario_files import Files, load, shipped, shipped_file
+from mockserver.commands import reports
 from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
-
-if TYPE_CHECKING:
-    from mockserver.scenario.scenario import Scenario
+from mockserver.domain.errors import Refused
+from mockserver.scenario.explain import explain as explained
+from mockserver.scenario.outcome_catalogue import CATALOGUE
+from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.reference import SCHEMA_ID, json_schema
+from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.shielding import warnings
+from mockserver.settings import Settings
+from mockserver.wire.jsonio import MalformedJson, loads
 
 
 @click.command()
 @json_option
 def outcomes(as_json: bool) -> None:
     """Print every outcome by name, with its codes and their meaning."""
-    from mockserver.scenario.outcome_catalogue import CATALOGUE
-
     if as_json:
         rows = [
             {
@@ -62,24 +70,19 @@ def outcomes(as_json: bool) -> None:
 @json_option
 def scenarios(name: str | None, as_json: bool) -> None:
     """Print the shipped scenarios, one line each; with NAME print that file."""
-    from mockserver.adapters import scenario_files
-    from mockserver.scenario.problems import ScenarioRefused
-
     if name is not None:
         try:
-            click.echo(scenario_files.shipped_file(name).read_text("utf-8"), nl=False)
+            click.echo(shipped_file(name).read_text("utf-8"), nl=False)
         except ScenarioRefused as refused:
             raise click.UsageError(refused.problems[0].message) from None
         return
-    rows = [{"name": known, "description": description} for known, description, _ in scenario_files.shipped()]
+    rows = [{"name": known, "description": description} for known, description, _ in shipped()]
     show(rows, as_json=as_json)
 
 
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a scenario file, for editors."""
-    from mockserver.scenario.reference import json_schema
-
     click.echo(json.dumps(json_schema(), indent=2))
 
 
@@ -99,12 +102,6 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 
     Exit code 2 when a file is refused, 4 when an example fails.
     """
-    from mockserver.adapters.scenario_check import check as run
-    from mockserver.adapters.scenario_files import load
-    from mockserver.commands import reports
-    from mockserver.domain.errors import Refused
-    from mockserver.scenario.problems import ScenarioRefused
-    from mockserver.scenario.shielding import warnings
     from mockserver.web.absent_members import absent_members
 
     documents = {"json": reports.checks_json, "junit": reports.checks_junit}
@@ -151,28 +148,24 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 @click.option("--no-test-values", is_flag=True, help="Leave out the built-in test values.")
 def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
-    from mockserver.adapters.machine_clock import machine_now
-    from mockserver.adapters.scenario_files import load
-    from mockserver.scenario.explain import explain as explained
-    from mockserver.wire.jsonio import MalformedJson, loads
-
-    chosen = _loaded(files)
-    if not no_test_values:
-        chosen = [*chosen, *load([], test_values=True)]
+    try:
+        chosen = load(files, test_values=False)
+    except ScenarioRefused as refused:
+        stop(Exit.USAGE, str(refused))
+    chosen += [] if no_test_values else load([], test_values=True)
     try:
         asked = loads(request.read_bytes(), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
         lines = explained(chosen, asked, now=machine_now(), op_of=operation_of)
-    except MalformedJson as fault:
-        raise click.UsageError(f"--request: {request}: {fault}") from None
-    except (OSError, ValueError) as fault:
+    except (MalformedJson, OSError, ValueError) as fault:
         raise click.UsageError(f"--request: {request}: {fault}") from None
     click.echo("\n".join(lines))
 
 
 def operation_of(method: str, path: str) -> str | None:
     """The operation that a method and a path mean; literal segments count before placeholders."""
+
     from mockserver.web.routes import ROUTES
 
     for row in sorted(ROUTES, key=lambda row: row.path.count("{")):
@@ -183,24 +176,11 @@ def operation_of(method: str, path: str) -> str | None:
 
 def _open_app(scenarios: Sequence[Scenario]) -> Any:
     """The whole sandbox in process, its machine clock standing still."""
-    from mockserver.adapters.machine_clock import machine_now
-    from mockserver.adapters.scenario_files import Files
-    from mockserver.settings import Settings
+
     from mockserver.web.app import Application
 
     now = machine_now()
     return Application(Settings(), lambda: now, Files(lambda: list(scenarios)))
-
-
-def _loaded(names: Sequence[str]) -> list[Scenario]:
-    """The scenarios of files, folders and shipped names. Bad ones end the command with exit code 2."""
-    from mockserver.adapters.scenario_files import load
-    from mockserver.scenario.problems import ScenarioRefused
-
-    try:
-        return load(names, test_values=False)
-    except ScenarioRefused as refused:
-        stop(Exit.USAGE, str(refused))
 
 
 FIRST = "first-scenario"
@@ -216,10 +196,6 @@ def init(name: str) -> None:
 
     A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be written.
     """
-    from mockserver.adapters.scenario_files import shipped_file
-    from mockserver.scenario.problems import ScenarioRefused
-    from mockserver.scenario.reference import SCHEMA_ID, json_schema
-
     if _NAME.fullmatch(name) is None:
         raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
     stem = name.removesuffix(".yaml")

@@ -11,6 +11,8 @@ from pathlib import Path
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.scenario_files import load
+from mockserver.adapters.scenario_text import scenario_text
 from mockserver.commands.explore import (
     admin_token,
     header_text,
@@ -22,12 +24,15 @@ from mockserver.commands.explore import (
     stop,
     stopping,
 )
+from mockserver.domain.masking import mask_text
+from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
+from mockserver.findings.catalogue import kind_of
+from mockserver.remote import ControlRefused
+from mockserver.scenario.problems import ScenarioRefused
 from mockserver.settings import Settings
 
 
 def _finding(name: str) -> str:
-    from mockserver.findings.catalogue import kind_of
-
     return kind_of(name).name
 
 
@@ -74,13 +79,6 @@ def shrink(
     COMMAND finds the sandbox as with `mockserver explore`. It runs once without any fault, once under the scenario,
     then with fewer and fewer of the faults that struck, each aimed at its call.
     """
-    from mockserver.adapters.scenario_files import load
-    from mockserver.adapters.scenario_text import scenario_text
-    from mockserver.domain.masking import mask_text
-    from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
-    from mockserver.remote import ControlRefused
-    from mockserver.scenario.problems import ScenarioRefused
-
     try:
         [read] = load([scenario], test_values=False)
     except ScenarioRefused as refused:

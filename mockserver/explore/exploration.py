@@ -85,25 +85,21 @@ class Cell:
         return list(dict.fromkeys(row["finding"] for row in self.findings))
 
 
-@record
-class LeftOut:
-    """What was not tried, and why: ``budget`` or ``interrupted``."""
-
-    point: str
-    fault: str
-    why: str
-
-
 @mutable
 class Exploration:
-    """What is known when it ends, or is ended."""
+    """What is known when it ends, or is ended: ``left_out`` is what was not tried."""
 
     command: Sequence[str]
     seed: int
     baseline: Baseline
     cells: list[Cell] = field(default_factory=list)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[Experiment] = field(default_factory=list)
     is_interrupted: bool = False
+
+    @property
+    def why(self) -> str:
+        """Why something was left out."""
+        return "interrupted" if self.is_interrupted else "budget"
 
     def reaches(self, least: Verdict) -> bool:
         """Whether any cell is at least as bad as a verdict."""
@@ -196,8 +192,7 @@ def explore(
         except BaseException:
             lab.commands.end_all()
             raise
-    why = "interrupted" if made.is_interrupted else "budget"
-    made.left_out = [LeftOut(one.point, one.fault, why) for one in queue]
+    made.left_out = queue
     places = {str(point): place for place, point in enumerate(base.points)}
     columns = {name: place for place, name in enumerate(FAULTS)}
     made.cells.sort(key=lambda cell: (len(cell.strikes), [(places.get(at, 0), columns[by]) for at, by in cell.strikes]))

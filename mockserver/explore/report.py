@@ -1,4 +1,4 @@
-"""The report of an exploration as text, JSON, JUnit XML and one HTML file. Source: docs/explore.md, What it runs.
+"""The report of an exploration as text, JSON and one HTML file. Source: docs/explore.md, What it runs.
 
 The HTML needs no network and no script: each cell of the matrix is a link to its story on the same page, so a keyboard
 is enough.
@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
-from xml.etree import ElementTree
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
@@ -24,7 +23,6 @@ T = TypeVar("T")
 _GAP = "  "
 _NOT_TRIED = "."
 _SHOUTED = {Verdict.UNSAFE: "UNSAFE"}
-_UNFIT = {code: None for code in range(32) if chr(code) not in "\t\n\r"}
 
 
 def word(verdict: Verdict) -> str:
@@ -65,7 +63,7 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
     shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
-    listed = [[word(cell.verdict), cell.name, _end(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
+    listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
     lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent
@@ -110,41 +108,13 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
             }
             for cell in made.cells
         ],
-        "left_out": [{"point": one.point, "fault": one.fault, "why": one.why} for one in made.left_out],
+        "left_out": [{"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out],
     }
     return json.dumps(report, indent=2)
 
 
-def junit(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
-    """One test case for each cell: failed when its verdict is at least ``least``, skipped when nothing was tried."""
-    failed = [cell for cell in made.cells if cell.verdict.reaches(least)]
-    suite = ElementTree.Element(
-        "testsuite",
-        name="mockserver explore",
-        tests=str(len(made.cells) + len(made.left_out)),
-        failures=str(len(failed)),
-        errors="0",
-        skipped=str(len(made.left_out)),
-    )
-    for cell in made.cells:
-        case = ElementTree.SubElement(
-            suite, "testcase", classname=f"explore.{cell.point}", name=cell.fault, time=f"{cell.seconds:.3f}"
-        )
-        if cell.verdict.reaches(least):
-            message = f"{cell.verdict}: {', '.join(cell.found) or _end(cell)}"
-            failure = ElementTree.SubElement(case, "failure", message=message, type=cell.verdict.value)
-            where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
-            failure.text = f"{where}{cell.timeline}\n{cell.output}".translate(_UNFIT)
-    for one in made.left_out:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"explore.{one.point}", name=one.fault)
-        ElementTree.SubElement(case, "skipped", message=one.why)
-    suites = ElementTree.Element("testsuites")
-    suites.append(suite)
-    ElementTree.indent(suites)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(suites, encoding="unicode")
-
-
-def _end(cell: Cell) -> str:
+def end_of(cell: Cell) -> str:
+    """How its command ended."""
     return "not done in time" if cell.exit is None else f"exit {cell.exit}"
 
 
@@ -201,6 +171,7 @@ def page(made: Exploration) -> str:
         signs=_SIGNS,
         legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],
         left_out=made.left_out,
+        why=made.why,
         survived=Verdict.SURVIVED,
     )
 

@@ -26,7 +26,6 @@ _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or millis
 _TIME = r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})"
 _ZONE_OFFSET = r"[+-]\d{2}(?::?\d{2})?"
 
-# Few requests name a moment, so the module ``re`` makes these when one does, and keeps them.
 _ISO = (
     # One client writes a blank after the hour; a plus sign that was not escaped in a query arrives as a blank.
     r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})"
@@ -45,8 +44,7 @@ _JAVA = (
 _EPOCH = r"-?\d{11,}"
 _CARD_LIKE = r"\d(?:[ -]?\d){11,}"
 
-_MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 # Names that a Java runtime prints, in minutes east of UTC: RFC 822's, and those that mean one offset only. Java itself
 # takes IST for India and BST for Britain.
@@ -76,34 +74,28 @@ def read_moment(value: object) -> Instant:
     match value:
         case str():
             return _read_text(value)
-        case bool():
-            raise ValueError(f"got a boolean, {_ALLOWED}")
-        case int():
-            return _from_milliseconds(value)
+        case int() if type(value) is not bool:
+            return _within_bounds(value * MILLISECOND)
         case Decimal() if value.is_finite() and value.adjusted() < 18 and value == value.to_integral_value():
-            return _from_milliseconds(int(value))
-        case Decimal():
-            raise ValueError(f"got a number that is not whole or too large, {_ALLOWED}")
-        case None:
-            raise ValueError(f"got null, {_ALLOWED}")
+            return _within_bounds(int(value) * MILLISECOND)
         case _:
-            raise ValueError(f"got a value of another type, {_ALLOWED}")
+            kinds = {bool: "a boolean", Decimal: "a number that is not whole or too large", type(None): "null"}
+            raise ValueError(f"got {kinds.get(type(value), 'a value of another type')}, {_ALLOWED}")
 
 
 def _read_text(text: str) -> Instant:
     bare = text.strip()
     if re.fullmatch(_EPOCH, bare, re.ASCII):
-        return _from_milliseconds(int(bare) if len(bare) <= 18 else LATEST)
+        return _within_bounds((int(bare) if len(bare) <= 18 else LATEST) * MILLISECOND)
     found = next(filter(None, (re.fullmatch(form, bare, re.ASCII) for form in (_ISO, _BASIC, _JAVA))), None)
     if not found:
         raise ValueError(f"got {_quoted(bare)}, {_ALLOWED}")
     part = found.groupdict()
     fraction = (part.get("fraction") or "").ljust(7, "0")
-    month = _MONTHS.get(part["month"], 0) if part["month"].isalpha() else int(part["month"])
     try:
         local = datetime(
             year=int(part["year"]),
-            month=month,
+            month=_month(part["month"]),
             day=int(part["day"]),
             hour=int(part["hour"] or 0),
             minute=int(part["minute"] or 0),
@@ -115,6 +107,12 @@ def _read_text(text: str) -> Instant:
     except ValueError as error:
         raise ValueError(f"got {_quoted(bare)} ({error}), {_ALLOWED}") from None
     return _within_bounds(instant_of(local) - offset, int(fraction[6]))
+
+
+def _month(text: str) -> int:
+    if text.isalpha():
+        return _MONTHS.index(text) + 1 if text in _MONTHS else 0
+    return int(text)
 
 
 def _offset(zone: str) -> Micros:
@@ -132,10 +130,6 @@ def _offset(zone: str) -> Micros:
         raise ValueError("an offset is less than 24 hours")
     length = hours * HOUR + minutes * MINUTE
     return -length if digits[0] == "-" else length
-
-
-def _from_milliseconds(milliseconds: int) -> Instant:
-    return _within_bounds(milliseconds * MILLISECOND)
 
 
 def _within_bounds(instant: Micros, tenths: int = 0) -> Instant:

@@ -6,6 +6,7 @@ Source: docs/security.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -18,10 +19,12 @@ from mockserver.domain.masking import (
     is_masked_by_name,
     mask_digits,
     mask_field,
-    sendable_field,
 )
 from mockserver.domain.record import mutable
 from mockserver.wire.jsonio import MalformedJson, loads
+
+ShownField = Callable[[str, str], str]
+"""The text of a field as it is shown, by the name of the field."""
 
 _LONGEST = 1_000_000
 """Bytes of a body that is looked at value by value."""
@@ -31,41 +34,25 @@ _LEAST_SHOWN = 5
 """Characters of a body that are shown, and those for which a value counts at least."""
 
 
-def mask_body(raw: bytes) -> object:
-    """A body as it may be shown. One that is not JSON or is very long is shown as the beginning of its text with every
-    digit and key masked."""
-    return _shown(raw, mask_json)
-
-
-def sendable_body(raw: bytes) -> object:
-    """The same, fit to be sent again: see ``sendable_json``."""
-    return _shown(raw, sendable_json)
-
-
-def _shown(raw: bytes, show: Callable[[object], object]) -> object:
+def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
+    """A body as it may be shown, ``field`` as of ``mask_json``. One that is not JSON or is very long is shown as the
+    beginning of its text with every digit and key masked."""
     if not raw or raw.isspace():
         return None
     if len(raw) <= _LONGEST:
-        try:
-            return show(loads(raw))
-        except MalformedJson:
-            pass
+        with suppress(MalformedJson):
+            return mask_json(loads(raw), field)
     text = mask_digits(KEY.sub("sk_***", raw[:LONGEST_TEXT].decode("utf-8", "replace")))
     return text if len(raw) <= LONGEST_TEXT else f"{text}... ({len(raw)} bytes)"
 
 
-def mask_json(value: object) -> object:
-    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their form.
+def mask_json(value: object, field: ShownField = mask_field) -> object:
+    """A JSON value with card numbers, ccv and keys masked, by the names of fields and by their form; with
+    ``sendable_field`` fit to be sent again.
 
     Of a long text the beginning is shown, and of a value that holds very much its first parts.
     """
-    return _Shown(_MOST_SHOWN, mask_field).value(value, "")
-
-
-def sendable_json(value: object) -> object:
-    """The same, fit to be sent again: published test numbers as they are, other card numbers as ``CARD_VARIABLE``, each
-    ccv as a test value of its length. Keys stay masked."""
-    return _Shown(_MOST_SHOWN, sendable_field).value(value, "")
+    return _Shown(_MOST_SHOWN, field).value(value, "")
 
 
 @mutable
@@ -73,7 +60,7 @@ class _Shown:
     """Shows a value until ``left`` characters are used up, each text as ``field`` shows it in a field of its name."""
 
     left: int
-    field: Callable[[str, str], str]
+    field: ShownField
 
     def value(self, value: object, name: str) -> object:
         """A value in a field of a name; what is in lists and objects inherits a name that stars."""
@@ -81,14 +68,10 @@ class _Shown:
         match value:
             case None | bool():
                 return value
-            case str():
-                return self._text(value, name)
             case int() | Decimal():
                 text = format(value, "f") if isinstance(value, Decimal) else str(value)
                 shown = self.field(name, text)
-                if shown == text:
-                    return value
-                return int(shown) if shown.isdecimal() else shown
+                return value if shown == text else int(shown) if shown.isdecimal() else shown
             case Mapping():
                 return self._mapping(value, name)
             case list() | tuple():

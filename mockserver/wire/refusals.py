@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import NOT_FOUND_STATUS, WRONG_STATE_STATUS
@@ -17,52 +18,40 @@ from mockserver.wire.profile import profile_of
 
 def status_of(refused: Refused, assumed: Assumed) -> int:
     """The HTTP status of a refusal (assumptions ``error.not_found``, ``error.wrong_state``, ``keys``)."""
-    match refused:
-        case Unauthorised():
-            return 401
-        case NotFound():
-            return assumed[NOT_FOUND_STATUS]
-        case WrongState():
-            return assumed[WRONG_STATE_STATUS]
-        case KeyInUse():
-            return 409
-        case TryLater():
-            return 503
-        case _:
-            return 400
+    for kind, assumption in _ASSUMED.items():
+        if isinstance(refused, kind):
+            status: int = assumed[assumption]
+            return status
+    return next((fixed for kind, fixed in _FIXED.items() if isinstance(refused, kind)), 400)
 
 
-def shaped_by(refused: Refused) -> tuple[str, ...]:
+def shaped_by(refused: Refused) -> list[str]:
     """Keys of the assumptions that decide how a refusal is worded."""
-    match refused:
-        case NotFound():
-            return (NOT_FOUND_STATUS.key,)
-        case WrongState():
-            return (WRONG_STATE_STATUS.key,)
-        case _:
-            return ()
+    return [status.key for kind, status in _ASSUMED.items() if isinstance(refused, kind)]
+
+
+_ASSUMED: Mapping[type[Refused], Any] = {NotFound: NOT_FOUND_STATUS, WrongState: WRONG_STATE_STATUS}
+_FIXED: Mapping[type[Refused], int] = {Unauthorised: 401, KeyInUse: 409, TryLater: 503}
 
 
 def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of a refusal."""
     status = status_of(refused, assumed)
-    if isinstance(refused, ProviderRefused):
-        return status, problem(
-            status,
-            refused.code if refused.own_code is None else refused.own_code,
-            refused.message,
-            resource,
-            refused.details,
-            is_retryable=refused.is_retryable,
-            gateway_code=refused.gateway_code,
-            gateway_message=refused.gateway_message,
-        )
+    code: int = refused.code
     details = refused.details
-    if isinstance(refused, WrongState) and details:
-        profile = profile_of(assumed)
-        details = {field: profile.sentence(text) for field, text in details.items()}
-    is_retryable = isinstance(refused, TryLater) or (isinstance(refused, KeyInUse) and refused.is_retryable)
-    return status, problem(status, refused.code, refused.message, resource, details, is_retryable=is_retryable)
+    said: dict[str, Any] = {"is_retryable": isinstance(refused, TryLater)}
+    match refused:
+        case ProviderRefused():
+            code = refused.code if refused.own_code is None else refused.own_code
+            said = {name: getattr(refused, name) for name in ("is_retryable", "gateway_code", "gateway_message")}
+        case KeyInUse():
+            said = {"is_retryable": refused.is_retryable}
+        case WrongState() if details:
+            sentence = profile_of(assumed).sentence
+            details = {field: sentence(text) for field, text in details.items()}
+        case _:
+            pass
+    return status, problem(status, code, refused.message, resource, details, **said)
 
 
 def declined(charge: Charge, resource: str) -> tuple[int, Problem]:

@@ -10,8 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from mockserver.commands.reports import explored
 from mockserver.explore import report
-from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
+from mockserver.explore.exploration import Baseline, Cell, Exploration
+from mockserver.explore.fault_table import FAULTS, Experiment
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
 from mockserver.explore.trial import Point, Verdict, verdict
 from tests.rows import each
@@ -57,7 +59,7 @@ def made() -> Exploration:
             cell("charge.get#1", "too_slow", Verdict.HUNG, None),
             cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
         ],
-        left_out=[LeftOut("charge.get#1", "rate_limited", "budget")],
+        left_out=[Experiment(((Point("charge.get", 1), FAULTS["rate_limited"]),))],
     )
 
 
@@ -111,7 +113,7 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
 
 def test_junit_fails_what_is_at_or_above_the_level(made: Exploration, files: dict[str, Path]) -> None:
     for least, failures in ((Verdict.UNSAFE, "1"), (Verdict.HUNG, "2"), (Verdict.FAILED, "4")):
-        suite = ElementTree.fromstring(report.junit(made, files, least))[0]
+        suite = ElementTree.fromstring(explored(made, files, least))[0]
         assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("6", failures, "1")
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.domain.masking import mask_field, sendable_field
-from mockserver.wire.masked_bodies import mask_body, mask_json, sendable_json
+from mockserver.wire.masked_bodies import mask_body, mask_json
 
 NUMBERS = st.sampled_from(
     ["4111111111111111", "5555 5555 5555 4444", "sk_secret", "4111********1111", "ccv", "\uff15\uff15"]
@@ -17,8 +17,8 @@ NAMES = st.lists(st.one_of(NUMBERS, st.text(max_size=3), st.text("0123456789 x",
 @given(st.lists(NAMES, max_size=4))
 def test_a_name_is_masked_like_a_text(names: list[str]) -> None:
     for _ in range(2):
-        for show, field in ((mask_json, mask_field), (sendable_json, sendable_field)):
-            assert show(dict.fromkeys(names)) == {field("", name): None for name in names}
+        for field in (mask_field, sendable_field):
+            assert mask_json(dict.fromkeys(names), field) == {field("", name): None for name in names}
 
 
 def test_a_value_with_very_many_names_is_shown_in_part() -> None:

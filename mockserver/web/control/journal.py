@@ -22,7 +22,7 @@ from mockserver.web.control.journal_search import filters_of, fitting
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.dates import moment
-from mockserver.wire.masked_bodies import mask_body, sendable_body
+from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 
 _MOST_NAMES = 1_000
@@ -143,7 +143,11 @@ def request(call: ControlCall) -> tuple[int, object]:
     shown = request_of(entry.method, entry.path, b"", entry.asked.headers, b"")
     if shown is None:
         raise invalid({"Id": f"entry {entry.number} came due without a request"})
-    return 200, {**shown, "query": mask_query(entry.query, sendable_field), "body": sendable_body(entry.raw)}
+    return 200, {
+        **shown,
+        "query": mask_query(entry.query, sendable_field),
+        "body": mask_body(entry.raw, field=sendable_field),
+    }
 
 
 def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
