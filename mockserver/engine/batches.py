@@ -150,11 +150,10 @@ def prepare(step: Step, batch_id: str) -> None:
 
 def start(step: Step, batch_id: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    sandbox = step.sandbox
     batch = _move_open(step, batch_id, BatchEvent.STARTED)
     if batch is not None:
         first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-        sandbox.schedule.plan(max(batch.added + first, sandbox.now), Due.BATCH_ROWS, batch_id)
+        step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch_id)
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
@@ -166,10 +165,9 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
 
 def run(step: Step, batch_id: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
-    sandbox = step.sandbox
-    batch = sandbox.batches.get(batch_id)
+    batch = step.sandbox.batches.get(batch_id)
     if batch is not None and batch.status is BatchState.IN_PROGRESS:
-        with sandbox.batches.changing(batch):
+        with step.sandbox.batches.changing(batch):
             _run(step, batch)
 
 
@@ -264,11 +262,10 @@ def _refusal(refused: Refused) -> RowFailure:
 
 
 def _move_open(step: Step, batch_id: str, event: BatchEvent) -> Batch | None:
-    sandbox = step.sandbox
-    batch = sandbox.batches.get(batch_id)
+    batch = step.sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
-    with sandbox.batches.changing(batch):
+    with step.sandbox.batches.changing(batch):
         move(step, batch, event)
     return batch
 

@@ -88,11 +88,10 @@ def emit(
 ) -> tuple[list[Delivery], bool]:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
     and whether there are more."""
-    sandbox = step.sandbox
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
-    subscribed = _subscribed(sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
+    subscribed = _subscribed(step.sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
     targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
-    notice, receivers = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
+    notice, receivers = Notice(step.sandbox.now, data), targets[:MOST_OF_STEP]
     made = [one for receiver in receivers for one in _plan_one(step, message, receiver, _ORDINARY, notice)]
     return made, len(targets) > len(receivers)
 

@@ -31,7 +31,6 @@ _PART = "|"
 
 def plan(step: Step) -> None:
     """Put on the schedule what the rules of the present step say of later."""
-    sandbox = step.sandbox
     for decision in step.result.decisions:
         if decision.rule is None:
             continue
@@ -43,17 +42,16 @@ def plan(step: Step) -> None:
                     step.result.warnings += (why,)
                 else:
                     parts = (kind, wanted.move.value, *detail)
-                    sandbox.schedule.plan(sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
+                    step.sandbox.schedule.plan(step.sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
 
 
 def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now."""
-    sandbox = step.sandbox
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
         if move == Move.SET:
             if not _SET[kind](step, entry.subject, detail[0]):
-                status = getattr(KINDS[kind][1](sandbox).get(entry.subject), "status", "gone")
+                status = getattr(KINDS[kind][1](step.sandbox).get(entry.subject), "status", "gone")
                 why = f"it is {status} by then, and becomes {detail[0]} no more"
                 step.result.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
         elif move == Move.DELETE:
@@ -157,12 +155,11 @@ def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
 
 
 def _emit(step: Step, charge: Charge, detail: list[str]) -> None:
-    sandbox = step.sandbox
     from mockserver.engine.codec import read_plain
 
     event, status = detail[0], charge.status
-    data = read_plain(json.loads(detail[1]), sandbox.cards)
-    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=sandbox.now, data=data)
+    data = read_plain(json.loads(detail[1]), step.sandbox.cards)
+    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=step.sandbox.now, data=data)
     step.result.events += (emitted,)
 
 

@@ -126,13 +126,12 @@ def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R
 def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Scan[R] | None] | None:
     """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
     parameters are faulty."""
-    sandbox = step.sandbox
     try:
         # The step itself will note what it rests on.
-        query = _query(Step(sandbox, step.asked), wanted, given)
+        query = _query(Step(step.sandbox, step.asked), wanted, given)
     except Invalid:
         return None
-    table = wanted.table(sandbox)
+    table = wanted.table(step.sandbox)
     return table.scan(query) if table.is_long_work(query) else None
 
 

@@ -129,13 +129,12 @@ def _card(
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    sandbox = step.sandbox
-    method = sandbox.payment_methods.get(method_id)
+    method = step.sandbox.payment_methods.get(method_id)
     check_in_use(method, method_id, "PaymentMethodId", faults)
     if method is None or method.state is Presence.REMOVED:
         return None
     step.result.about["payment_method"] = method
-    owner = payment_methods.owner_of(sandbox, method)
+    owner = payment_methods.owner_of(step.sandbox, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
             faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
@@ -162,13 +161,12 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
 
 
 def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    sandbox = step.sandbox
     token = tokens.usable(step, source.token, faults)
     if token is None:
         return None
     held = token.instrument
-    provider = providers.named(sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
-    agreement = sandbox.payto.get(token.payto_id) if token.payto_id else None
+    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
+    agreement = step.sandbox.payto.get(token.payto_id) if token.payto_id else None
     if agreement is not None:
         step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
@@ -185,12 +183,11 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
 
 
 def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
-    sandbox = step.sandbox
-    provider = providers.named(sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
+    provider = providers.named(step.sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
     token = network_tokens.usable(step, source.network_token_id, faults)
     if provider is None or token is None:
         return None
-    customer = sandbox.customers.get(token.customer_id) if token.customer_id else None
+    customer = step.sandbox.customers.get(token.customer_id) if token.customer_id else None
     instrument = Instrument(
         PaymentType.NETWORK_TOKEN,
         card=token.card,

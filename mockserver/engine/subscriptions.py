@@ -81,11 +81,10 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
     """
-    sandbox = step.sandbox
     row = get(step, subscription_id)
     row.after(SubscriptionEvent.UPDATED)
     faults = Faults()
-    method = sandbox.payment_methods.get(row.payment_method_id)
+    method = step.sandbox.payment_methods.get(row.payment_method_id)
     code, amount = _money(step, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults)
     interval = command.interval or row.interval
     frequency = or_kept(command.frequency, row.frequency)
@@ -108,7 +107,7 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
         webhook=command.webhook,
         metadata=or_kept(command.metadata, row.metadata),
     )
-    row = step.replace(sandbox.subscriptions, row, after)
+    row = step.replace(step.sandbox.subscriptions, row, after)
     step.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
         row = subscription_course.catch_up(step, row)

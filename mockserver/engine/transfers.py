@@ -96,10 +96,9 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
 
 def settle(step: Step, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
-    sandbox = step.sandbox
-    row = sandbox.transfers.get(transfer_id)
+    row = step.sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
-        after = step.replace(sandbox.transfers, row, row.after_settlement())
+        after = step.replace(step.sandbox.transfers, row, row.after_settlement())
         step.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
 
 
