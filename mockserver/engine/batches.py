@@ -33,11 +33,10 @@ from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
 from mockserver.engine import charges, step_effects
-from mockserver.engine.lookup import found
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 

@@ -35,11 +35,10 @@ from mockserver.domain.sources import CheckoutTransfer, PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import amount_check, asking, providers, sources, subscription_course, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
-from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 

@@ -19,10 +19,9 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.record import replace, updated
 from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
-from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found, unknown
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""

@@ -12,8 +12,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenState
-from mockserver.engine.lookup import unknown
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, unknown
 
 
 def create(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:

@@ -38,9 +38,8 @@ from mockserver.domain.states import NetworkTokenState, PayToState, Presence, Va
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscription_course, tokens, vault
-from mockserver.engine.lookup import check_in_use, found
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, check_in_use, found
 
 
 @record

@@ -37,9 +37,8 @@ from mockserver.domain.sources import (
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token
 from mockserver.engine import card_entry, network_tokens, payment_methods, providers, tokens
-from mockserver.engine.lookup import check_in_use, unknown
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, check_in_use, unknown
 
 _CARD = Capability.CARD
 

@@ -27,10 +27,9 @@ from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine import charges, subscription_course
-from mockserver.engine.lookup import check_in_use, found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, check_in_use, found
 
 
 def create(step: Step, command: NewSubscription) -> Subscription:

@@ -21,9 +21,8 @@ from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
-from mockserver.engine.lookup import found, unknown
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found, unknown
 from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"

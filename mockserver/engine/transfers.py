@@ -25,10 +25,9 @@ from mockserver.domain.record import record
 from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
-from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found, unknown
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""

@@ -15,9 +15,8 @@ from mockserver.domain.events import Subject
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
-from mockserver.engine.lookup import unknown
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, unknown
 
 CCV_INDEX = "card_with_ccv"
 """The index that every payment asks: a sandbox that comes with a vault learns it before the first."""

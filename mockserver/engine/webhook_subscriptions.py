@@ -13,9 +13,8 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 
 
 def create(step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None) -> WebhookSubscription:
