@@ -1,8 +1,7 @@
 """Tables with indexes and the one search. Rows are kept in order of their adding, which is the order of sandbox
 time.
 
-An index or an order learns of new rows when it is next asked, so rows that nobody looks for cost no more than their
-keeping.
+An index or an order learns of new rows when it is next asked.
 """
 
 from __future__ import annotations

@@ -133,14 +133,6 @@ def _amount(detail: list[str]) -> Decimal | None:
     return Decimal(detail[0]) if detail[0] else None
 
 
-def _capture(step: Step, charge: Charge, detail: list[str]) -> None:
-    charges.move(step, charge, charge.after_capture(_amount(detail), step.sandbox.now), ChargeEvent.CAPTURED)
-
-
-def _void(step: Step, charge: Charge, _: list[str]) -> None:
-    charges.move(step, charge, charge.after_void(ChargeEvent.VOIDED, step.sandbox.now), ChargeEvent.VOIDED)
-
-
 def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
     wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now, None)
     charges.give_back(step, charge, charge.after_refund(wanted))
@@ -177,9 +169,13 @@ _PAYER: Mapping[str, ChallengeAnswer] = {
 }
 """How a payer ends a challenge."""
 
-_CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], None]] = {
-    Move.CAPTURE: _capture,
-    Move.VOID: _void,
+_CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], object]] = {
+    Move.CAPTURE: lambda step, charge, detail: charges.move(
+        step, charge, charge.after_capture(_amount(detail), step.sandbox.now), ChargeEvent.CAPTURED
+    ),
+    Move.VOID: lambda step, charge, _: charges.move(
+        step, charge, charge.after_void(ChargeEvent.VOIDED, step.sandbox.now), ChargeEvent.VOIDED
+    ),
     Move.REFUND: _refund,
     Move.SETTLE: _settle,
     Move.EMIT: _emit,

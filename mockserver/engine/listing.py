@@ -155,7 +155,17 @@ def _query(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     if by or order:
         sort, descending = _sort(step, by, order, wanted.sorts, descending, faults)
     faults.refuse()
-    return Query(limit, skip, criteria.equal, criteria.where, criteria.bounds, after, before, sort, descending)
+    return Query(
+        limit,
+        skip,
+        equal=criteria.equal,
+        where=criteria.where,
+        bounds=criteria.bounds,
+        after=after,
+        before=before,
+        sort=sort,
+        descending=descending,
+    )
 
 
 def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:

@@ -61,11 +61,7 @@ class SearchTexts(Follower, Generic[R]):
         said, text, section, wanted = self._of(places), test.text, test.section, test.present
         if section is None:
             return [seq for seq, words in zip(places, said, strict=True) if (text in words) is wanted]
-        # To see that a text has not even the longest word spares taking a section of it.
-        word = max(text.split(" "), key=len)
-        return [
-            seq for seq, words in zip(places, said, strict=True) if (word in words and text in section(words)) is wanted
-        ]
+        return [seq for seq, words in zip(places, said, strict=True) if (text in section(words)) is wanted]
 
     def _of(self, places: Sequence[int]) -> list[str]:
         self._catch_up()

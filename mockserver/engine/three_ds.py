@@ -38,14 +38,14 @@ def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
             return _ended(step, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
 
 
-def address(sandbox: Sandbox, charge: Charge) -> str:
-    """Where the payer of a charge is challenged."""
-    return sandbox.address(page(charge))
+def address(sandbox: Sandbox, waiting: Charge | Token) -> str | None:
+    """Where the payer of a charge, or of a token before it is used, is challenged; None without a challenge."""
+    return sandbox.address(page(waiting)) if waiting.challenged else None
 
 
-def page(charge: Charge) -> str:
+def page(waiting: Charge | Token) -> str:
     """The path of that page."""
-    return f"/3ds/{charge.charge_id}"
+    return f"/3ds/token/{waiting.token_id}" if isinstance(waiting, Token) else f"/3ds/{waiting.charge_id}"
 
 
 def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token:
@@ -66,16 +66,6 @@ _ENDS = {
     ChallengeAnswer.FAIL: "failed",
     ChallengeAnswer.CANCEL: "cancelled",
 }
-
-
-def token_address(sandbox: Sandbox, token: Token) -> str | None:
-    """Where the payer is challenged before a token is used; None without a challenge."""
-    return sandbox.address(token_page(token)) if token.challenged else None
-
-
-def token_page(token: Token) -> str:
-    """The path of that page."""
-    return f"/3ds/token/{token.token_id}"
 
 
 def abandon(step: Step, charge_id: str) -> None:

@@ -49,7 +49,7 @@ from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
 DERIVED = frozenset({"key", "public_key", "under_way"})
-"""Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
+"""Parts of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
     "charges": attrgetter("challenged"),
