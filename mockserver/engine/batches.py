@@ -34,7 +34,6 @@ from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
 from mockserver.engine import charges, step_effects
 from mockserver.engine.result import Asked
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, found
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
@@ -118,23 +117,16 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     )
     batch.meaning = read.meaning
     if read.script.rows:
-        _script_rows(sandbox, batch, read.outcomes)
+        said = {number: outcome for number, outcome in read.outcomes.items() if not isinstance(outcome, Stall)}
+        sandbox.scripts[batch.batch_id] = said
+        for number in read.outcomes.keys() - said.keys():
+            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
     created, started, _ = step.assume(BATCH_FLOW)
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
     step.result.about["batch"] = batch
     step.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
     return batch
-
-
-def _script_rows(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
-    said: dict[int, ProviderOutcome] = {}
-    for number, outcome in outcomes.items():
-        if isinstance(outcome, Stall):
-            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
-        else:
-            said[number] = outcome
-    sandbox.scripts[batch.batch_id] = said
 
 
 def get(step: Step, batch_id: str) -> Batch:

@@ -181,7 +181,7 @@ _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
     source, also = _named(command)
     failed: list[FailedAttempt] = []
-    for route in sources.routes(step, begun, begun.others, command.amount):
+    for route in sources.routes(step, begun, command.amount):
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
         else:

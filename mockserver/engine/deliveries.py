@@ -81,9 +81,8 @@ def emit(
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
     and whether there are more."""
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
-    targets = (
-        [_Target(target)] if target is not None else list(islice(_subscribed(step.sandbox, kind), MOST_OF_STEP + 1))
-    )
+    receiving = _subscribed(step.sandbox, kind) if target is None else [_Target(target)]
+    targets = list(islice(receiving, MOST_OF_STEP + 1))
     notice, receivers = Notice(step.sandbox.now, data), targets[:MOST_OF_STEP]
     made = [one for receiver in receivers for one in _plan_one(step, message, receiver, _ORDINARY, notice)]
     return made, len(targets) > len(receivers)

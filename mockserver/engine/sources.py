@@ -7,7 +7,7 @@ Sources: docs/spec/service.md, What the service does, 3, and Charges; assumption
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import assert_never
 
@@ -56,10 +56,10 @@ class ProviderRoute:
 class ChargePlan(ProviderRoute):
     """Where a charge starts: its first route, and what is known of the payer.
 
-    ``others`` are providers that may take over; ``token`` is used by the charge, whatever becomes of it.
+    ``others`` are ways that may follow; ``token`` is used by the charge, whatever becomes of it.
     """
 
-    others: tuple[Provider, ...] = ()
+    others: tuple[ProviderRoute, ...] = ()
     payer: Payer | None = None
     verified: bool = False
     token: Token | None = None
@@ -124,7 +124,8 @@ def _card(
     if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=verified)
+    others = tuple(ProviderRoute(provider, instrument) for provider in able[1:])
+    return ChargePlan(able[0], instrument, others=others, verified=verified)
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
@@ -233,11 +234,11 @@ def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))
 
 
-def routes(step: Step, first: ProviderRoute, cheaper: Sequence[Provider], amount: Decimal) -> Iterator[ProviderRoute]:
+def routes(step: Step, first: ChargePlan, amount: Decimal) -> Iterator[ProviderRoute]:
     """The ways that a charge may take, each to be tried when the one before has failed: the first, the other cheap
     providers, each provider's fallback, the method's fallback."""
     tried: set[tuple[str, str | None]] = set()
-    waiting = [first, *(ProviderRoute(provider, first.instrument) for provider in cheaper)]
+    waiting = [first, *first.others]
     while waiting:
         route = waiting.pop(0)
         way = route.provider.provider_id, route.instrument.payment_method_id
