@@ -47,10 +47,6 @@ STATE_LEFT: Mapping[str, frozenset[str]] = {}
 """Names of modules of the domain that functions still change, by module."""
 
 CROWDED_LEFT = {
-    "mockserver.engine.asking",
-    "mockserver.engine.charges",
-    "mockserver.engine.journal",
-    "mockserver.engine.listing",
     "mockserver.engine.tables",
     "mockserver.web.control.clock",
     "mockserver.web.operation",

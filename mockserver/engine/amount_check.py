@@ -34,7 +34,7 @@ def check(step: Step, amount: Decimal, given: str | None, faults: Faults) -> Mon
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
     try:
-        known = currency(given) if given else _default(step)
+        known = currency(given) if given else CURRENCIES.get(step.assume(CURRENCY_DEFAULT))
     except Invalid as refused:
         faults.absorb(refused)
         known = None
@@ -63,11 +63,6 @@ def of_currency(step: Step, amount: Decimal, known: Currency, faults: Faults) ->
     except Invalid as refused:
         faults.absorb(refused)
         return None
-
-
-def _default(step: Step) -> Currency | None:
-    word = step.assume(CURRENCY_DEFAULT)
-    return None if word == PROVIDERS_OWN else CURRENCIES[word]
 
 
 def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency | None, faults: Faults) -> None:

@@ -33,11 +33,9 @@ from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
 from mockserver.engine import charges, step_effects
-from mockserver.engine.lookup import found
 from mockserver.engine.result import Asked
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
@@ -119,23 +117,16 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     )
     batch.meaning = read.meaning
     if read.script.rows:
-        _script_rows(sandbox, batch, read.outcomes)
+        said = {number: outcome for number, outcome in read.outcomes.items() if not isinstance(outcome, Stall)}
+        sandbox.scripts[batch.batch_id] = said
+        for number in read.outcomes.keys() - said.keys():
+            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
     created, started, _ = step.assume(BATCH_FLOW)
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
     step.result.about["batch"] = batch
     step.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
     return batch
-
-
-def _script_rows(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
-    said: dict[int, ProviderOutcome] = {}
-    for number, outcome in outcomes.items():
-        if isinstance(outcome, Stall):
-            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
-        else:
-            said[number] = outcome
-    sandbox.scripts[batch.batch_id] = said
 
 
 def get(step: Step, batch_id: str) -> Batch:
@@ -150,11 +141,10 @@ def prepare(step: Step, batch_id: str) -> None:
 
 def start(step: Step, batch_id: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    sandbox = step.sandbox
     batch = _move_open(step, batch_id, BatchEvent.STARTED)
     if batch is not None:
         first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-        sandbox.schedule.plan(max(batch.added + first, sandbox.now), Due.BATCH_ROWS, batch_id)
+        step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch_id)
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
@@ -166,10 +156,9 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
 
 def run(step: Step, batch_id: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
-    sandbox = step.sandbox
-    batch = sandbox.batches.get(batch_id)
+    batch = step.sandbox.batches.get(batch_id)
     if batch is not None and batch.status is BatchState.IN_PROGRESS:
-        with sandbox.batches.changing(batch):
+        with step.sandbox.batches.changing(batch):
             _run(step, batch)
 
 
@@ -264,11 +253,10 @@ def _refusal(refused: Refused) -> RowFailure:
 
 
 def _move_open(step: Step, batch_id: str, event: BatchEvent) -> Batch | None:
-    sandbox = step.sandbox
-    batch = sandbox.batches.get(batch_id)
+    batch = step.sandbox.batches.get(batch_id)
     if batch is None or event not in BATCH.moves[batch.status]:
         return None
-    with sandbox.batches.changing(batch):
+    with step.sandbox.batches.changing(batch):
         move(step, batch, event)
     return batch
 

@@ -62,14 +62,13 @@ def check(
 
 def check_number(step: Step, number: str | None, faults: Faults) -> CardNumber | None:
     """The facts of a card number, or None and a fault (5)."""
-    sandbox = step.sandbox
     if not number:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "CardNumber", "required")
         return None
     digits = clean(number)
-    facts = sandbox.cards.known(digits) if digits else None
+    facts = step.sandbox.cards.known(digits) if digits else None
     if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
-        facts = sandbox.cards.meet(digits)
+        facts = step.sandbox.cards.meet(digits)
     if facts is None:
         faults.add(
             Code.INVALID_CARD_NUMBER,
@@ -78,7 +77,7 @@ def check_number(step: Step, number: str | None, faults: Faults) -> CardNumber |
         )
         return None
     if facts.test_name is None:
-        if sandbox.config.test_cards_only:
+        if step.sandbox.config.test_cards_only:
             faults.add(
                 Code.INVALID_CARD_NUMBER, "CardNumber", "only published test numbers are accepted (--test-cards-only)"
             )
@@ -116,11 +115,10 @@ def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, skip
 
 def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> None:
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
-    sandbox = step.sandbox
     read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if read is not None and read[1] < _month_of(sandbox.now) and step.assume(CARD_EXPIRED) == "refuse":
+    if read is not None and read[1] < _month_of(step.sandbox.now) and step.assume(CARD_EXPIRED) == "refuse":
         faults.add(
-            Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(sandbox.now):%Y-%m-%d}"
+            Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(step.sandbox.now):%Y-%m-%d}"
         )
 
 

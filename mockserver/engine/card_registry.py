@@ -38,8 +38,6 @@ class CardRegistry:
     that many rows hold. ``salt`` is what the digests of card numbers begin with: a secret of at most 64 characters of
     ASCII."""
 
-    __slots__ = ("_by_prefix", "_instruments", "accepted", "alike", "facts", "salt")
-
     def __init__(self, salt: str) -> None:
         self.salt = salt
         self.facts: dict[str, CardNumber] = {}

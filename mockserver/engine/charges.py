@@ -35,11 +35,10 @@ from mockserver.domain.sources import CheckoutTransfer, PaymentType, TokenSource
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.engine import amount_check, asking, providers, sources, subscription_course, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
-from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 
@@ -88,17 +87,16 @@ def create(step: Step, command: NewCharge) -> Charge:
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
-    sandbox = step.sandbox
     charge = get(step, charge_id)
     step.assume(CAPTURE_AMOUNT)
-    after = charge.after_capture(amount, sandbox.now)
+    after = charge.after_capture(amount, step.sandbox.now)
     if after.amount != charge.amount:
-        _require(sandbox, charge, Capability.PARTIAL_CAPTURE)
+        _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
     pending = _consult(step, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
     if pending is None:
         return move(step, charge, after, ChargeEvent.CAPTURED)
     _await(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
-    waits = charge.after_capture(amount, sandbox.now, ChargeEvent.PENDING)
+    waits = charge.after_capture(amount, step.sandbox.now, ChargeEvent.PENDING)
     return move(step, charge, waits, ChargeEvent.PENDING)
 
 
@@ -135,16 +133,14 @@ def get(step: Step, charge_id: str) -> Charge:
 
 def settle(step: Step, charge_id: str, event: ChargeEvent) -> None:
     """The provider of a pending charge has its answer: ``SETTLED`` or ``RETURNED``."""
-    sandbox = step.sandbox
-    charge = sandbox.charges.get(charge_id)
+    charge = step.sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING:
-        move(step, charge, charge.after_settlement(event, sandbox.now), event)
+        move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
 
 
 def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> None:
     """The provider of a refund that was pending has its answer."""
-    sandbox = step.sandbox
-    charge = sandbox.charges.get(charge_id)
+    charge = step.sandbox.charges.get(charge_id)
     try:
         after = None if charge is None else charge.after_answer(mark, settled=settled)
     except WrongState as refused:
@@ -153,7 +149,7 @@ def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> No
     if charge is None or after is None:
         return
     if after.refunded == charge.refunded:
-        step.replace(sandbox.charges, charge, after)
+        step.replace(step.sandbox.charges, charge, after)
     elif settled:
         give_back(step, charge, after)
     else:
@@ -162,10 +158,9 @@ def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> No
 
 def expire(step: Step, charge_id: str) -> None:
     """An authorisation was not captured in time."""
-    sandbox = step.sandbox
-    charge = sandbox.charges.get(charge_id)
+    charge = step.sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.AUTHORISED:
-        move(step, charge, charge.after_void(ChargeEvent.EXPIRED, sandbox.now), ChargeEvent.EXPIRED)
+        move(step, charge, charge.after_void(ChargeEvent.EXPIRED, step.sandbox.now), ChargeEvent.EXPIRED)
 
 
 def _named(command: NewCharge) -> tuple[str, str | None]:
@@ -186,7 +181,7 @@ _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
     source, also = _named(command)
     failed: list[FailedAttempt] = []
-    for route in sources.routes(step, begun, begun.others, command.amount):
+    for route in sources.routes(step, begun, command.amount):
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
         else:
@@ -314,9 +309,8 @@ def _wait_of(step: Step, pending: Pending) -> Micros:
 
 def _await(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
     """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad one."""
-    sandbox = step.sandbox
     what = ends[0] if pending.settle is Settlement.SUCCESS else ends[1]
-    sandbox.schedule.plan(sandbox.now + _wait_of(step, pending), what, charge_id, detail)
+    step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
 
 
 def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | None:
@@ -351,11 +345,10 @@ def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charg
 
 def _follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
     """What a charge that has gone from ``before`` (None: it is new) to where it is means for other objects."""
-    sandbox = step.sandbox
     if charge.payment_link_id is not None:
-        link = sandbox.payment_links.get(charge.payment_link_id)
+        link = step.sandbox.payment_links.get(charge.payment_link_id)
         if link is not None:
-            step.replace(sandbox.payment_links, link, link.after_charge(before, charge.status))
+            step.replace(step.sandbox.payment_links, link, link.after_charge(before, charge.status))
     if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
         _pass_on(step, charge, charge.transfer)
     if charge.subscription_id is not None:

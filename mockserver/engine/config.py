@@ -21,16 +21,6 @@ RenderWebhook: TypeAlias = Callable[[str, WebhookMessage, Notice, Assumed], dict
 """The body of a webhook by its id, type and content, as the assumptions word it."""
 
 
-def render_nothing(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
-    """Nothing, where nobody says what webhooks say."""
-    return {}
-
-
-def unwritten(value: object) -> bytes:
-    """An empty object, where nobody says how values are written."""
-    return b"{}"
-
-
 @record
 class ServerConfig:
     """The part of a config that the server's settings fix for every sandbox, as long as no scenario says otherwise.
@@ -45,8 +35,8 @@ class ServerConfig:
     test_cards_only: bool = False
     webhook_key: str = field(default="", repr=False)
     journal_limit: int = 1_000
-    render: RenderWebhook = render_nothing
-    write: Callable[[object], bytes] = unwritten
+    render: RenderWebhook
+    write: Callable[[object], bytes]
     findings: Policy | None = None
     counts: Counts = field(default_factory=Counts, repr=False, compare=False)
 

@@ -24,8 +24,6 @@ _LONGEST_NAME = 100
 class Counts:
     """``rules`` that fired by id, ``faults`` by kind, tries of ``webhooks`` by what the delivery is then."""
 
-    __slots__ = ("_named", "faults", "rules", "webhooks")
-
     def __init__(self) -> None:
         self._named: frozenset[str] = frozenset()
         self.rules: Counter[str] = Counter()

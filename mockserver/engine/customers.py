@@ -19,10 +19,9 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.record import replace, updated
 from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
-from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found, unknown
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
@@ -66,14 +65,13 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed
     method).
     """
-    sandbox = step.sandbox
     customer = _present(step, customer_id)
     faults = Faults()
     if default_payment_method_id is not None:
-        _check_default(sandbox, customer, default_payment_method_id, faults)
+        _check_default(step.sandbox, customer, default_payment_method_id, faults)
     faults.refuse()
     after = customer.after_update(details, default_payment_method_id)
-    customer = step.replace(sandbox.customers, customer, after)
+    customer = step.replace(step.sandbox.customers, customer, after)
     _show_on_methods(step, customer)
     step.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
     return customer
@@ -84,14 +82,13 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
 
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed.
     """
-    sandbox = step.sandbox
     customer = get(step, customer_id)
-    after = customer.after_removal(sandbox.now)
-    kept = list(sandbox.payment_methods.find("in_use", customer_id))[::-1]
+    after = customer.after_removal(step.sandbox.now)
+    kept = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
     if ask_provider:
         for method in kept:
             payment_methods.ask_to_forget(step, "customer.delete", method)
-    step.replace(sandbox.customers, customer, after)
+    step.replace(step.sandbox.customers, customer, after)
     if step.assume(REMOVAL_TAKES_METHODS) == "yes":
         payer = after.payer()
         for method in kept:
@@ -146,18 +143,16 @@ def _with_default(step: Step, customer: Customer, method: PaymentMethod) -> Cust
 
 def show_on(step: Step, entry: ScheduledWork) -> None:
     """A customer has changed: the payment methods that follow those of the step before show it."""
-    sandbox = step.sandbox
-    customer = sandbox.customers.get(entry.subject)
+    customer = step.sandbox.customers.get(entry.subject)
     if customer is not None:
-        _show_on_methods(step, customer, whole_of(entry.detail, 0, len(sandbox.payment_methods)) or 0)
+        _show_on_methods(step, customer, whole_of(entry.detail, 0, len(step.sandbox.payment_methods)) or 0)
 
 
 def _show_on_methods(step: Step, customer: Customer, start: int = 0) -> None:
     """Of very many, which can only be removed ones, the rest follows in the next steps of this instant."""
-    sandbox = step.sandbox
-    payer, methods, end = customer.payer(), sandbox.payment_methods, start + SHOWN
+    payer, methods, end = customer.payer(), step.sandbox.payment_methods, start + SHOWN
     for method in islice(methods.find("customer", customer.customer_id), start, end):
         if method.payer != payer:
             step.replace(methods, method, replace(method, payer=payer))
     if methods.count("customer", customer.customer_id) > end:
-        sandbox.schedule.plan(sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))
+        step.sandbox.schedule.plan(step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))

@@ -20,7 +20,7 @@ from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
-from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
+from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -55,22 +55,14 @@ def plan(step: Step) -> None:
 
     They go out when the step has been answered (``release``), those that a scenario wants before that at once.
     """
-    sandbox = step.sandbox
-    subscribed: dict[WebhookType, list[WebhookSubscription]] | None = None
+    sandbox, planned = step.sandbox, len(step.result.webhooks)
     for event in step.result.events:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
-        if kind is None or not _concerns(sandbox, event):
-            continue
-        if subscribed is None:
-            subscribed, room = {}, MOST_OF_STEP - len(step.result.webhooks)
-            plans = (decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None)
-            scripted = next(filter(None, plans), None)
-        if kind not in subscribed:
-            subscribed[kind] = _subscribed(sandbox, kind, MOST_OF_STEP + 1)
-        for news in news_of(sandbox, kind, event):
-            room -= _plan_for(step, news, scripted, subscribed[kind], room)
+        if kind is not None and _concerns(sandbox, event):
+            for news in news_of(sandbox, kind, event):
+                planned += _plan_for(step, news, MOST_OF_STEP - planned)
 
 
 def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
@@ -87,11 +79,10 @@ def emit(
 ) -> tuple[list[Delivery], bool]:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
     and whether there are more."""
-    sandbox = step.sandbox
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
-    subscribed = _subscribed(sandbox, kind, MOST_OF_STEP + 1) if target is None and kind is not None else []
-    targets = [_Target(target)] if target is not None else [_by_subscription(row) for row in subscribed]
-    notice, receivers = Notice(sandbox.now, data), targets[:MOST_OF_STEP]
+    receiving = _subscribed(step.sandbox, kind) if target is None else [_Target(target)]
+    targets = list(islice(receiving, MOST_OF_STEP + 1))
+    notice, receivers = Notice(step.sandbox.now, data), targets[:MOST_OF_STEP]
     made = [one for receiver in receivers for one in _plan_one(step, message, receiver, _ORDINARY, notice)]
     return made, len(targets) > len(receivers)
 
@@ -186,27 +177,22 @@ def _concerns(sandbox: Sandbox, event: Event) -> bool:
     return own is not None or shop is not None
 
 
-def _subscribed(sandbox: Sandbox, kind: WebhookType, most: int) -> list[WebhookSubscription]:
-    return list(islice(webhook_subscriptions.receiving(sandbox, kind), most))
+def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]:
+    """The receivers of a type by their subscriptions, oldest first."""
+    for row in webhook_subscriptions.receiving(sandbox, kind) if kind is not None else ():
+        yield _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
 
 
-def _by_subscription(row: WebhookSubscription) -> _Target:
-    return _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
-
-
-def _plan_for(
-    step: Step, news: News, scripted: WebhookPlan | None, subscribed: list[WebhookSubscription], room: int
-) -> int:
+def _plan_for(step: Step, news: News, room: int) -> int:
     """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are refused because too
     many are under way: in a fork at an entry none has ended, and the rules must count the same there."""
-    sandbox = step.sandbox
+    sandbox, planned = step.sandbox, 0
+    plans = (decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None)
+    scripted = next(filter(None, plans), None)
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]
-    if not (named or subscribed):
-        return 0
-    step, log, made, planned = step, sandbox.deliveries, list[str](), 0
     notices: dict[bool, Notice] = {}
-    for place, target in enumerate(chain(named, map(_by_subscription, subscribed))):
+    for place, target in enumerate(chain(named, _subscribed(sandbox, news.type))):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
@@ -219,15 +205,12 @@ def _plan_for(
             _warn_of_more(step)
         planned += copies
         for delivery in _plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies):
-            made.append(delivery.delivery_id)
-            if wanted.before_answer:
-                step.result.urgent = True
-                _enter(sandbox, delivery)
-            elif step.result.answered:
+            step.result.webhooks += (delivery.delivery_id,)
+            step.result.urgent = step.result.urgent or wanted.before_answer
+            if wanted.before_answer or step.result.answered:
                 _enter(sandbox, delivery)
             else:
-                log.unanswered.add(delivery.delivery_id)
-    step.result.webhooks += tuple(made)
+                sandbox.deliveries.unanswered.add(delivery.delivery_id)
     return planned
 
 

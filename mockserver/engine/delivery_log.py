@@ -28,20 +28,6 @@ class DeliveryLog:
     ``on_change`` is called for each that has changed or is dropped, by its id.
     """
 
-    __slots__ = (
-        "_by_id",
-        "_ended",
-        "changes",
-        "dropped",
-        "held",
-        "limit",
-        "on_change",
-        "outbox",
-        "refused",
-        "sending",
-        "unanswered",
-    )
-
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.changes = 0

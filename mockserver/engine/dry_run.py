@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field, replace
-from heapq import heappush, heappushpop
+from heapq import nsmallest
 
 from mockserver.domain.errors import invalid
 from mockserver.domain.record import mutable
@@ -43,20 +43,16 @@ class DryRule:
     fired: int = 0
     entries: list[int] = field(default_factory=list)
     near: list[tuple[JournalEntry, list[Difference]]] = field(default_factory=list)
-    _nearest: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
+    _misses: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
-        """Remember an entry on which it did not fire, if it is among the nearest."""
+        """Remember an entry on which it did not fire."""
         failed, place = min((_failed(self.rule, attempt), place) for place, attempt in enumerate(meant))
-        miss = (-failed, entry.number, entry, meant[place])
-        if len(self._nearest) < MOST_NEAR:
-            heappush(self._nearest, miss)
-        elif miss > self._nearest[0]:
-            heappushpop(self._nearest, miss)
+        self._misses.append((failed, -entry.number, entry, meant[place]))
 
     def explain(self) -> None:
-        """Say of the nearest misses alone what differed: most entries are none."""
-        for _, _, entry, attempt in sorted(self._nearest, reverse=True):
+        """Say of the nearest misses what differed."""
+        for _, _, entry, attempt in nsmallest(MOST_NEAR, self._misses):
             self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import sign
 from mockserver.domain.record import record
-from mockserver.engine.journal_room import Lodger
+from mockserver.engine.journal import Lodger
 
 PREFIX = "/__inbox/"
 SIGNATURE = "x-payfurl-signature"
@@ -66,8 +66,6 @@ class Inboxes(Lodger):
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the inboxes and journals of other
     sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number.
     """
-
-    __slots__ = ("_by_name", "dropped", "limit", "number", "on_change")
 
     def __init__(self, limit: int) -> None:
         super().__init__()

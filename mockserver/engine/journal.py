@@ -1,7 +1,10 @@
 """The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
 
 Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
-Source: docs/control-api.md.
+The journals and inboxes of one server share a room. When it is full, one of those that keep most gives up its oldest
+entries: a quiet sandbox keeps its story beside a busy one. They are ranked by the powers of two that their sizes have
+reached, so the largest is known to within a factor of two however many there are.
+Sources: docs/control-api.md; the command line's ``--journal-memory``.
 """
 
 from __future__ import annotations
@@ -13,7 +16,6 @@ from sys import getsizeof
 from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
-from mockserver.engine.journal_room import Lodger
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
@@ -24,6 +26,8 @@ MOST_MARKS = 1_000
 
 _TEXT = 300
 """Bytes that a text takes besides its own, roughly."""
+
+_RANKS = 64
 
 _ENTRY = 3_000
 """Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
@@ -60,11 +64,87 @@ def size_of(entry: JournalEntry) -> int:
     return _ENTRY + len(entry.raw) + len(entry.answer)
 
 
+class Lodger:
+    """What keeps entries of ``size`` bytes, roughly counted, in a room that others share."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.room: JournalRoom | None = None
+
+    def give_up_oldest(self) -> bool:
+        """Drop the oldest entry; False when there is none."""
+        raise NotImplementedError
+
+    def resize(self, by: int) -> None:
+        """Entries have come, or gone when ``by`` is negative."""
+        if self.room is None:
+            self.size += by
+        else:
+            self.room.resize(self, by)
+
+
+class JournalRoom:
+    """At most ``most`` bytes, roughly counted, for all that are in it; ``dropped`` counts the entries that were given
+    up for that, ``overflown`` those that the bound of a journal alone has pushed out."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.held = 0
+        self.dropped = 0
+        self.overflown = 0
+        self._report_at = 1
+        # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
+        self._ranks: list[dict[Lodger, None]] = [{} for _ in range(_RANKS)]
+
+    def enter(self, lodger: Lodger) -> None:
+        """Count what it holds from now on."""
+        lodger.room = self
+        self.held += lodger.size
+        self._ranks[lodger.size.bit_length()][lodger] = None
+        self._make_room()
+
+    def leave(self, lodger: Lodger) -> None:
+        """Count it no longer: its sandbox is gone."""
+        if lodger.room is self:
+            lodger.room = None
+            self.held -= lodger.size
+            del self._ranks[lodger.size.bit_length()][lodger]
+
+    def resize(self, lodger: Lodger, by: int) -> None:
+        """What is in it has grown, or shrunk when ``by`` is negative."""
+        before = lodger.size
+        lodger.size = after = before + by
+        self.held += by
+        if before.bit_length() != after.bit_length():
+            del self._ranks[before.bit_length()][lodger]
+            self._ranks[after.bit_length()][lodger] = None
+        # Who gives up an entry shrinks, and must not ask for room again: thousands may go for one large entry.
+        if by > 0 and self.held > self.most:
+            self._make_room()
+
+    def news(self) -> str | None:
+        """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
+        if self.dropped < self._report_at:
+            return None
+        while self._report_at <= self.dropped:
+            self._report_at *= 10
+        return (
+            f"the journals and inboxes of all sandboxes hold {self.most} bytes (--journal-memory); "
+            f"{self.dropped} of their oldest entries have been dropped for that so far"
+        )
+
+    def _make_room(self) -> None:
+        while self.held > self.most:
+            rank = next((rank for rank in reversed(self._ranks) if rank), None)
+            largest = next(iter(rank)) if rank else None
+            if largest is None or not largest.give_up_oldest():
+                return
+            self.dropped += 1
+
+
 class JournalTexts:
     """The texts that searches look into, by the number of their entry; ``size`` is roughly what they take, in bytes.
     ``wording`` is how they were worded: with another one all are made anew."""
-
-    __slots__ = ("by_number", "size", "wording")
 
     def __init__(self, wording: object) -> None:
         self.wording = wording
@@ -94,8 +174,6 @@ class Journal(Lodger):
     whole story, None while they do. ``texts`` is there once the journal was searched, and never takes more than the
     entries: a search pushes none of them out.
     """
-
-    __slots__ = ("entries", "gap_reason", "given_up", "last", "limit", "marks", "opened", "stories", "texts")
 
     def __init__(self, limit: int, opened: Micros) -> None:
         super().__init__()

@@ -31,7 +31,6 @@ _PART = "|"
 
 def plan(step: Step) -> None:
     """Put on the schedule what the rules of the present step say of later."""
-    sandbox = step.sandbox
     for decision in step.result.decisions:
         if decision.rule is None:
             continue
@@ -43,17 +42,16 @@ def plan(step: Step) -> None:
                     step.result.warnings += (why,)
                 else:
                     parts = (kind, wanted.move.value, *detail)
-                    sandbox.schedule.plan(sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
+                    step.sandbox.schedule.plan(step.sandbox.now + wanted.after, Due.LATER, subject, _PART.join(parts))
 
 
 def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now."""
-    sandbox = step.sandbox
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
         if move == Move.SET:
             if not _SET[kind](step, entry.subject, detail[0]):
-                status = getattr(KINDS[kind][1](sandbox).get(entry.subject), "status", "gone")
+                status = getattr(KINDS[kind][1](step.sandbox).get(entry.subject), "status", "gone")
                 why = f"it is {status} by then, and becomes {detail[0]} no more"
                 step.result.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
         elif move == Move.DELETE:
@@ -135,14 +133,6 @@ def _amount(detail: list[str]) -> Decimal | None:
     return Decimal(detail[0]) if detail[0] else None
 
 
-def _capture(step: Step, charge: Charge, detail: list[str]) -> None:
-    charges.move(step, charge, charge.after_capture(_amount(detail), step.sandbox.now), ChargeEvent.CAPTURED)
-
-
-def _void(step: Step, charge: Charge, _: list[str]) -> None:
-    charges.move(step, charge, charge.after_void(ChargeEvent.VOIDED, step.sandbox.now), ChargeEvent.VOIDED)
-
-
 def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
     wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now, None)
     charges.give_back(step, charge, charge.after_refund(wanted))
@@ -157,12 +147,11 @@ def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
 
 
 def _emit(step: Step, charge: Charge, detail: list[str]) -> None:
-    sandbox = step.sandbox
     from mockserver.engine.codec import read_plain
 
     event, status = detail[0], charge.status
-    data = read_plain(json.loads(detail[1]), sandbox.cards)
-    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=sandbox.now, data=data)
+    data = read_plain(json.loads(detail[1]), step.sandbox.cards)
+    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=step.sandbox.now, data=data)
     step.result.events += (emitted,)
 
 
@@ -180,9 +169,13 @@ _PAYER: Mapping[str, ChallengeAnswer] = {
 }
 """How a payer ends a challenge."""
 
-_CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], None]] = {
-    Move.CAPTURE: _capture,
-    Move.VOID: _void,
+_CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], object]] = {
+    Move.CAPTURE: lambda step, charge, detail: charges.move(
+        step, charge, charge.after_capture(_amount(detail), step.sandbox.now), ChargeEvent.CAPTURED
+    ),
+    Move.VOID: lambda step, charge, _: charges.move(
+        step, charge, charge.after_void(ChargeEvent.VOIDED, step.sandbox.now), ChargeEvent.VOIDED
+    ),
     Move.REFUND: _refund,
     Move.SETTLE: _settle,
     Move.EMIT: _emit,

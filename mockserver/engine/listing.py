@@ -126,13 +126,12 @@ def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R
 def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Scan[R] | None] | None:
     """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
     parameters are faulty."""
-    sandbox = step.sandbox
     try:
         # The step itself will note what it rests on.
-        query = _query(Step(sandbox, step.asked), wanted, given)
+        query = _query(Step(step.sandbox, step.asked), wanted, given)
     except Invalid:
         return None
-    table = wanted.table(sandbox)
+    table = wanted.table(step.sandbox)
     return table.scan(query) if table.is_long_work(query) else None
 
 
@@ -156,7 +155,17 @@ def _query(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     if by or order:
         sort, descending = _sort(step, by, order, wanted.sorts, descending, faults)
     faults.refuse()
-    return Query(limit, skip, criteria.equal, criteria.where, criteria.bounds, after, before, sort, descending)
+    return Query(
+        limit,
+        skip,
+        equal=criteria.equal,
+        where=criteria.where,
+        bounds=criteria.bounds,
+        after=after,
+        before=before,
+        sort=sort,
+        descending=descending,
+    )
 
 
 def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:

@@ -38,8 +38,6 @@ class Follower:
     """Something worked out of the first ``known`` rows; those at the places ``changed`` have been replaced or taken
     back since."""
 
-    __slots__ = ("__weakref__", "changed", "known")
-
     def __init__(self) -> None:
         self.known = 0
         self.changed: set[int] = set()
@@ -52,8 +50,6 @@ class Follower:
 class SearchTexts(Follower, Generic[R]):
     """What ``read`` says of each row, kept from the first look at it."""
 
-    __slots__ = ("_read", "_rows", "_texts")
-
     def __init__(self, rows: Sequence[R], read: Callable[[R], str]) -> None:
         super().__init__()
         self._rows = rows
@@ -65,11 +61,7 @@ class SearchTexts(Follower, Generic[R]):
         said, text, section, wanted = self._of(places), test.text, test.section, test.present
         if section is None:
             return [seq for seq, words in zip(places, said, strict=True) if (text in words) is wanted]
-        # To see that a text has not even the longest word spares taking a section of it.
-        word = max(text.split(" "), key=len)
-        return [
-            seq for seq, words in zip(places, said, strict=True) if (word in words and text in section(words)) is wanted
-        ]
+        return [seq for seq, words in zip(places, said, strict=True) if (text in section(words)) is wanted]
 
     def _of(self, places: Sequence[int]) -> list[str]:
         self._catch_up()
@@ -90,8 +82,6 @@ class SearchTexts(Follower, Generic[R]):
 
 class SortOrder(Follower, Generic[R]):
     """The places of the rows by the value that ``read`` gives, those of one value in the order of their adding."""
-
-    __slots__ = ("_places", "_read", "_rows")
 
     def __init__(self, rows: Sequence[R], read: Callable[[R], Any]) -> None:
         super().__init__()
@@ -158,8 +148,6 @@ class Scan(Follower, Generic[R]):
     """Which rows fit a query. ``fitting`` gives those of some places whose rows do, ``candidates`` the places between
     two that may."""
 
-    __slots__ = ("_candidates", "_fitting", "_found", "_rows", "count", "order", "query")
-
     def __init__(
         self,
         rows: Sequence[R],
@@ -222,8 +210,6 @@ class Scan(Follower, Generic[R]):
 
 class LongSearches(Generic[R]):
     """What the last long searches of one table have worked out."""
-
-    __slots__ = ("_followers", "_orders", "_rows", "_scans", "_texts")
 
     def __init__(self, rows: Sequence[R]) -> None:
         self._rows = rows

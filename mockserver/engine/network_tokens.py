@@ -12,8 +12,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenState
-from mockserver.engine.lookup import unknown
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, unknown
 
 
 def create(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
@@ -56,11 +55,10 @@ def usable(step: Step, network_token_id: str | None, faults: Faults) -> NetworkT
 def turn_to(step: Step, network_token_id: str, status: NetworkTokenState) -> bool:
     """Bring a token to a status where the state table has a way; one that has moved on stays as it is. Whether it has
     that status now."""
-    sandbox = step.sandbox
-    token = sandbox.network_tokens.get(network_token_id)
+    token = step.sandbox.network_tokens.get(network_token_id)
     event = NETWORK_TOKEN.event_to(status)
     if token is None or event is None or event not in NETWORK_TOKEN.moves[token.status]:
         return token is not None and token.status is status
-    after = step.replace(sandbox.network_tokens, token, token.after(event))
+    after = step.replace(step.sandbox.network_tokens, token, token.after(event))
     step.emit(Subject.NETWORK_TOKEN, network_token_id, event, token.status, after.status)
     return True

@@ -42,8 +42,6 @@ class Past:
     """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted`` counts all that ever
     were, ``is_cut`` says that some within the lag had to go."""
 
-    __slots__ = ("__weakref__", "_changes", "_is_rewound", "_sandbox", "is_cut", "longest", "noted")
-
     def __init__(self, sandbox: Present, tables: Iterable[Table[Any]], longest: Micros) -> None:
         self.longest = longest
         # No cycle, which would keep the rows of a sandbox that is gone until a collection of garbage finds them.

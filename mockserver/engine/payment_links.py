@@ -16,8 +16,7 @@ from mockserver.domain.payment_link import PaymentLink, check_image, check_redir
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
-from mockserver.engine.lookup import found
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 
 
 def create(step: Step, command: NewPaymentLink) -> PaymentLink:

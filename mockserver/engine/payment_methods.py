@@ -38,9 +38,8 @@ from mockserver.domain.states import NetworkTokenState, PayToState, Presence, Va
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscription_course, tokens, vault
-from mockserver.engine.lookup import check_in_use, found
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, check_in_use, found
 
 
 @record
@@ -101,8 +100,7 @@ def ask(step: Step, op: str, wanted: Prepared) -> None:
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    sandbox = step.sandbox
-    method = sandbox.payment_methods.add(_method(step, wanted, owner))
+    method = step.sandbox.payment_methods.add(_method(step, wanted, owner))
     step.result.about["payment_method"] = method
     if wanted.token is not None:
         tokens.use(step, wanted.token)
@@ -110,13 +108,12 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
     if wanted.create_network_token and card is not None:
         made = network_tokens.create(step, method, card)
         after = replace(method, network_token_id=made.network_token_id)
-        method = step.replace(sandbox.payment_methods, method, after)
+        method = step.replace(step.sandbox.payment_methods, method, after)
     step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
     return method
 
 
 def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
-    sandbox = step.sandbox
     terms, secret = wanted.terms, wanted.to_vault
     vault_id, payto_id = wanted.vault_id, wanted.payto_id
     if secret is not None:
@@ -124,11 +121,11 @@ def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMeth
     if wanted.agreement is not None:
         payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
     return PaymentMethod(
-        payment_method_id=sandbox.ids.hex32("payment_method"),
+        payment_method_id=step.sandbox.ids.hex32("payment_method"),
         instrument=wanted.instrument,
         provider=wanted.provider.summary,
-        added=sandbox.now,
-        provider_payment_method_id=wanted.provider_token or "pm_" + sandbox.ids.hex24("provider_payment_method"),
+        added=step.sandbox.now,
+        provider_payment_method_id=wanted.provider_token or "pm_" + step.sandbox.ids.hex24("provider_payment_method"),
         customer_id=owner.customer_id if owner else None,
         payer=owner.payer() if owner else terms.payer,
         email=terms.email or (owner.email if owner else None),
@@ -196,16 +193,15 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
 
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
     """
-    sandbox = step.sandbox
     method = get(step, payment_method_id)
-    method.after_removal(sandbox.now)
+    method.after_removal(step.sandbox.now)
     if ask_provider:
         ask_to_forget(step, "payment_method.delete", method)
     method = remove(step, method)
-    owner = owner_of(sandbox, method)
+    owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
         after = replace(owner, default_payment_method_id=_next_default(step, owner))
-        step.replace(sandbox.customers, owner, after)
+        step.replace(step.sandbox.customers, owner, after)
         step.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
     return method
 
@@ -231,11 +227,10 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
 
     Its subscriptions are suspended when the assumption ``subscription.method_removed`` says so.
     """
-    sandbox = step.sandbox
-    after = method.after_removal(sandbox.now)
+    after = method.after_removal(step.sandbox.now)
     if payer is not None:
         after = replace(after, payer=payer)
-    step.replace(sandbox.payment_methods, method, after)
+    step.replace(step.sandbox.payment_methods, method, after)
     if method.payto_id is not None:
         payto.turn_to(step, method.payto_id, PayToState.CANCELLED)
     if method.network_token_id is not None:
@@ -284,12 +279,11 @@ def _of(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
 
 
 def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None:
-    sandbox = step.sandbox
-    provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
+    provider = providers.named(step.sandbox, command.provider_id, Capability.CARD, faults)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
     number = command.details.number
     if provider is None or found is None or number is None:
         return None

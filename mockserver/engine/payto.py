@@ -68,12 +68,11 @@ def come_due(step: Step, payto_id: str, status: PayToState) -> None:
 def turn_to(step: Step, payto_id: str, status: PayToState) -> bool:
     """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is. Whether it
     has that status now."""
-    sandbox = step.sandbox
-    agreement = sandbox.payto.get(payto_id)
+    agreement = step.sandbox.payto.get(payto_id)
     event = PAYTO.event_to(status)
     if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
         return agreement is not None and agreement.status is status
-    after = step.replace(sandbox.payto, agreement, agreement.after(event))
+    after = step.replace(step.sandbox.payto, agreement, agreement.after(event))
     step.emit(Subject.PAYTO, payto_id, event, agreement.status, after.status)
     return True
 

@@ -91,15 +91,14 @@ def create(step: Step, given: ProviderDetails) -> Provider:
 def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
     """Change the fields that are given. Raises ``NotFound`` (39), and ``Invalid`` as ``create`` does, 117 also for
     a provider that should take over from itself."""
-    sandbox = step.sandbox
-    provider = get(sandbox, provider_id)
+    provider = get(step.sandbox, provider_id)
     faults = Faults()
     if given.fallback_provider_id == provider_id:
         faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", "a provider cannot take over from itself")
-    given = _checked(sandbox, given, faults)
+    given = _checked(step.sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
-    after = step.replace(sandbox.providers, provider, provider.after_update(given, latency))
+    after = step.replace(step.sandbox.providers, provider, provider.after_update(given, latency))
     step.emit(Subject.PROVIDER, provider_id, "updated", provider.state, after.state)
     return after
 
@@ -124,9 +123,8 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
 
 def delete(step: Step, provider_id: str) -> Provider:
     """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
-    sandbox = step.sandbox
-    provider = get(sandbox, provider_id)
-    after = step.replace(sandbox.providers, provider, provider.after_removal())
+    provider = get(step.sandbox, provider_id)
+    after = step.replace(step.sandbox.providers, provider, provider.after_removal())
     step.emit(Subject.PROVIDER, provider_id, "removed", provider.state, after.state)
     return after
 

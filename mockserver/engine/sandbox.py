@@ -44,37 +44,6 @@ class Sandbox(Tables):
     one's in a copy.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "assumed",
-        "cards",
-        "clock",
-        "config",
-        "deliveries",
-        "director",
-        "horizon",
-        "idempotency",
-        "ids",
-        "inboxes",
-        "journal",
-        "key",
-        "now",
-        "opened",
-        "origin",
-        "own",
-        "past",
-        "public_key",
-        "replays",
-        "schedule",
-        "scripts",
-        "setup",
-        "touched",
-        "under_way",
-        "used",
-        "warned",
-        "watch",
-    )
-
     def __init__(self, key: str, config: SandboxConfig, real: Micros) -> None:
         super().__init__()
         self.key = key

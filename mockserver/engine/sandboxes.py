@@ -13,7 +13,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Full, Refused, Unauthorised
 from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.journal import JournalRoom
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
 LONGEST_KEY = 256

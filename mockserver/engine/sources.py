@@ -7,7 +7,7 @@ Sources: docs/spec/service.md, What the service does, 3, and Charges; assumption
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import assert_never
 
@@ -38,9 +38,8 @@ from mockserver.domain.sources import (
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token
 from mockserver.engine import card_entry, network_tokens, payment_methods, providers, tokens
-from mockserver.engine.lookup import check_in_use, unknown
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, check_in_use, unknown
 
 _CARD = Capability.CARD
 
@@ -58,10 +57,10 @@ class ProviderRoute:
 class ChargePlan(ProviderRoute):
     """Where a charge starts: its first route, and what is known of the payer.
 
-    ``others`` are providers that may take over; ``token`` is used by the charge, whatever becomes of it.
+    ``others`` are ways that may follow; ``token`` is used by the charge, whatever becomes of it.
     """
 
-    others: tuple[Provider, ...] = ()
+    others: tuple[ProviderRoute, ...] = ()
     payer: Payer | None = None
     verified: bool = False
     token: Token | None = None
@@ -126,17 +125,17 @@ def _card(
     if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=verified)
+    others = tuple(ProviderRoute(provider, instrument) for provider in able[1:])
+    return ChargePlan(able[0], instrument, others=others, verified=verified)
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    sandbox = step.sandbox
-    method = sandbox.payment_methods.get(method_id)
+    method = step.sandbox.payment_methods.get(method_id)
     check_in_use(method, method_id, "PaymentMethodId", faults)
     if method is None or method.state is Presence.REMOVED:
         return None
     step.result.about["payment_method"] = method
-    owner = payment_methods.owner_of(sandbox, method)
+    owner = payment_methods.owner_of(step.sandbox, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
             faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
@@ -163,13 +162,12 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
 
 
 def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    sandbox = step.sandbox
     token = tokens.usable(step, source.token, faults)
     if token is None:
         return None
     held = token.instrument
-    provider = providers.named(sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
-    agreement = sandbox.payto.get(token.payto_id) if token.payto_id else None
+    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
+    agreement = step.sandbox.payto.get(token.payto_id) if token.payto_id else None
     if agreement is not None:
         step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
@@ -186,12 +184,11 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
 
 
 def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
-    sandbox = step.sandbox
-    provider = providers.named(sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
+    provider = providers.named(step.sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
     token = network_tokens.usable(step, source.network_token_id, faults)
     if provider is None or token is None:
         return None
-    customer = sandbox.customers.get(token.customer_id) if token.customer_id else None
+    customer = step.sandbox.customers.get(token.customer_id) if token.customer_id else None
     instrument = Instrument(
         PaymentType.NETWORK_TOKEN,
         card=token.card,
@@ -238,11 +235,11 @@ def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))
 
 
-def routes(step: Step, first: ProviderRoute, cheaper: Sequence[Provider], amount: Decimal) -> Iterator[ProviderRoute]:
+def routes(step: Step, first: ChargePlan, amount: Decimal) -> Iterator[ProviderRoute]:
     """The ways that a charge may take, each to be tried when the one before has failed: the first, the other cheap
     providers, each provider's fallback, the method's fallback."""
     tried: set[tuple[str, str | None]] = set()
-    waiting = [first, *(ProviderRoute(provider, first.instrument) for provider in cheaper)]
+    waiting = [first, *first.others]
     while waiting:
         route = waiting.pop(0)
         way = route.provider.provider_id, route.instrument.payment_method_id

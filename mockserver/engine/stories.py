@@ -50,8 +50,6 @@ class Stories:
     """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many.
     ``on_change`` hears of the changes of an entry, by its number."""
 
-    __slots__ = ("_by_subject", "_order", "most", "on_change")
-
     def __init__(self, journal_limit: int) -> None:
         self.most = min(PER_ENTRY * journal_limit, MOST)
         self._by_subject: dict[str, deque[Change]] = {}

@@ -85,11 +85,10 @@ def catch_up(step: Step, row: Subscription) -> Subscription:
 def lose_method(step: Step, payment_method_id: str) -> None:
     """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
     their next payment is due and cannot be tried. Of very many the rest follows in the next steps of this instant."""
-    sandbox = step.sandbox
-    for row in sandbox.subscriptions.find("payment_method", payment_method_id):
+    for row in step.sandbox.subscriptions.find("payment_method", payment_method_id):
         if row.status is SubscriptionState.ACTIVE and step.assume(SUBSCRIPTION_METHOD_REMOVED) == "at_once":
             if len(step.result.events) >= MOST_EVENTS:
-                sandbox.schedule.plan(sandbox.now, Due.METHOD_LOST, payment_method_id)
+                step.sandbox.schedule.plan(step.sandbox.now, Due.METHOD_LOST, payment_method_id)
                 return
             move(step, row, SubscriptionEvent.SUSPENDED)
 

@@ -27,10 +27,9 @@ from mockserver.domain.sources import Initiator, MethodSource
 from mockserver.domain.states import SUBSCRIPTION, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine import charges, subscription_course
-from mockserver.engine.lookup import check_in_use, found
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, check_in_use, found
 
 
 def create(step: Step, command: NewSubscription) -> Subscription:
@@ -81,11 +80,10 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
 
     Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
     """
-    sandbox = step.sandbox
     row = get(step, subscription_id)
     row.after(SubscriptionEvent.UPDATED)
     faults = Faults()
-    method = sandbox.payment_methods.get(row.payment_method_id)
+    method = step.sandbox.payment_methods.get(row.payment_method_id)
     code, amount = _money(step, or_kept(command.amount, row.amount), command.currency or row.currency, method, faults)
     interval = command.interval or row.interval
     frequency = or_kept(command.frequency, row.frequency)
@@ -108,7 +106,7 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
         webhook=command.webhook,
         metadata=or_kept(command.metadata, row.metadata),
     )
-    row = step.replace(sandbox.subscriptions, row, after)
+    row = step.replace(step.sandbox.subscriptions, row, after)
     step.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
         row = subscription_course.catch_up(step, row)

@@ -20,8 +20,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.postings import Index
+from mockserver.engine.indexed_table import Index, Table
 
 
 def _by(name: str, path: str = "") -> Index[Any]:

@@ -38,14 +38,14 @@ def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
             return _ended(step, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.CUSTOMER_CANCELLATION))
 
 
-def address(sandbox: Sandbox, charge: Charge) -> str:
-    """Where the payer of a charge is challenged."""
-    return sandbox.address(page(charge))
+def address(sandbox: Sandbox, waiting: Charge | Token) -> str | None:
+    """Where the payer of a charge, or of a token before it is used, is challenged; None without a challenge."""
+    return sandbox.address(page(waiting)) if waiting.challenged else None
 
 
-def page(charge: Charge) -> str:
+def page(waiting: Charge | Token) -> str:
     """The path of that page."""
-    return f"/3ds/{charge.charge_id}"
+    return f"/3ds/token/{waiting.token_id}" if isinstance(waiting, Token) else f"/3ds/{waiting.charge_id}"
 
 
 def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token:
@@ -68,37 +68,25 @@ _ENDS = {
 }
 
 
-def token_address(sandbox: Sandbox, token: Token) -> str | None:
-    """Where the payer is challenged before a token is used; None without a challenge."""
-    return sandbox.address(token_page(token)) if token.challenged else None
-
-
-def token_page(token: Token) -> str:
-    """The path of that page."""
-    return f"/3ds/token/{token.token_id}"
-
-
 def abandon(step: Step, charge_id: str) -> None:
     """The challenge was not answered in time."""
-    sandbox = step.sandbox
-    charge = sandbox.charges.get(charge_id)
+    charge = step.sandbox.charges.get(charge_id)
     if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
-        _ended(step, charge, ChargeEvent.ABANDONED, _attempt(sandbox, charge, Code.THREE_D_SECURE_FAILED))
+        _ended(step, charge, ChargeEvent.ABANDONED, _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED))
 
 
 def _passed(step: Step, charge: Charge) -> Charge:
     """The provider has the last word, and a rule for ``charge.challenge`` can be that word."""
-    sandbox = step.sandbox
-    provider = sandbox.providers.get(charge.provider.provider_id)
+    provider = step.sandbox.providers.get(charge.provider.provider_id)
     outcome, route = Outcome(), None
     if provider is not None:
         method_id = charge.instrument.payment_method_id
         route = ProviderRoute(
-            provider, charge.instrument, sandbox.payment_methods.get(method_id) if method_id else None
+            provider, charge.instrument, step.sandbox.payment_methods.get(method_id) if method_id else None
         )
         outcome = charges.ask_provider(step, "charge.challenge", route, "charge")
     if isinstance(outcome.provider, Decline):
-        attempt = charges.failed_attempt(sandbox, charge.provider.provider_id, outcome.provider)
+        attempt = charges.failed_attempt(step.sandbox, charge.provider.provider_id, outcome.provider)
         return _ended(step, charge, ChargeEvent.DECLINED, attempt)
     said = outcome.provider.event if outcome.provider is not None else None
     event = said or (ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED)

@@ -21,9 +21,8 @@ from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
-from mockserver.engine.lookup import found, unknown
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found, unknown
 from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"
@@ -91,18 +90,16 @@ def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
 
 def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
-    sandbox = step.sandbox
-    after = step.replace(sandbox.tokens, token, token.after_use(sandbox.now))
+    after = step.replace(step.sandbox.tokens, token, token.after_use(step.sandbox.now))
     event = TokenEvent.USED if after.uses else TokenEvent.USED_UP
     step.emit(Subject.TOKEN, token.token_id, event, token.state, after.state)
 
 
 def expire(step: Step, token_id: str) -> None:
     """The time of a token has come."""
-    sandbox = step.sandbox
-    token = sandbox.tokens.get(token_id)
+    token = step.sandbox.tokens.get(token_id)
     if token is not None and token.state is TokenState.ACTIVE:
-        after = step.replace(sandbox.tokens, token, token.after_expiry())
+        after = step.replace(step.sandbox.tokens, token, token.after_expiry())
         step.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, token.state, after.state)
 
 

@@ -8,7 +8,7 @@ a row for every charge with money in it. Source: docs/spec/published-facts.md, 1
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 
 from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
@@ -20,15 +20,13 @@ from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text
-from mockserver.domain.provider import Provider
 from mockserver.domain.record import record
 from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
-from mockserver.engine.lookup import found, unknown
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found, unknown
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -47,8 +45,12 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     """
     sandbox = step.sandbox
     faults = Faults()
-    provider = _provider(sandbox, command.provider_id, faults)
-    charge = _charge(sandbox, command.charge_id, faults)
+    provider = providers.known(sandbox, command.provider_id)
+    if provider is None:
+        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, command.provider_id))
+    charge = sandbox.charges.get(command.charge_id) if command.charge_id else None
+    if command.charge_id and charge is None:
+        faults.add(Code.INVALID_CHARGE_ID, "ChargeId", unknown("charge", command.charge_id))
     if not command.transfers:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers")
     _check_references(sandbox, command, faults)
@@ -59,9 +61,11 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
             break
         checked.append(_money(transfer, place, own, faults))
     total = sum((amount for amount, _ in checked), ZERO)
-    if charge is not None and not faults.blames("Transfers") and total > (left := _left(sandbox, charge)):
-        words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
-        faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
+    if charge is not None and not faults.blames("Transfers"):
+        gone = sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
+        if total > (left := charge.refundable - gone):
+            words = f"got {number_text(total)}, left of the charge are {number_text(left)} {charge.currency}"
+            faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
     faults.refuse()
     if charge is not None and charge.status not in _PAID:
         words = (
@@ -96,36 +100,15 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
 
 def settle(step: Step, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
-    sandbox = step.sandbox
-    row = sandbox.transfers.get(transfer_id)
+    row = step.sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
-        after = step.replace(sandbox.transfers, row, row.after_settlement())
+        after = step.replace(step.sandbox.transfers, row, row.after_settlement())
         step.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
 
 
 def get(step: Step, transfer_id: str) -> Transfer:
     """A transfer. Raises ``NotFound`` (88)."""
     return found(step, step.sandbox.transfers, "transfer", transfer_id, Code.INVALID_TRANSFER_ID)
-
-
-def _provider(sandbox: Sandbox, provider_id: str, faults: Faults) -> Provider | None:
-    provider = providers.known(sandbox, provider_id)
-    if provider is None:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", providers.unknown(sandbox, provider_id))
-        return None
-    return provider
-
-
-def _charge(sandbox: Sandbox, charge_id: str | None, faults: Faults) -> Charge | None:
-    charge = sandbox.charges.get(charge_id) if charge_id else None
-    if charge_id and charge is None:
-        faults.add(Code.INVALID_CHARGE_ID, "ChargeId", unknown("charge", charge_id))
-    return charge
-
-
-def _left(sandbox: Sandbox, charge: Charge) -> Decimal:
-    """What of a charge was neither refunded nor transferred."""
-    return charge.refundable - sum((row.amount for row in sandbox.transfers.find("charge", charge.charge_id)), ZERO)
 
 
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
@@ -212,8 +195,18 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
             charges.setdefault(charge.provider.provider_id, []).append(charge)
         for provider_id in sorted(charges):
             settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
-            for charge in charges[provider_id]:
-                rows += _settled(settlement_id, charge, day)
+            rows += (
+                SettlementRow(
+                    settlement_id=settlement_id,
+                    provider_id=provider_id,
+                    provider_name=charge.provider.name,
+                    charge_id=charge.charge_id,
+                    settled=day + DAY,
+                    amount=amount,
+                )
+                for charge in charges[provider_id]
+                if (amount := charge.moved_on(day))
+            )
     return rows
 
 
@@ -226,16 +219,3 @@ def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
         raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
     days = sandbox.charges.values("money_day")
     return sorted(day for day in days if isinstance(day, int) and begin <= day + DAY <= until)
-
-
-def _settled(settlement_id: str, charge: Charge, day: Micros) -> Iterator[SettlementRow]:
-    amount = charge.moved_on(day)
-    if amount:
-        yield SettlementRow(
-            settlement_id=settlement_id,
-            provider_id=charge.provider.provider_id,
-            provider_name=charge.provider.name,
-            charge_id=charge.charge_id,
-            settled=day + DAY,
-            amount=amount,
-        )

@@ -15,9 +15,8 @@ from mockserver.domain.events import Subject
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
-from mockserver.engine.lookup import unknown
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, unknown
 
 CCV_INDEX = "card_with_ccv"
 """The index that every payment asks: a sandbox that comes with a vault learns it before the first."""
@@ -86,12 +85,11 @@ def expire_ccv(step: Step, vault_id: str) -> None:
 
 def spend_ccv(step: Step, facts: CardNumber, vault_id: str | None) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
-    sandbox = step.sandbox
     if step.assume(VAULT_CCV_SPENT_BY) == "same_card":
-        for item in sandbox.vault.find(CCV_INDEX, facts.fingerprint):
+        for item in step.sandbox.vault.find(CCV_INDEX, facts.fingerprint):
             _remove_ccv(step, item, CcvEvent.PAID)
     elif vault_id is not None:
-        linked = sandbox.vault.get(vault_id)
+        linked = step.sandbox.vault.get(vault_id)
         if linked is not None:
             _remove_ccv(step, linked, CcvEvent.PAID)
 

@@ -103,9 +103,8 @@ def _moved(notice: Notice, by: Micros) -> Notice:
 
 
 def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, plan: WebhookPlan) -> bytes:
-    sandbox = step.sandbox
-    config = sandbox.config
-    payload: object = config.render(message_id, message, notice, sandbox.assumed)
+    config = step.sandbox.config
+    payload: object = config.render(message_id, message, notice, step.sandbox.assumed)
     if plan.is_edited:
         lost = (f"the webhook has nothing for {path}" for path in unfound(payload, plan.edit or {}, plan.omit))
         step.result.warnings = tuple(dict.fromkeys((*step.result.warnings, *lost)))
@@ -113,7 +112,7 @@ def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, 
     if not plan.form:
         return config.write(payload)
     pairs = _pairs("", payload)
-    return "&".join(f"{quote(name, safe='[]')}={quote(_text(sandbox, value))}" for name, value in pairs).encode()
+    return "&".join(f"{quote(name, safe='[]')}={quote(_text(step.sandbox, value))}" for name, value in pairs).encode()
 
 
 def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:

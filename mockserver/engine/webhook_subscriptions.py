@@ -13,27 +13,25 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.engine.lookup import found
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, found
 
 
 def create(step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None) -> WebhookSubscription:
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for an address that is not http or https, or
     that is never called."""
-    sandbox = step.sandbox
     faults = Faults()
     words = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
     if words is not None:
         faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", words)
     faults.refuse()
-    row = sandbox.webhook_subscriptions.add(
+    row = step.sandbox.webhook_subscriptions.add(
         WebhookSubscription(
-            webhook_subscription_id=sandbox.ids.hex32("webhook_subscription"),
+            webhook_subscription_id=step.sandbox.ids.hex32("webhook_subscription"),
             url=url,
             authorization=authorization,
             types=tuple(dict.fromkeys(types or WebhookType)),
-            added=sandbox.now,
+            added=step.sandbox.now,
         )
     )
     step.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
@@ -47,9 +45,8 @@ def get(step: Step, subscription_id: str) -> WebhookSubscription:
 
 def delete(step: Step, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    sandbox = step.sandbox
     row = _found(step, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-    after = step.replace(sandbox.webhook_subscriptions, row, row.after_removal(sandbox.now))
+    after = step.replace(step.sandbox.webhook_subscriptions, row, row.after_removal(step.sandbox.now))
     step.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
     return after
 

@@ -14,7 +14,7 @@ from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised, invalid
 from mockserver.engine.config import SandboxConfig, ServerConfig
-from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.journal import JournalRoom
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT

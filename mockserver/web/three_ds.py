@@ -121,7 +121,7 @@ def token_answer(call: PageCall) -> Reply:
         return spoilt(_token_shown(token), reply)
     if reply.status is None or reply.status >= 400:
         return spoilt(_token_shown(token, fault=_NO_ANSWER), reply)
-    return redirect(sandbox.page(three_ds.token_page(token)), reply)
+    return redirect(sandbox.page(three_ds.page(token)), reply)
 
 
 def return_address(sandbox: Sandbox, charge: Charge) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.engine import indexed_table
-from mockserver.engine.postings import PostingLists
+from mockserver.engine.indexed_table import PostingLists
 from tests.driving import CARD, DUMMY, VISA, Api, Reply, card_charge
 from tests.store.twins import Kept
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.engine.journal import Journal, JournalEntry, size_of
-from mockserver.engine.journal_room import JournalRoom
+from mockserver.engine.journal import Journal, JournalEntry, JournalRoom, size_of
 from mockserver.engine.result import Asked, Result
 from tests.driving import Api
 

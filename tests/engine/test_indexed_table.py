@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import DERIVED, Table
-from mockserver.engine.postings import Index
+from mockserver.engine.indexed_table import DERIVED, Index, Table
 from mockserver.engine.query import Query
 from tests.rows import each
 

@@ -11,9 +11,8 @@ import pytest
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import indexed_table, long_search
-from mockserver.engine.indexed_table import Table
+from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.long_search import Scan
-from mockserver.engine.postings import Index
 from mockserver.engine.query import Bound, Contains, Query
 
 

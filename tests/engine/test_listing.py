@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound
-from mockserver.engine import charges, listing, lookup, searches
+from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
 from mockserver.engine.query import Query, cut
-from mockserver.engine.step import unnoted
+from mockserver.engine.step import check_in_use, unnoted
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -130,7 +130,7 @@ def test_the_step_is_about_what_an_object_has_become(sandbox: Any) -> None:
 
 def test_a_payment_method_that_a_body_names_must_be_there() -> None:
     faults = Faults()
-    lookup.check_in_use(None, "none", "PaymentMethodId", faults)
+    check_in_use(None, "none", "PaymentMethodId", faults)
     with pytest.raises(Invalid) as refused:
         faults.refuse()
     assert refused.value.code is Code.INVALID_PAYMENT_METHOD_ID

@@ -12,8 +12,7 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table, long_search
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.postings import Index
+from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Bound, Contains, Query
 from tests.depth import tries
 from tests.driving import Api

@@ -48,8 +48,8 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
-DERIVED = frozenset({"__weakref__", "key", "public_key", "under_way"})
-"""Slots of a sandbox that follow from what is kept, or that are nothing between two steps."""
+DERIVED = frozenset({"key", "public_key", "under_way"})
+"""Parts of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
     "charges": attrgetter("challenged"),

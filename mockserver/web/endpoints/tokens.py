@@ -18,9 +18,7 @@ def create_from_card(call: OperationCall) -> TokenReply:
 def shown(call: OperationCall, token: Token) -> TokenReply:
     """A token in the voice of the sandbox."""
     agreement = call.sandbox.payto.get(token.payto_id) if token.payto_id else None
-    return token_reply(
-        token, call.profile, call.sandbox.account_id, agreement, three_ds.token_address(call.sandbox, token)
-    )
+    return token_reply(token, call.profile, call.sandbox.account_id, agreement, three_ds.address(call.sandbox, token))
 
 
 create_least_cost = UseCase(
