@@ -138,10 +138,6 @@ def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
 
 
-def _amount(value: object) -> object:
-    return None if value is None else {"amount": value}
-
-
 def _schema(schema: dict[str, Any]) -> None:
     """What an outcome refuses as a whole, for editors."""
     words = [word for word in schema["properties"] if word != "times"]
@@ -162,7 +158,9 @@ class OutcomeMap:
     challenge: Challenge | None = None
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
-    partial_approve: Annotated[PartialApprove | None, Before(_amount, takes=Positive | None)] = None
+    partial_approve: Annotated[
+        PartialApprove | None, Before(lambda value: None if value is None else {"amount": value}, takes=Positive | None)
+    ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
     webhook: WebhookPlan | None = None

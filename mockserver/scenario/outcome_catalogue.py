@@ -112,10 +112,6 @@ class DeclineMap:
 _CODES = frozenset(map(int, Code))
 
 
-def _named(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
-
-
 class _Read(Marker):
     """Reads the map, and gives the refusal that it means."""
 
@@ -134,6 +130,8 @@ class _Fixed(Marker):
 
 
 _Name = Annotated[str, ShownWith({"enum": list(DECLINES)})]
-DeclineWord = Annotated[Decline, _Read(), Before(_named, _Name | DeclineMap)]
+DeclineWord = Annotated[
+    Decline, _Read(), Before(lambda value: {"name": value} if isinstance(value, str) else value, _Name | DeclineMap)
+]
 Down = Annotated[Decline, _Fixed(PROVIDER_DOWN)]
 TimedOut = Annotated[Decline, _Fixed(PROVIDER_TIMEOUT)]

@@ -204,11 +204,9 @@ class Latency:
         return f"latency {low}" if low == high else f"latency {low} to {high}"
 
 
-def _fixed(value: object) -> object:
-    return value if isinstance(value, dict) else {"min": value}
-
-
-LatencyWord = Annotated[Latency, Before(_fixed, takes=Duration | Latency)]
+LatencyWord = Annotated[
+    Latency, Before(lambda value: value if isinstance(value, dict) else {"min": value}, takes=Duration | Latency)
+]
 
 
 def draw_latency(latency: Latency, draw: int) -> Micros:

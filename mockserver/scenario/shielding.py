@@ -78,7 +78,9 @@ def warnings(scenario: Scenario) -> list[Warned]:
     looked = [_Looked.of(rule) for rule in scenario.rules]
     pairs = ((first, later) for place, first in deciding for later in looked[place + 1 :])
     for first, later in islice(pairs, _MOST_PAIRS):
-        if first.rule.stage is later.rule.stage and not _disjoint(first.tests, later.tests):
+        both = first.tests.keys() & later.tests.keys()
+        is_apart = any(_excludes(first.tests[path], later.tests[path]) for path in both)
+        if first.rule.stage is later.rule.stage and not is_apart:
             words = _shielded(first, later)
             if words is not None and not found.keys() & {first.rule.id, later.rule.id}:
                 rule = later.rule
@@ -149,7 +151,7 @@ def _shielded(first: _Looked, later: _Looked) -> str | None:
     if all(path in later.tests and _implies(later.tests[path], test) for path, test in first.tests.items()):
         where = "" if both == later.rule.operations else f" in {_named(both)}"
         return f"never fires{where}: {before}"
-    if quiet and any(_says_more(outcome) for outcome in outcomes_of(later.rule.plan)):
+    if quiet and any(not _levels(outcome) <= _QUIET for outcome in outcomes_of(later.rule.plan)):
         return f"is not asked wherever both match: {before}"
     return None
 
@@ -178,11 +180,6 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
     return wanted.wants_presence and not own.holds(None)
 
 
-def _disjoint(first: Mapping[str, FieldTest], later: Mapping[str, FieldTest]) -> bool:
-    """Whether no call can pass the tests of both."""
-    return any(_excludes(one, later[path]) for path, one in first.items() if path in later)
-
-
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
     if one.anyhow is not None and other.anyhow is not None:
@@ -200,10 +197,6 @@ def _quiet_words(rule: Rule) -> str:
     """What a rule sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
     levels = set().union(*(_levels(outcome) for outcome in outcomes_of(rule.plan)))
     return " and ".join(sorted(levels)) if levels <= _QUIET else ""
-
-
-def _says_more(outcome: Outcome) -> bool:
-    return not _levels(outcome) <= _QUIET
 
 
 def _named(operations: frozenset[str]) -> str:
