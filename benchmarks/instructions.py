@@ -78,14 +78,14 @@ class Connection:
 
     def _sandbox(self) -> asyncio.Protocol:
         from mockserver import create_app
-        from mockserver.adapters.http import Protocol
         from mockserver.adapters.server_log import RequestLog
+        from mockserver.server.lane import LaneProtocol, fast_app
         from mockserver.settings import Settings
 
         app: Any = create_app(Settings.load({}, {}))
         sink = open(os.devnull, "w")  # noqa: SIM115
         app.log = RequestLog(lambda text: sink.write(text) and None, as_json=False)
-        return Protocol(_config(app), ServerState(), {})
+        return LaneProtocol(_config(app), ServerState(), {}, fast_app=fast_app(app))
 
     async def ask(self, packet: bytes) -> bytes:
         """The answer to a request. Raises ``RuntimeError`` when it is a refusal."""

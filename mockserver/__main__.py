@@ -1,13 +1,11 @@
 """``python -m mockserver`` is the ``mockserver`` command."""
 
-from mockserver.adapters import exit_codes, late_modules
+from mockserver.adapters import exit_codes
+from mockserver.cli import main as command
 
 
 def main() -> None:
     """The command in a process of its own."""
-    late_modules.begin()
-    from mockserver.cli import main as command
-
     try:
         command(prog_name="mockserver")
     except exit_codes.ServerEnded as end:

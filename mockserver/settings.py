@@ -89,6 +89,7 @@ class Settings:
     log_format: str = "text"
     log_level: str = "info"
     data_dir: str | None = None
+    fast_lane: bool = True
 
     def __post_init__(self) -> None:
         for contradiction in CONTRADICTIONS:
@@ -298,6 +299,9 @@ SETTINGS: tuple[Setting, ...] = (
             metavar="info|warning|error", choices=LOG_LEVELS),
     Setting("data_dir", "--data-dir", read_text, "a path",
             "Folder for the certificates, made on first use.", metavar="DIR"),
+    Setting("fast_lane", "--no-fast-lane", read_negated, _SWITCH,
+            "Serve every request through Starlette and uvicorn's parser: slower, the same answers.",
+            kind=OptionKind.SWITCH),
 )
 # fmt: on
 

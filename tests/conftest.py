@@ -26,8 +26,9 @@ SLOW = {Path(__file__).with_name(name) for name in ("browser", "e2e", "fuzz", "p
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_settings_from_outside() -> None:
-    """Remove the variables that would change defaults, for this process and all that it starts."""
-    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+    """Remove the variables that would change defaults, for this process and all that it starts; but for
+    ``MOCKSERVER_NO_FAST_LANE``, with which all tests must pass too."""
+    for name in [name for name in os.environ if name.startswith(PREFIX) and name != f"{PREFIX}NO_FAST_LANE"]:
         del os.environ[name]
 
 

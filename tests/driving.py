@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,8 +19,12 @@ from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
+from mockserver.server.lane import fast_app
 from mockserver.web.app import Application
 from mockserver.wire.base import Body, fields_of
+
+FAST_LANE = "MOCKSERVER_NO_FAST_LANE" not in os.environ
+"""Whether servers and callers of the tests take the fast lane; the environment turns it off for a whole run."""
 
 START = "2031-03-01T00:00:00Z"
 NOW = parse_instant(START)
@@ -90,6 +95,7 @@ class Api:
         scenario: str | Sequence[str] | None = None,
         real_clock: Callable[[], Micros] = lambda: NOW,
         waits: bool = False,
+        fast_lane: bool = FAST_LANE,
         **settings: Any,
     ) -> None:
         text, names = (scenario, ()) if isinstance(scenario, str) else (None, tuple(scenario or ()))
@@ -97,7 +103,17 @@ class Api:
         given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
         self.waits = waits
+        self._fast_lane = fast_lane
         self.app = Application(chosen, real_clock, given)
+
+    @property
+    def app(self) -> Application:
+        """The application."""
+        return self._app
+
+    @app.setter
+    def app(self, app: Application) -> None:
+        self._app, self._entrance = app, fast_app(app) if self._fast_lane else app
 
     def call(
         self,
@@ -129,7 +145,7 @@ class Api:
         when ``gone`` is set. The status is 0 when there is no answer."""
         content = raw if raw is not None else b"" if body is None else json.dumps(body).encode()
         scope = self._scope(method, target, {"content-type": "application/json", **(headers or {})}, key)
-        return await _exchange(self.app, scope, content, gone)
+        return await _exchange(self._entrance, scope, content, gone)
 
     def send(
         self,
@@ -143,7 +159,7 @@ class Api:
         """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after the others."""
         scope = self._scope(method, target, headers)
         scope["headers"] += lines
-        return _run(_exchange(self.app, scope, raw), waits or self.waits)
+        return _run(_exchange(self._entrance, scope, raw), waits or self.waits)
 
     def race(self, *calls: tuple[str, str, object]) -> list[tuple[int, Reply]]:
         """Several calls at once, each a method, a path and a body: their places and replies as they were answered."""
@@ -231,7 +247,7 @@ def _run(exchange: Coroutine[object, None, Reply], waits: bool) -> Reply:
     raise AssertionError("the answer waits for something")
 
 
-async def _exchange(app: Application, scope: dict[str, Any], raw: bytes, gone: asyncio.Event | None = None) -> Reply:
+async def _exchange(app: Any, scope: dict[str, Any], raw: bytes, gone: asyncio.Event | None = None) -> Reply:
     """The answer; the caller leaves when ``gone`` is set, or stays until the answer is there."""
     messages: list[dict[str, Any]] = [{"type": "http.request", "body": raw, "more_body": False}]
     answers: list[Any] = []

@@ -42,7 +42,8 @@ PACKAGES = {
     "engine": "",
     "wire": "pydantic_core orjson",
     "web": "starlette jinja2 orjson prometheus_client opentelemetry",
-    "adapters": "yaml httpx uvicorn uvloop httptools cryptography trustme opentelemetry",
+    "adapters": "yaml httpx cryptography trustme opentelemetry",
+    "server": "starlette uvicorn uvloop httptools",
     "explore": "jinja2 httpx",
     "cli": "click",
     "commands": "click faker httpx rich",
@@ -72,7 +73,7 @@ BANNED = {
     "os.urandom",
 }
 BANNED_MODULES = {"random", "secrets"}
-EDGES = {"adapters", "settings", "cli"}
+EDGES = {"adapters", "server", "settings", "cli"}
 
 
 def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:

@@ -19,6 +19,7 @@ from cryptography.x509 import Certificate, load_pem_x509_certificate
 from trustme import CA
 
 from mockserver.scenario.scenario import Certificate as Flaw
+from mockserver.settings import Settings, data_directory
 
 # Clients refuse certificates of a server that are valid for more than 398 days.
 LEAF_LIFE = timedelta(days=397)
@@ -27,6 +28,15 @@ RENEW_BEFORE = timedelta(days=30)
 BACKDATE = timedelta(hours=1)
 OTHER_NAME = "another.example"
 NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+def listener_context(settings: Settings, flaw: Flaw | None) -> ssl.SSLContext:
+    """The TLS settings of a server: with ``flaw`` what scenarios want to be wrong with its certificate. Raises as
+    :func:`server_context`."""
+    directory = data_directory(settings, os.environ)
+    if flaw is not None:
+        return flawed_context(directory, flaw)
+    return server_context(directory, settings.tls_cert, settings.tls_key)
 
 
 def server_context(directory: Path, cert: str | None, key: str | None) -> ssl.SSLContext:

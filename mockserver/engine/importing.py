@@ -6,7 +6,7 @@ Source: docs/control-api.md (``/__admin/state``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from heapq import heappush
@@ -21,7 +21,7 @@ from mockserver.domain.slices import MANY, Slices, parts_of
 from mockserver.engine import consistency, vault
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
-from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form
+from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
@@ -34,6 +34,9 @@ from mockserver.scenario.scenario import Scenario
 MOST_COUNTERS = 1_000
 """Counters of a document that are of no kind known here: they are read in one step. A sandbox has those and all that
 are known, and its document is taken again."""
+
+KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)], "tables": ROW_CLASSES}
+"""What a document may have, and its tables: of others none is read to its end."""
 
 _Faults = list[tuple[str, str]]
 """Places and what is wrong there, at most ``MOST_FAULTS``."""

@@ -56,25 +56,26 @@ class FaultKind(StrEnum):
 
 @record
 class _Row:
-    """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's time, and whether it
-    strikes the reading of a body, which then goes on."""
+    """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's time, whether it
+    strikes the reading of a body, which then goes on, and whether it ends the connection itself."""
 
     places: tuple[At, ...]
     doubt: Doubt | None = None
     is_slow: bool = False
     is_reading: bool = False
+    cuts: bool = False
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
 _KINDS: Mapping[FaultKind, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
     FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
-    FaultKind.RESET: _Row(tuple(At), Doubt.RESET),
-    FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT),
-    FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT),
+    FaultKind.RESET: _Row(tuple(At), Doubt.RESET, cuts=True),
+    FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT, cuts=True),
+    FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT, cuts=True),
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
-    FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED),
-    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), Doubt.TIMED_OUT, is_slow=True),
+    FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED, cuts=True),
+    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), Doubt.TIMED_OUT, is_slow=True, cuts=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
     FaultKind.EDIT: _Row(_ANSWER),
@@ -88,6 +89,9 @@ _MISPLACED = {
     (True, At.ANSWER): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
 }
 """The refusal of a fault at the wrong place, by whether it is one of reading."""
+
+WITHOUT_CONNECTION = tuple(kind for kind, row in _KINDS.items() if not row.cuts)
+"""Faults that any server can perform."""
 
 _JOINING = (FaultKind.DELAY, FaultKind.EDIT)
 _ALONE = tuple(kind for kind in FaultKind if kind not in _JOINING)
@@ -261,6 +265,12 @@ class Transport:
     def breaks_framing(self) -> bool:
         """Whether its headers announce another end of the answer than the real one."""
         return self.kind is FaultKind.EDIT and not _FRAMING.isdisjoint(self.lowered)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether it ends the connection itself, or holds it: only our own server hands that over, and in process it is
+        an exception."""
+        return _KINDS[self.kind].cuts or self.breaks_framing
 
     @property
     def words(self) -> str:

@@ -8,7 +8,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
-from starlette.types import ASGIApp
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
@@ -21,9 +25,10 @@ from mockserver.web.guard import Guard
 from mockserver.web.idle import IDLE_IN_STORE, Freeing, Idle
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
-from mockserver.web.route_table import RouteTable, TableRoute
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import ROUTES, Auth
 from mockserver.web.setup import prepare
+from mockserver.web.tidy_paths import TidyPaths
+from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import World
 
 if TYPE_CHECKING:
@@ -41,35 +46,48 @@ class Application(Starlette):
     for their store.
     """
 
-    def __init__(self, settings: Settings, real_clock: Callable[[], Micros], reader: ScenarioReader) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        real_clock: Callable[[], Micros],
+        reader: ScenarioReader,
+        traces: TracerProvider | None = None,
+    ) -> None:
         self.world = world = World(settings, real_clock, reader)
-        routes = [TableRoute(row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES]
-        routes += [TableRoute(row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES]
-        routes += [TableRoute(row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES]
-        routes.append(TableRoute(INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)))
-        super().__init__()
-        self.router: RouteTable = RouteTable(routes, world, lambda _: self.living())
-        table = self.router
-        world.prepare = lambda sandbox: prepare(sandbox, table)
+        self._gates = [Middleware(Guard, world, self.public_methods)]
+        if traces is not None:
+            from mockserver.web.tracing import Traced, Tracing
+
+            world.tracing = Tracing(traces)
+            self._gates.insert(0, Middleware(Traced, world.tracing, self.path_of))
+        routes, unrouted = starlette_routes(_rows(world), world)
+        super().__init__(
+            routes=routes,
+            middleware=[*self._gates, Middleware(TidyPaths)],
+            exception_handlers={Exception: _leave_it_answered},
+            lifespan=lambda _: self.lifespan(),
+        )
+        self.router.redirect_slashes = False
+        self.router.default = unrouted
+        world.prepare = lambda sandbox: prepare(sandbox, routes)
         if settings.store is not None:
             _keep(self, settings.store)
 
-    def build_middleware_stack(self) -> ASGIApp:
-        """The router behind the guard, which answers what nobody foresaw: endpoints answer every error themselves, so
-        nothing else need stand between."""
-        guard = Guard(self.router.__call__, self.world, self.router.public_methods).__call__
-        if self.world.tracing is not None:
-            from mockserver.web.tracing import Traced
+    def guarded(self, app: ASGIApp) -> ASGIApp:
+        """An application behind what stands before the routes of this one: its guard, and spans where they are on."""
+        for gate, args, more in reversed(self._gates):
+            app = gate(app, *args, **more)
+        return app
 
-            return Traced(guard, self.world.tracing, self.router.path_of).__call__
-        return guard
+    def public_methods(self, path: str) -> list[str]:
+        """The methods of a path that a public key opens."""
+        routes, _ = routes_at(self.routes, path)
+        return [method for route in routes if _is_public(route.endpoint) for method in sorted(route.methods or ())]
 
-    @property
-    def door(self) -> ASGIApp:
-        """The way in for our own server: without a coroutine that only calls the next."""
-        if self.middleware_stack is None:
-            self.middleware_stack = self.build_middleware_stack()
-        return self.middleware_stack
+    def path_of(self, method: str, path: str) -> str | None:
+        """The path of an operation as its table has it, with placeholders; None where there is no operation."""
+        routes, _ = routes_at(self.routes, path)
+        return next((route.path for route in routes if method in (route.methods or ())), None)
 
     @property
     def ready_problems(self) -> list[str]:
@@ -85,7 +103,8 @@ class Application(Starlette):
         from mockserver.web.store_room import StoreRoom
 
         room = StoreRoom(rows, self.world.directory)
-        room.know(one for one in self.router.endpoints if isinstance(one, OperationEndpoint))
+        endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
+        room.know(one for one in endpoints if isinstance(one, OperationEndpoint))
         return room
 
     async def reload(self) -> None:
@@ -116,7 +135,7 @@ class Application(Starlette):
         self.world.log = log
 
     @asynccontextmanager
-    async def living(self) -> AsyncIterator[None]:
+    async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
         from mockserver.adapters.ticker import Ticker
         from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
@@ -158,6 +177,30 @@ class Application(Starlette):
                 await store.close()
 
 
+def _rows(world: World) -> list[PathRow]:
+    """Every row of the tables of routes."""
+    return [
+        *((row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES),
+        *((row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES),
+        *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
+        (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
+    ]
+
+
+def _is_public(endpoint: object) -> bool:
+    return isinstance(endpoint, OperationEndpoint) and endpoint.route.auth is Auth.PUBLIC
+
+
+class _Silence(Response):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send nothing."""
+
+
+async def _leave_it_answered(request: Request, fault: Exception) -> Response:
+    """Keep Starlette from answering an error: the guard has, and a scripted cut leaves no answer."""
+    return _Silence()
+
+
 def _keep(app: Application, path: str) -> None:
     """Keep the sandboxes in a file. Raises ``StoreRefused``."""
     from mockserver.adapters.store_file import StoreFile
@@ -177,9 +220,4 @@ def create_app(
     from mockserver.adapters.scenario_files import Files, load
 
     files = Files(lambda: load(settings.scenario, test_values=settings.test_values))
-    app = Application(settings, real_clock, files)
-    if traces is not None:
-        from mockserver.web.tracing import Tracing
-
-        app.world.tracing = Tracing(traces)
-    return app
+    return Application(settings, real_clock, files, traces)

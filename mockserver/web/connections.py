@@ -6,11 +6,17 @@ request.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from mockserver.domain.errors import invalid
 from mockserver.engine.counts import Counts
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director, RuleReport
 from mockserver.scenario.operations import CONNECTION
+from mockserver.scenario.rule import outcomes_of
 from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.transport import WITHOUT_CONNECTION
 
 
 class Connections:
@@ -37,3 +43,18 @@ class Connections:
         decision = self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0))
         self._counts.decided(decision)
         return decision.outcome.transport is not None
+
+
+def check_no_cuts(scenarios: Iterable[Scenario]) -> None:
+    """Refuse what only our own server can do: it alone hands a connection over to be cut, and has a certificate to
+    spoil. Raises ``Invalid`` (90)."""
+    but = "no headers that say another length"
+    why = "this is not the server of 'mockserver serve', which alone can do that"
+    for scenario in scenarios:
+        if scenario.certificate is not None:
+            raise invalid({"Tls": f"got certificate: {scenario.certificate}, allowed: none; {why}"})
+        for rule in scenario.rules:
+            for outcome in outcomes_of(rule.plan):
+                if outcome.transport is not None and outcome.transport.cuts:
+                    got = f"rule '{rule.id}' ({rule.file}:{rule.line}): got {outcome.transport.words}"
+                    raise invalid({"Rules": f"{got}, allowed: {', '.join(WITHOUT_CONNECTION)}, {but}; {why}"})

@@ -16,9 +16,9 @@ from mockserver.web.activity import SERVER
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, policy, redirect
 from mockserver.web.request import Reply, Request
-from mockserver.web.route_table import unknown_path
 from mockserver.web.shell import Endpoint
 from mockserver.web.templating import render
+from mockserver.web.unrouted import unknown_path
 from mockserver.web.world import World
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps

@@ -22,7 +22,7 @@ from mockserver.scenario.attempt import Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
-from mockserver.web.connections import Connections
+from mockserver.web.connections import Connections, check_no_cuts
 from mockserver.web.webhook_bodies import webhook_body
 from mockserver.wire.jsonio import dumps
 
@@ -66,6 +66,7 @@ class Directory:
         self.reader = reader
         self.ready_problems: list[str] = []
         self.hears_uploads = False
+        self._cuts_connections = True
         self.server_config = _server_config(settings)
         self.config = self.config_of(reader.load())
         self.connections = Connections(self.config.rules, self.config.seed, self.config.counts)
@@ -76,9 +77,17 @@ class Directory:
 
     def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
+        if not self._cuts_connections:
+            check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
         self.hears_uploads = self.hears_uploads or config.rules.uploads or config.rules.connects
         return config
+
+    def cut_no_connections(self) -> None:
+        """Refuse from now on scenarios that cut connections: another server than ours holds them. Raises ``Invalid``
+        (90) when one that is in force does."""
+        check_no_cuts(self.config.scenarios)
+        self._cuts_connections = False
 
     @property
     def assumed(self) -> Assumed:

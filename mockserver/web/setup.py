@@ -3,7 +3,10 @@ waiting."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from urllib.parse import unquote, urlsplit
+
+from starlette.routing import BaseRoute
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import invalid
@@ -14,14 +17,14 @@ from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.scenario import CallMap, ReplyMap
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
-from mockserver.web.route_table import RouteTable
+from mockserver.web.unrouted import routes_at
 from mockserver.wire.jsonio import dumps, loads
 
 _ANSWERED = {"content-type": "application/json; charset=utf-8"}
 _SUCCESS = ReplyMap()
 
 
-def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
+def prepare(sandbox: Sandbox, routes: Sequence[BaseRoute]) -> None:
     """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
@@ -45,11 +48,12 @@ def prepare(sandbox: Sandbox, routes: RouteTable) -> None:
             sandbox.setup[scenario.name] = answers
 
 
-def _run(sandbox: Sandbox, routes: RouteTable, call: CallMap) -> tuple[int, object]:
+def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:
     """Status and body of the answer, read as a client reads them."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    endpoint, parameters = routes.endpoint(call.method, path)
+    found, parameters = routes_at(routes, path)
+    endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
     if not isinstance(endpoint, OperationEndpoint):
         reason = {"Path": "a set-up call must be an operation of the payments API"}
         return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", path, reason)

@@ -16,12 +16,9 @@ from mockserver.domain.clock import SECOND
 from mockserver.scenario.edits import edited
 from mockserver.scenario.transport import At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
-from mockserver.web.asgi import JSON_TYPE, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.asgi import JSON_TYPE, TRANSPORT, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
-
-CONNECTION = "mockserver.transport"
-"""The scope extension under which the server hands over the connection's transport."""
 
 _GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
 _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
@@ -85,7 +82,7 @@ class Conversation:
 
     def connection(self) -> Any:
         """The transport of the real connection, or None in process."""
-        return (self.scope.get("extensions") or {}).get(CONNECTION)
+        return (self.scope.get("extensions") or {}).get(TRANSPORT)
 
     def raw(self) -> bytes:
         """The whole answer as it would stand on the wire."""

@@ -35,9 +35,9 @@ def is_cut(decision: Decision) -> bool:
 
 async def first_of(receive: Receive) -> bytes:
     """The body, or what comes of it in ``WINDOW``; whether to send it is not answered (``Expect: 100-continue``)."""
-    hush = getattr(receive, "hush", None)
-    if hush is not None:
-        hush()
+    suppress_continue = getattr(receive, "suppress_continue", None)
+    if suppress_continue is not None:
+        suppress_continue()
     raw, more = b"", True
     while more and len(raw) <= WINDOW:
         message = await receive()

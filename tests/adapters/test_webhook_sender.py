@@ -238,7 +238,7 @@ def lived(api: Api, story: Callable[[], Awaitable[None]]) -> None:
     """Run a story while the application is served."""
 
     async def living() -> None:
-        async with api.app.living():
+        async with api.app.lifespan():
             await story()
 
     asyncio.run(living())

@@ -10,11 +10,11 @@ import pytest
 
 from mockserver.scenario.edits import edited
 from mockserver.web.transport_faults import Cut
-from tests.adapters.connecting import converse
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found
 from tests.rows import each
 from tests.scenario.telling import fault, one, told
+from tests.server.connecting import converse
 
 
 def api_with(transport: str, op: str = "charge.create") -> Api:

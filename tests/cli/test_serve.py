@@ -77,13 +77,13 @@ def test_a_server_without_streams_ends_as_others_do() -> None:
 def test_who_calls_the_command_as_a_function_goes_on_after_it() -> None:
     program = """
 import signal, threading
-from mockserver.adapters import server
+from mockserver.server import serving
 from mockserver.cli import main
-run = server._run
+run = serving._run
 def stopped(*given):
     signal.raise_signal(signal.SIGTERM)
     return run(*given)
-server._run = stopped
+serving._run = stopped
 try:
     main(["serve", "--port", "0"])
 except SystemExit as end:

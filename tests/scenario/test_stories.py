@@ -16,10 +16,10 @@ import pytest
 
 from mockserver.adapters.tls import authority_pem, flawed_context, server_context
 from mockserver.web.transport_faults import Cut
-from tests.adapters.connecting import converse
 from tests.adapters.test_tls import handshake
 from tests.driving import Api, card, card_charge, problem_of
 from tests.rows import each
+from tests.server.connecting import converse
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 STORIES = """

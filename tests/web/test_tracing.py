@@ -13,6 +13,7 @@ import pytest
 from mockserver.adapters.webhook_sender import Sent
 from mockserver.domain.delivery import Content, Delivery, WebhookMessage, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY, trace_protocol
+from mockserver.web.app import Application
 from mockserver.web.transport_faults import Cut
 from tests.adapters.test_webhook_sender import Receiver, listening, lived
 from tests.driving import VISA, Api, card, card_charge
@@ -25,7 +26,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
-from mockserver.web.tracing import Tracing
 from tests.rows import each
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -51,7 +51,8 @@ class Spans:
         self._kept = InMemorySpanExporter()
         made = TracerProvider(shutdown_on_exit=False, **provider)
         made.add_span_processor(SimpleSpanProcessor(self._kept))
-        api.app.world.tracing = Tracing(made)
+        world = api.app.world
+        api.app = Application(world.settings, world.real_clock, world.directory.reader, made)
 
     def taken(self) -> list[ReadableSpan]:
         """Those that have ended since the last look."""

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, is_dataclass
 from decimal import Decimal
 from enum import Enum
+from operator import attrgetter
 from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
@@ -96,7 +97,7 @@ class Forms:
     def _of_class(self, cls: type) -> KeptForm:
         if issubclass(cls, Enum):
             members = {member.value: member for member in cls}
-            return KeptForm(lambda value: value.value, lambda raw, cards: members[raw])
+            return KeptForm(lambda value: value._value_, lambda raw, cards: members[raw])
         if hasattr(cls, "_fields"):
             hints = get_type_hints(cls, include_extras=True)
             return _fixed([self.of(hints[name]) for name in cls._fields], lambda items: cls(*items))
@@ -153,7 +154,8 @@ class Forms:
 
 
 class _KeptField:
-    """One field of a dataclass. Its ``default`` is kept as null, and so is what is empty where that is the default."""
+    """One field of a dataclass. Its ``default`` is kept as null, and so is what is empty where that is the default; a
+    field that ``is_plain`` needs no look at its values."""
 
     def __init__(self, field: Field[Any], annotation: Any, forms: Forms) -> None:
         """Raises ``TypeError`` when None is a value of the field and not its default: both would be null."""
@@ -165,34 +167,47 @@ class _KeptField:
             raise TypeError(f"{field.name}: {annotation} may be None, and that is not its default")
         self.default = None if self.may_be_none else field.default
         self.is_empty_by_default = field.default_factory is not MISSING and not field.default_factory()
+        self.is_plain = form is _AS_IT_IS and (self.is_required or self.may_be_none)
 
 
 def _record_form(cls: type, places: Sequence[str], fields: Mapping[str, _KeptField]) -> KeptForm:
     nothing = {name: None for name, field in fields.items() if field.is_required and field.may_be_none}
-    writers = [(place, name, field) for place, name in enumerate(places) if (field := fields.get(name))]
+    names = [name for name in places if name in fields]
+    gone = [place for place, name in enumerate(places) if name not in fields]
+    looked_at = [(places.index(name), fields[name]) for name in names if not fields[name].is_plain]
+    get: Any = attrgetter(*names) if len(names) > 1 else lambda value: [getattr(value, name) for name in names]
 
     def write(value: Any) -> list[Any]:
-        plain: list[Any] = [None] * len(places)
-        end = 0
-        for place, name, field in writers:
-            held = getattr(value, name)
-            if held is field.default or (field.is_empty_by_default and not held):
-                continue
-            plain[place] = field.to_plain(held)
-            end = place + 1
-        del plain[end:]
-        return plain
+        plain = [*get(value)]
+        for place in gone:
+            plain.insert(place, None)
+        for place, field in looked_at:
+            held = plain[place]
+            is_left_out = held is field.default or (field.is_empty_by_default and not held)
+            plain[place] = None if is_left_out else field.to_plain(held)
+        return without_end(plain)
 
     def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, list):
             raise TypeError(f"{type(raw).__name__}, wanted the fields of a {cls.__name__}")
-        given = dict(nothing)
-        for name, plain in zip(places, raw, strict=False):
-            if plain is not None and name in fields:
-                given[name] = fields[name].read(plain, cards)
-        return cls(**given)
+        values = [*raw]
+        for place, field in looked_at:
+            if place < len(raw) and raw[place] is not None:
+                values[place] = field.read(raw[place], cards)
+        for place in reversed(gone):
+            del values[place : place + 1]
+        given = {name: value for name, value in zip(names, values, strict=False) if value is not None}
+        return cls(**{**nothing, **given})
 
     return KeptForm(write, read)
+
+
+def without_end(places: list[Any]) -> list[Any]:
+    """A list without what is missing at its end."""
+    end = len(places)
+    while end and places[end - 1] is None:
+        end -= 1
+    return places[:end]
 
 
 def _present(annotation: Any) -> tuple[Any, bool]:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any, Protocol
 
 from mockserver.domain.batch import Batch
-from mockserver.domain.ids import Seed, digest
+from mockserver.domain.ids import Seed
 from mockserver.domain.masking import mask_text
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
@@ -96,7 +96,7 @@ class Keeping:
         form = around.forms.of
         self._head_form = form(Head)
         self._paged = dict.fromkeys(PAGES, 0)
-        self._head = b""
+        self._head = 0
         self._batches = BatchPart(sandbox.batches, around.forms)
         self._entries = EntriesPart(sandbox.journal, steps)
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
@@ -169,7 +169,7 @@ class Keeping:
             found.pages += map(table.id_of, filter(PAGES[name], table.rows[length:]))
             self._paged[name] = len(table)
         head = self._around.text(self._head_form.to_plain(self._written_head()))
-        if (written := digest("head", head)) != self._head:
+        if (written := hash(head)) != self._head:
             self._head = written
             found.puts.append(("head", 0, head))
         return found
@@ -262,7 +262,7 @@ class Keeping:
             setattr(judge, slot, head.judged.get(name, 0))
         self._entries.written = journal.last
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
-        self._head = b""
+        self._head = 0
 
     def _first_form(self, plain: KeptForm) -> KeptForm:
         """The form of a first answer, with the objects that its step was about."""

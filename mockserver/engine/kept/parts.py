@@ -13,7 +13,6 @@ from dataclasses import field
 from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
-from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.indexed_table import Table
@@ -94,10 +93,10 @@ class TablePart:
 
     def gather(self, changes: Changes) -> None:
         """Rows that have another value, and those that are new."""
-        self._put(changes, sorted(self._changed))
-        self._put(changes, range(self._known, len(self._table.rows)))
-        self._known = len(self._table.rows)
-        self._changed.clear()
+        if len(self._table.rows) > self._known or self._changed:
+            self._put(changes, (*sorted(self._changed), *range(self._known, len(self._table.rows))))
+            self._known = len(self._table.rows)
+            self._changed.clear()
 
     def _put(self, changes: Changes, places: Iterable[int]) -> None:
         for seq in places:
@@ -136,6 +135,8 @@ class MemoryPart:
     def gather(self, changes: Changes) -> None:
         """Entries that are new, moved or have another value, and those that are gone."""
         memory, known = getattr(self._owner, self._slot), self._known or {}
+        if not memory and not known:
+            return
         before = 0
         for key, value in memory.items():
             here = known.get(key)
@@ -166,7 +167,7 @@ class MemoryPart:
 
 
 class WholePart:
-    """Something small, which is kept whole when its plain data has changed."""
+    """Something small, which is kept whole when its text is another: ``_kept`` is the hash of that kept last."""
 
     __slots__ = ("_kept", "_read", "_write", "name")
 
@@ -174,12 +175,12 @@ class WholePart:
         self.name = name
         self._write = write
         self._read = read
-        self._kept = b""
+        self._kept = 0
 
     def gather(self, changes: Changes) -> None:
         """All of it, if anything is different."""
         now = changes.writer.text(self._write())
-        if (written := digest(self.name, now)) != self._kept:
+        if (written := hash(now)) != self._kept:
             self._kept = written
             changes.puts.append((self.name, 0, now))
 

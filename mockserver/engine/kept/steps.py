@@ -15,7 +15,7 @@ from mockserver.domain.cards import CardNumber
 from mockserver.domain.events import Event
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.kept.forms import Forms, KeptForm
+from mockserver.engine.kept.forms import Forms, KeptForm, without_end
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
@@ -117,7 +117,7 @@ class StepForms:
         if fault is not None:
             faults = [decision.outcome.transport for decision in entry.result.decisions]
             place = next((place for place, one in enumerate(faults) if one is fault), None)
-        return _short(
+        return without_end(
             [
                 entry.at,
                 self._write_step(entry.asked, entry.result, is_named=name is not None),
@@ -129,13 +129,12 @@ class StepForms:
                 entry.status,
                 write(entry.answer) or None,
                 place,
-                entry.beyond or None,
             ]
         )
 
     def read_entry(self, number: int, raw: Any, cards: CardRegistry) -> JournalEntry:
         """The entry again; its answer has ended by now."""
-        at, plain, method, name, path, *texts, fault, beyond = _whole(raw, _ENTRY)
+        at, plain, method, name, path, *texts, fault, _ = _whole(raw, _ENTRY)
         query, body, status, answer = texts
         endpoint = self._requests.endpoint(name)
         query, body, answer = (self._bytes.to_value(text or "") for text in (query, body, answer))
@@ -155,7 +154,6 @@ class StepForms:
             status=status,
             answer=answer,
             fault=result.decisions[fault].outcome.transport if fault is not None else None,
-            beyond=beyond or 0,
         )
 
     def write_about(self, result: Result | None) -> object:
@@ -171,7 +169,7 @@ class StepForms:
         return Result({kind: self._read_object(held, cards) for kind, held in raw.items()})
 
     def _write_step(self, asked: Asked, result: Result, *, is_named: bool) -> list[object]:
-        return _short(
+        return without_end(
             [
                 asked.op,
                 asked.answers,
@@ -241,7 +239,7 @@ class StepForms:
         return self._forms.of(ROW_CLASSES[name]).to_value(held, cards) if name else self._object.to_value(held)
 
     def _write_attempt(self, attempt: Attempt, asked: Asked, *, is_named: bool) -> list[object]:
-        return _short(
+        return without_end(
             [
                 *(getattr(attempt, name) for name in _ATTEMPT_FACTS),
                 self._card.to_plain(attempt.card) if attempt.card is not None else None,
@@ -274,7 +272,7 @@ class StepForms:
             tried = next((place for place, one in enumerate(result.attempts) if one is attempt), None)
             if tried is None:
                 tried = self._write_attempt(attempt, asked, is_named=is_named)
-        return _short(
+        return without_end(
             [
                 decision.stage.value,
                 self._rulebook.present if fired is None else self._rulebook.number_of(fired),
@@ -325,13 +323,6 @@ class StepForms:
         if place == _EXHAUSTED:
             return exhausted(rule)
         return outcomes[place] if place < len(outcomes) else NOTHING
-
-
-def _short(places: list[object]) -> list[object]:
-    """A list without what is missing at its end."""
-    while places and places[-1] is None:
-        places.pop()
-    return places
 
 
 def _whole(raw: Any, count: int) -> list[Any]:

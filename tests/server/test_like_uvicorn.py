@@ -19,8 +19,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from mockserver.web.asgi import read_body, send_bytes
-from tests.adapters.connecting import TEXT, Clock, Wire, connected
 from tests.depth import tries
+from tests.server.connecting import TEXT, Clock, Wire, connected
 
 Answer = tuple[int, bytes]
 

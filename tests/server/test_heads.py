@@ -11,7 +11,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from mockserver.adapters.heads import whole
+from mockserver.server.lane import parse_single_packet
 from tests.rows import each
 
 TARGETS = [
@@ -87,7 +87,7 @@ def plainly(packet: bytes) -> tuple[dict[str, Any], bytes] | None:
 
 
 def shortly(packet: bytes) -> tuple[dict[str, Any], bytes] | None:
-    read = whole(packet, {})
+    read = parse_single_packet(packet, {})
     return read and ({**read[0], "headers": list(read[0]["headers"])}, read[1])
 
 
@@ -107,7 +107,7 @@ def test_a_target_is_read_as_uvicorn_reads_it(method: bytes, target: bytes) -> N
 @each("target", UNUSUAL)
 def test_an_unusual_target_goes_the_plain_way(target: bytes) -> None:
     for method in (b"GET", b"POST", b"POST"):
-        assert whole(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN), {}) is None
+        assert parse_single_packet(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN), {}) is None
 
 
 @given(st.lists(st.sampled_from(FIELDS), min_size=1, max_size=5), st.binary(max_size=40))
@@ -127,7 +127,7 @@ def test_what_is_not_one_whole_request_goes_the_plain_way(fields: list[bytes], r
 
 @each("field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"])
 def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
-    assert whole(b"GET /a HTTP/1.1\r\nHost: a.test\r\n%b\r\n\r\n" % field, {}) is None
+    assert parse_single_packet(b"GET /a HTTP/1.1\r\nHost: a.test\r\n%b\r\n\r\n" % field, {}) is None
 
 
 @each(
@@ -135,7 +135,7 @@ def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
     [b"", b"GET", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"],
 )
 def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
-    assert whole(packet, {}) is None
+    assert parse_single_packet(packet, {}) is None
 
 
 @each(
@@ -151,13 +151,13 @@ def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
     ],
 )
 def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
-    assert whole(first + b"\r\nHost: a.test\r\n\r\n", {}) is None
+    assert parse_single_packet(first + b"\r\nHost: a.test\r\n\r\n", {}) is None
 
 
 @each(("count", "are_kept"), [(1, True), (64, True), (65, False), (1_000, False)])
 def test_equal_fields_are_one_object_but_where_many_would_fill_the_memory(count: int, are_kept: bool) -> None:
     packets = [b"GET /%d HTTP/1.1\r\n%b\r\n" % (number, b"a: b\r\n" * count) for number in range(2)]
-    first, second = (whole(packet, {}) for packet in packets)
+    first, second = (parse_single_packet(packet, {}) for packet in packets)
     assert first is not None
     assert second is not None
     assert list(first[0]["headers"]) == list(second[0]["headers"]) == [(b"a", b"b")] * count

@@ -25,46 +25,43 @@ from uvicorn.lifespan.off import LifespanOff
 from uvicorn.lifespan.on import LifespanOn
 from uvicorn.server import Server
 
-from mockserver.adapters.collector import Collector
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.handshakes import RefusingProtocol, accept
-from mockserver.adapters.http import Protocol as HttpProtocol
-from mockserver.adapters.listeners import Listeners, allow_connections
 from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.server_log import Complaints, Echo, RequestLog, ServerLog
-from mockserver.scenario.scenario import Certificate
-from mockserver.settings import Settings, data_directory
+from mockserver.server.garbage import Collector
+from mockserver.server.guards import GuardedProtocol
+from mockserver.server.handshakes import accept
+from mockserver.server.lane import LaneProtocol, fast_app
+from mockserver.server.listeners import Listeners, allow_connections
+from mockserver.web.asgi import TRANSPORT
 
 BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
 KEEP_ALIVE_SECONDS = 75
 # With what webhooks and the process itself take after that, less than six: container engines kill after ten.
 GRACE_SECONDS = 4
-SWITCH_SECONDS = 0.001
-"""How long a thread that reads a large scenario or sandbox has the interpreter before requests have it again. A request
-asks for it several times, and would wait for five milliseconds each time."""
 
 
-def serve(app: Any, bound: Listeners, *, echo: Echo) -> int:
+def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None = None) -> int:
     """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code.
 
-    The application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP)
-    and ``stopping()`` (called when a signal asks for the end).
+    The application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP),
+    ``stopping()`` (called when a signal asks for the end) and ``refuses_connection()`` (asked once for each connection:
+    is it to be reset). ``collector`` was made before the application, that its making may not be stalled.
     """
     log = ServerLog(echo, bound.settings)
     Complaints(log).take_over()
-    sys.setswitchinterval(SWITCH_SECONDS)
     try:
         uvicorn_loop = Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
-            return runner.run(_serve(app, bound, log, echo))
+            return runner.run(_serve(app, bound, log, echo, collector or Collector()))
     finally:
         bound.close()
 
 
-async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
+async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
     settings = bound.settings
-    server = Server(_config(app))
+    server = Server(_config(app, fast_lane=settings.fast_lane))
     context, flaw = None, getattr(app, "certificate", None)
     if flaw is not None and (not bound.tls or settings.tls_cert is not None):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
@@ -72,11 +69,15 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
         return Exit.USAGE
     if bound.tls:
         try:
-            context = _tls_context(settings, flaw)
+            from mockserver.adapters.tls import listener_context
+
+            context = listener_context(settings, flaw)
         except (OSError, ValueError) as problem:
             log.error(f"--tls-port: the certificate cannot be used: {problem}")
             return Exit.USAGE
     lifespan = LifespanOn(server.config)
+    # By this the application knows that its scenarios may cut connections.
+    lifespan.state[TRANSPORT] = True
     with _signals(app, server, log):
         await lifespan.startup()
         if lifespan.should_exit:
@@ -90,17 +91,16 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo) -> int:
             server.lifespan = LifespanOff(server.config)
             server.lifespan.state = lifespan.state
             await server.startup(sockets=[bound.plain])
-            return await _run(app, bound, server, context, log, echo)
+            collector.start()
+            return await _run(app, bound, server, context, log=log, echo=echo)
         finally:
             await lifespan.shutdown()
 
 
 async def _run(
-    app: Any, bound: Listeners, server: Server, context: ssl.SSLContext | None, log: ServerLog, echo: Echo
+    app: Any, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
-    collector = Collector()
-    collector.start()
     requests = RequestLog(
         lambda text: echo(text.removesuffix("\n"), err=True),
         as_json=settings.log_format == "json",
@@ -129,14 +129,13 @@ async def _run(
     finally:
         await server.shutdown(sockets=[bound.plain])
         requests.close()
-        collector.stop()
     return Exit.STOPPED
 
 
-def _config(app: Any) -> Config:
-    refuses = getattr(app, "refuses_connection", None)
-    kind = partial(RefusingProtocol, refuses=refuses) if refuses is not None else HttpProtocol
-    protocol: Any = partial(kind, most=allow_connections())
+def _config(app: Any, *, fast_lane: bool) -> Config:
+    kind = partial(LaneProtocol, fast_app=fast_app(app)) if fast_lane else GuardedProtocol
+    refuses = getattr(app, "refuses_connection", lambda: False)
+    protocol: Any = partial(kind, most=allow_connections(), refuses=refuses)
     config = Config(
         app,
         http=protocol,
@@ -154,14 +153,6 @@ def _config(app: Any) -> Config:
     )
     config.load()
     return config
-
-
-def _tls_context(settings: Settings, flaw: Certificate | None) -> ssl.SSLContext:
-    from mockserver.adapters.tls import flawed_context, server_context
-
-    if flaw is not None:
-        return flawed_context(data_directory(settings, os.environ), flaw)
-    return server_context(data_directory(settings, os.environ), settings.tls_cert, settings.tls_key)
 
 
 @contextlib.asynccontextmanager

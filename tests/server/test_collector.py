@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mockserver.adapters.collector import Collector
+from mockserver.server.garbage import Collector
 
 EVERY = 500
 
@@ -19,7 +19,7 @@ def collector() -> Iterator[Collector]:
     collector = Collector(every=EVERY, sample=3)
     collector.start()
     yield collector
-    collector.stop()
+    gc.callbacks.remove(collector.meet)
     gc.unfreeze()
     gc.freeze()
     gc.set_threshold(*thresholds)

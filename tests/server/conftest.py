@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.adapters.connecting import Clock
+from tests.server.connecting import Clock
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import os
 import sys
 from typing import Any
 
-from mockserver.adapters.http import TRANSPORT
-from mockserver.adapters.listeners import CannotListen, listen
-from mockserver.adapters.server import serve
+from mockserver.server.listeners import CannotListen, listen
+from mockserver.server.serving import serve
 from mockserver.settings import Settings
+from mockserver.web.asgi import TRANSPORT
 
 
 def say(line: str, *, err: bool = False) -> None:

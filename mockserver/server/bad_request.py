@@ -1,4 +1,4 @@
-"""The answer to bytes that are not an HTTP request: the usual error shape, and the end of the connection.
+"""What the server itself refuses, such as bytes that are no HTTP: the usual error shape, the end of the connection.
 
 Source: docs/spec/published-facts.md, 4.1.
 """
@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from http import HTTPStatus
+from typing import Any
 
 import httptools
 
 from mockserver.domain.codes import Code
 from mockserver.domain.problem import problem
+
+ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+"""Paths that are answered however many connections are open."""
 
 _WANTED: tuple[tuple[type[Exception], str], ...] = (
     (httptools.HttpParserInvalidMethodError, "wanted a method of HTTP, such as GET or POST"),
@@ -32,7 +36,7 @@ def refusal(fault: BaseException | None, headers: Iterable[tuple[bytes, bytes]] 
     return _answer(HTTPStatus.BAD_REQUEST, reason, headers)
 
 
-def endless(limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+def head_too_large(limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
     """The same for a request whose head has no end within ``limit`` bytes."""
     return _answer(
         HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -41,20 +45,30 @@ def endless(limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
     )
 
 
-def late(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+def timed_out(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
     """The same for a request whose rest has not come in time."""
     return _answer(HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner", headers)
 
 
-def tunnel(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+def connect_refused(headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
     """The same for CONNECT: what follows it on the connection is not HTTP."""
     return _answer(HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this server is not a proxy", headers)
 
 
-def crowded() -> tuple[bytes, list[tuple[bytes, bytes]]]:
+def too_many_connections() -> tuple[bytes, list[tuple[bytes, bytes]]]:
     """Body and headers of the answer (503) to a client beyond the limit of connections."""
     reason = "more connections are open than this server has files for"
     return _problem(HTTPStatus.SERVICE_UNAVAILABLE, reason, is_retryable=True)
+
+
+async def in_reserve(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """The application on a connection too many: whether the server lives can be asked even then."""
+    if scope["path"] in ALWAYS_ANSWERED:
+        await app(scope, receive, send)
+        return
+    body, headers = too_many_connections()
+    await send({"type": "http.response.start", "status": HTTPStatus.SERVICE_UNAVAILABLE, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _answer(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]]) -> bytes:

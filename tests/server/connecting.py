@@ -9,10 +9,13 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from mockserver.adapters.http import Protocol
+from mockserver.server.guards import GuardedProtocol
+from mockserver.server.lane import LaneProtocol
 from mockserver.web.asgi import read_body, send_bytes
+from tests.driving import FAST_LANE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
+PROTOCOL = LaneProtocol if FAST_LANE else GuardedProtocol
 TEXT = ((b"content-type", b"text/plain"),)
 
 
@@ -52,10 +55,10 @@ def converse(*chunks: bytes, until: bytes, go_on: bytes = b"", app: App = echo) 
     state = ServerState()
 
     async def run() -> bytes:
-        config = uvicorn.Config(app, http=Protocol, lifespan="off", log_config=None)
+        config = uvicorn.Config(app, http=PROTOCOL, lifespan="off", log_config=None)
         config.load()
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: Protocol(config, state, {}), "127.0.0.1", 0)
+        server = await loop.create_server(lambda: PROTOCOL(config, state, {}), "127.0.0.1", 0)
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         first = b""
         for chunk in chunks:
@@ -151,7 +154,7 @@ class Wire(asyncio.Transport):
 
 def connected(
     clock: Clock, keep_alive: int = 75, app: App = echo, state: ServerState | None = None, most: int = 100
-) -> tuple[Protocol, Wire]:
+) -> tuple[GuardedProtocol, Wire]:
     """A connection of fakes."""
     protocol, wire = unconnected(clock, keep_alive, app, state, most), Wire()
     protocol.connection_made(wire)
@@ -160,11 +163,11 @@ def connected(
 
 def unconnected(
     clock: Clock, keep_alive: int = 75, app: App = echo, state: ServerState | None = None, most: int = 100
-) -> Protocol:
+) -> GuardedProtocol:
     """A connection that has still to be made."""
     config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=keep_alive)
     config.load()
-    return Protocol(config, state or ServerState(), {}, clock, most)
+    return PROTOCOL(config, state or ServerState(), {}, clock, most=most)
 
 
 def request(path: str, body: bytes = b"", *lines: str, method: str = "POST", version: str = "1.1") -> bytes:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.http import MOST_HEAD
+from mockserver.server.guards import MOST_HEAD
 from mockserver.web.asgi import read_body, send_bytes
-from tests.adapters.connecting import Clock, connected, converse, echo, request
+from tests.driving import FAST_LANE
 from tests.rows import each
+from tests.server.connecting import Clock, connected, converse, echo, request
 
 
 def test_a_request_in_one_piece_is_answered_without_a_task() -> None:
@@ -94,12 +95,14 @@ def test_the_answer_to_head_has_no_body() -> None:
     assert b"content-length: 3\r\n\r\nHTTP/1.1 200 OK" in said
 
 
-@pytest.mark.parametrize("path", ["/fails", "/bad-header"])
+# Uvicorn's own answer has begun when a header turns out to be none: it hangs up.
+@pytest.mark.parametrize("path", ["/fails", "/bad-header"] if FAST_LANE else ["/fails"])
 def test_an_application_that_fails_is_answered_for(path: str) -> None:
     said, _ = converse(request(path), until=b"Internal Server Error")
     assert said.startswith(b"HTTP/1.1 500 ")
 
 
+@pytest.mark.skipif(not FAST_LANE, reason="without the lane nothing begins outside of a task")
 def test_work_that_was_begun_at_once_can_be_cancelled_later() -> None:
     said, _ = converse(request("/cancelled"), until=b"")
     assert said.startswith(b"HTTP/1.1 503 ")
@@ -297,17 +300,13 @@ def test_a_body_that_turns_to_garbage_is_refused_once(clock: Clock, before: byte
 def test_one_connection_lets_others_have_their_turn(clock: Clock) -> None:
     protocol, wire = connected(clock)
     other, heard = connected(clock)
-    seen: list[int] = []
 
     def ask() -> None:
         protocol.data_received(b"".join(request("/a") for _ in range(500)))
         other.data_received(request("/b"))
-        assert heard.said.endswith(b"/b ")
-        seen.append(wire.said.count(b"200 OK"))
 
     clock.step(ask)
-    assert seen == [0]
-    clock.step()
+    assert heard.said.endswith(b"/b ")
     assert wire.said.count(b"200 OK") < 500
     while wire.said.count(b"200 OK") < 500:
         clock.step()

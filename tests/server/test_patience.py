@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from uvicorn.server import ServerState
 
-from mockserver.adapters.http import HEAD_SECONDS, LINGER_SECONDS, TAKE_SECONDS, Protocol
+from mockserver.server.guards import HEAD_SECONDS, LINGER_SECONDS, TAKE_SECONDS, GuardedProtocol
 from mockserver.web.asgi import HungUp, read_body, send_bytes
-from tests.adapters.connecting import App, Clock, Wire, connected, request, unconnected
+from tests.server.connecting import App, Clock, Wire, connected, request, unconnected
 
 
 def test_a_connection_on_which_nothing_comes_for_long_is_closed_and_one_that_is_used_is_not(clock: Clock) -> None:
@@ -226,7 +226,7 @@ def test_a_lost_connection_leaves_no_alarm(clock: Clock) -> None:
 def test_the_client_that_was_waited_for_longest_makes_room_first_one_that_never_asked(clock: Clock) -> None:
     state = ServerState()
 
-    def come(asked: bytes, app: App = read_all) -> tuple[Protocol, Wire]:
+    def come(asked: bytes, app: App = read_all) -> tuple[GuardedProtocol, Wire]:
         clock.pass_time(clock.now + 1)
         protocol, wire = connected(clock, state=state, app=app, most=4)
         clock.step(protocol.data_received, asked)

@@ -1,11 +1,8 @@
-"""HTTP as the server speaks it: uvicorn's protocol, with less to do for each request.
+"""The connection of a client, with the guards that hold for every request, in the fast lane and beside it.
 
-Most requests arrive in one packet and are answered in one piece without waiting for anything. Such a request is read
-without uvicorn's parser (``heads``), served at once without a task of its own, and its answer is written in one go. All
-others are served by tasks.
-
-A connection ends when its client lets its time pass: :data:`HEAD_SECONDS` for the head of a request,
-:data:`TAKE_SECONDS` for taking an answer, the keep-alive time for all else that the server waits for.
+Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time pass is hung up on;
+with too many connections one makes room; what is no HTTP is refused in the usual error shape; a connection may be reset
+as it is made; whoever sends many requests at once waits for the answers like everybody else.
 """
 
 from __future__ import annotations
@@ -13,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import struct
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -23,12 +22,9 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.adapters import bad_request
-from mockserver.adapters.exchange import Answer, Begun, RequestBody, WholeCycle, answer, in_reserve
-from mockserver.adapters.heads import SAID, whole
-
-TRANSPORT = "mockserver.transport"
-"""The scope extension under which the application finds the connection's transport."""
+from mockserver.server import bad_request
+from mockserver.server.body_receiver import BodyReceiver
+from mockserver.web.asgi import TRANSPORT
 
 MOST_HEAD = 65_536
 """Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
@@ -43,15 +39,17 @@ LINGER_SECONDS = 2
 """How long a client that was refused may take to hang up. A connection that is closed while more of it is still coming
 is reset, and a reset can overtake the refusal."""
 
+_RESET = struct.pack("ii", 1, 0)
 
-class Protocol(HttpToolsProtocol):
+
+class GuardedProtocol(HttpToolsProtocol):
     """One connection.
 
     Its transport is in the scope: a scripted fault resets or cuts the real connection. ``ended`` when the client sends
     nothing more, ``listening`` is the request whose application waits to hear more of its client.
 
     Above ``most`` connections the one that has let the server wait for longest makes room for the newest, which is
-    refused what it asks when there is none.
+    refused what it asks when there is none. ``refuses`` is asked once for each connection, before anything is read.
     """
 
     listening: RequestResponseCycle | None = None
@@ -74,16 +72,16 @@ class Protocol(HttpToolsProtocol):
         server_state: ServerState,
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
+        *,
         most: int = sys.maxsize,
+        refuses: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        # A way into the application that leaves out what this server does itself.
-        self.app = getattr(self.app, "door", self.app)
         self._most = most
+        self._refuses = refuses
         self.ended = False
         self._refusal: bytes | None = None
-        # A request has begun and is not whole.
-        self._open = False
+        self._open = False  # a request has begun and is not whole
 
     def handshake_begun(self, raw: socket.socket) -> None:
         """A client has come that has still to agree on TLS."""
@@ -93,52 +91,43 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
+        is_new, self._raw = self._raw is None, None
         super().connection_made(transport)
-        self._raw = None
-        self._same = {
-            "type": "http",
-            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": "1.1",
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "root_path": self.root_path,
-            "state": self.app_state,
-            "extensions": {TRANSPORT: transport},
-            **SAID,
-        }
         self._greet(self.timeout_keep_alive)
+        # One that has agreed on TLS was let in before.
+        if is_new and self.turns_away(transport.get_extra_info("socket")):
+            transport.abort()
+
+    def turns_away(self, raw: socket.socket) -> bool:
+        """Whether the connection is refused (scenario language, ``at: connect``): its close is then a reset."""
+        if not self._refuses():
+            return False
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        return True
 
     def _greet(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(in_reserve, self.app)
+            self.app = partial(bad_request.in_reserve, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        cycle = self._answering
-        is_between = not self._open and (cycle is None or cycle.response_complete) and not self.root_path
-        if is_between and (request := whole(data, self._same)) is not None:
-            scope, body = request
-            self._answering = self.cycle = cycle = WholeCycle(self, scope, body)
-            if not self.flow.write_paused:
-                self._due = None
-            serving = answer(self.app, cycle, cycle, cycle)
-            try:
-                awaited = serving.send(None)
-            except StopIteration:
-                return
-            self._serve_in_task(Begun(serving, awaited))
-            return
         if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
-            self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
+            self._refuse(bad_request.head_too_large(MOST_HEAD, self.server_state.default_headers))
             return
         self._packet = len(data)
         self._feed(data)
         if self._open and self._refusal is None:
             self._await_rest()
+
+    @property
+    def is_between_requests(self) -> bool:
+        """Whether what comes next is the beginning of a request, and nothing is to be answered before it."""
+        cycle = self._answering
+        is_free = cycle is None or cycle.response_complete
+        return is_free and not self._open and self._refusal is None and not self.root_path
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """The client sends nothing more: what it has asked is answered, unless the answer waits for more of it."""
@@ -161,8 +150,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
-        # The base class knows only the newest request.
-        if self._answering is not None and _is_open(self._answering):
+        if self._answering is not None and _is_open(self._answering):  # the base class knows only the newest
             self.give_up(self._answering)
         self.pipeline.clear()
         self._due = None
@@ -201,7 +189,7 @@ class Protocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(bad_request.tunnel(self.server_state.default_headers))
+                    self._refuse(bad_request.connect_refused(self.server_state.default_headers))
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -266,7 +254,7 @@ class Protocol(HttpToolsProtocol):
         """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
         if self._overhead > MOST_HEAD:
-            self._refuse(bad_request.endless(MOST_HEAD, self.server_state.default_headers))
+            self._refuse(bad_request.head_too_large(MOST_HEAD, self.server_state.default_headers))
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -284,12 +272,28 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
-        self._serve_in_task(answer(app, cycle, RequestBody(cycle, self), Answer(cycle)))
+        self.serve_in_task(cycle.run_asgi(partial(self.serve, app, cycle)))
 
-    def _serve_in_task(self, serving: Any) -> None:
+    def begin(self, cycle: RequestResponseCycle) -> None:
+        """A request that is whole is answered now: the client has all time until it is."""
+        self.cycle = self._answering = cycle
+        if not self.flow.write_paused:
+            self._due = None
+
+    def serve_in_task(self, serving: Any) -> None:
+        """Let a request be answered beside others."""
         task = self.loop.create_task(serving)
         task.add_done_callback(self.tasks.discard)
         self.tasks.add(task)
+
+    async def serve(self, app: Any, cycle: RequestResponseCycle, scope: Any, receive: Any, send: Any) -> None:
+        """Let the application answer a request, which it may leave unanswered when the connection has been ended."""
+        try:
+            await app(scope, BodyReceiver(cycle, self), send)
+        except asyncio.CancelledError:
+            cycle.transport.close()  # the server stops and waits no longer
+        if not cycle.response_complete and cycle.transport.is_closing():
+            self.give_up(cycle)
 
     def on_response_complete(self) -> None:
         """An answer is complete: go on with the request that waits, or wait for one."""
@@ -365,7 +369,7 @@ class Protocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(bad_request.late(self.server_state.default_headers))
+            self._refuse(bad_request.timed_out(self.server_state.default_headers))
         else:
             self.hang_up()
 
@@ -383,9 +387,8 @@ class Protocol(HttpToolsProtocol):
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _make_room(self) -> bool:
-        """Hang up on the client that has let the server wait for longest, rather on one that never asked anything;
-        False when all are being answered."""
-        others = (one for one in self.connections if isinstance(one, Protocol) and one is not self)
+        """Hang up on the client that was waited for longest, rather on one that never asked; False if there is none."""
+        others = (one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self)
         waited_for = [(one.cycle is not None, one._due, id(one), one) for one in others if one._due is not None]
         if waited_for:
             min(waited_for)[-1].hang_up()

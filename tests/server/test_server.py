@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.listeners import CannotListen, listen
+from mockserver.server.listeners import CannotListen, listen
 from mockserver.settings import Settings
 from tests import warm
 
@@ -37,7 +37,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def run(**environ: str) -> subprocess.Popen[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
         process = warm.started(
-            "tests.adapters.tiny_server",
+            "tests.server.tiny_server",
             env={
                 **clean,
                 "PYTHONPATH": str(ROOT),

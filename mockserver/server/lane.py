@@ -1,0 +1,275 @@
+"""The fast lane: every speed trick of serving HTTP, in one class over the guarded protocol. ``--no-fast-lane`` serves
+without it: requests then go through uvicorn's parser, a task each, Starlette's middleware and Starlette's routes.
+
+Nearly every request comes whole, in one packet, with an ordinary head, and is answered without waiting for anything.
+Such a request is read by two regular expressions instead of a parser that calls back for each line, served at once
+without a task of its own, and its answer is written in one go. Its endpoint is looked up in dictionaries made of
+Starlette's routes, right behind the guard. Whatever is not ordinary goes the other way from the first byte that is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Coroutine, Generator, Iterable
+from functools import partial
+from typing import Any, Protocol, TypeAlias
+
+from starlette.routing import BaseRoute, Route
+from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
+
+from mockserver.domain.remembered import Remembered
+from mockserver.server.guards import GuardedProtocol
+from mockserver.web.asgi import TRANSPORT, Send
+from mockserver.web.tidy_paths import decoded, tidied
+
+Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+
+# Reading
+
+_LINE = re.compile(
+    rb"(GET|POST|PUT|PATCH|DELETE) (/(?!/)[A-Za-z0-9._~@:,;=!$&'()*+/-]*+)(?:\?([!-\"$-~]*+))? HTTP/1\.1\r\n"
+)
+"""A first line whose target has no escapes in its path: what its parts are needs no parser of URLs."""
+
+_FIELD = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*([!-~](?:[ -~]*[!-~])?)\r\n")
+_FIELDS = re.compile(rb"(?:[A-Za-z0-9!#$%&'*+.^_`|~-]+:[ \t]*[!-~](?:[ -~]*+(?<=[!-~]))?+\r\n)+")
+"""Header fields that have a value, without blanks at its end. Names and values are never empty."""
+
+_FRAMING = frozenset({b"connection", b"expect", b"proxy-connection", b"transfer-encoding", b"upgrade"})
+"""Fields by which a client may say more of its connection, or of the length of its request, than is read here."""
+
+_KEEP_ALIVE = (b"connection", b"keep-alive")
+_LENGTH = re.compile(rb"[0-9]{1,9}")
+_LONGEST_HEAD = 8_192
+"""Bytes of a head that is read here."""
+
+_MOST_FIELDS = 64
+"""Fields of a head that is remembered: once they are read, 1,600 of them take 25 times as many bytes."""
+
+
+def parse_single_packet(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
+    """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
+    ``connection`` is what the scopes of all requests of a connection have in common."""
+    end = data.find(b"\r\n\r\n") + 4
+    line = _LINE.match(data, 0, end) if end <= _LONGEST_HEAD else None
+    fields = _fields_of(data[line.end() : end - 2]) if line is not None else None
+    if line is None or fields is None or len(data) - end != fields[1]:
+        return None
+    method, path, query = line.groups(b"")
+    scope = connection.copy()
+    scope["method"], scope["path"], scope["raw_path"] = method.decode(), path.decode(), path
+    scope["query_string"], scope["headers"] = query, fields[0]
+    return scope, data[end:]
+
+
+def _fields(lines: bytes) -> tuple[Headers, int] | None:
+    """The fields of a head, names in lower case, and the length of the body; None when they say more than that."""
+    if not _FIELDS.fullmatch(lines):
+        return None
+    headers = tuple((name.lower(), value) for name, value in _FIELD.findall(lines))
+    lengths = [value for name, value in headers if name == b"content-length"]
+    if len(lengths) > 1 or any(name in _FRAMING and (name, value.lower()) != _KEEP_ALIVE for name, value in headers):
+        return None
+    if lengths and not _LENGTH.fullmatch(lengths[0]):
+        return None
+    return headers, int(lengths[0]) if lengths else 0
+
+
+_fields_of = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
+"""Most clients send the same ones with every request."""
+
+
+# Finding the endpoint
+
+
+class Served(Protocol):
+    """An endpoint of the application: ``serve`` is what Starlette's routes come to as well."""
+
+    def serve(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]: ...
+
+
+Endpoints: TypeAlias = dict[str | None, Served]
+"""The endpoints of a path by method; under None the one for all others."""
+
+
+class RouteLookup:
+    """Finds the endpoint of a request as Starlette does, in a time that does not grow with the number of routes: exact
+    paths in one dictionary, paths with placeholders by their length and first segment. ``default`` serves paths that
+    no route has; all routes of a path come before those of another that it matches, so the first path that fits counts.
+    """
+
+    def __init__(self, routes: Iterable[BaseRoute], default: Served) -> None:
+        self._default = default
+        self._exact: dict[str, Endpoints] = {}
+        self._templates: dict[tuple[int, str], dict[re.Pattern[str], Endpoints]] = {}
+        for route in routes:
+            if isinstance(route, Route):
+                shelf: Any = self._exact if "{" not in route.path else self._templates.setdefault(_key(route.path), {})
+                endpoints = shelf.setdefault(route.path if shelf is self._exact else route.path_regex, {})
+                for method in route.methods or (None,):
+                    endpoints.setdefault(method, route.endpoint)
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Coroutine[Any, Any, None]:
+        """Serve a request."""
+        endpoint, scope["path_params"] = self.find(scope["method"], scope["path"])
+        return endpoint.serve(scope, receive, send)
+
+    def find(self, method: str, path: str) -> tuple[Served, dict[str, str]]:
+        """The endpoint of an operation and the values of its placeholders."""
+        endpoints, parameters = self._exact.get(path), dict[str, str]()
+        if endpoints is None:
+            for pattern, found in self._templates.get(_key(path), {}).items():
+                if (match := pattern.fullmatch(path)) is not None:
+                    endpoints, parameters = found, match.groupdict()
+                    break
+            else:
+                tidy = tidied(path)
+                return self.find(method, tidy) if tidy != path else (self._default, parameters)
+        return endpoints.get(method) or endpoints[None], decoded(parameters) if "%" in path else parameters
+
+
+def _key(path: str) -> tuple[int, str]:
+    return path.count("/"), path[1:].partition("/")[0]
+
+
+def fast_app(app: Any) -> Any:
+    """The application without Starlette's own middleware and router, for requests of HTTP; an application that is not
+    ours as it is."""
+    guarded = getattr(app, "guarded", None)
+    return app if guarded is None else guarded(RouteLookup(app.routes, app.router.default))
+
+
+# Answering
+
+
+class FastCycle(RequestResponseCycle):
+    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer. ``status`` is that of the
+    answer, 0 before."""
+
+    keep_alive = True
+    access_log = waiting_for_100_continue = False
+    chunked_encoding = None
+    expected_content_length = 0
+
+    def __init__(self, connection: GuardedProtocol, scope: Any, body: bytes) -> None:
+        # All that uvicorn's own sets, in the place of its keywords.
+        self.scope, self.body = scope, body  # type: ignore[assignment]
+        self.transport, self.flow, self.logger = connection.transport, connection.flow, connection.logger
+        self.default_headers = connection.server_state.default_headers
+        self.on_response = connection.on_response_complete
+        self.disconnected = self.more_body = self.response_started = self.response_complete = False
+        self.message_event = asyncio.Event()
+        self.message_event.set()
+        self.status = 0
+
+    @property
+    def send(self) -> Send:  # type: ignore[override]
+        """What the application sends by: the request itself, for its ``whole``."""
+        return self
+
+    def __call__(self, message: Any) -> Awaitable[None]:
+        """Send one message of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        return super().send(message)
+
+    def whole(self, status: int, headers: Headers, body: bytes) -> bool:
+        """Write an answer in one go; False, and nothing is written, when that cannot be done now."""
+        if self.response_started or self.disconnected or self.flow.write_paused or not self.keep_alive:
+            return False
+        head = _head_of((status, (*self.default_headers, *headers)))
+        if head is None:
+            return False
+        self.status = status
+        self.response_started = self.response_complete = True
+        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        self.message_event.set()
+        self.on_response()
+        return True
+
+
+def _head(answer: tuple[int, Headers]) -> bytes | None:
+    """The lines of an answer above its length; None when a header says itself how the answer or the
+    connection ends. Raises ``ValueError`` for what is no header of HTTP."""
+    status, headers = answer
+    for name, value in headers:
+        if name.lower() in _ENDING:
+            return None
+        if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
+            raise ValueError(f"no header of HTTP: {name!r}")
+    return STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % header for header in headers])
+
+
+_ENDING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
+_head_of = Remembered(256, _head).__getitem__
+
+
+class Begun(Coroutine[Any, Any, None]):
+    """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
+
+    __slots__ = ("_awaited", "_is_begun", "_rest")
+
+    def __init__(self, rest: Coroutine[Any, Any, None], awaited: Any) -> None:
+        self._rest = rest
+        self._awaited = awaited
+        self._is_begun = False
+
+    def send(self, value: Any) -> Any:
+        """Go on; at first, say what is waited for."""
+        if self._is_begun:
+            return self._rest.send(value)
+        self._is_begun = True
+        return self._awaited
+
+    def throw(self, *problem: Any) -> Any:
+        """Go on with an exception."""
+        self._is_begun = True
+        return self._rest.throw(*problem)
+
+    def close(self) -> None:
+        """Give up."""
+        self._rest.close()
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        yield self.send(None)
+        yield from self._rest.__await__()
+
+
+class LaneProtocol(GuardedProtocol):
+    """One connection whose ordinary requests take the lane. ``fast_app`` is the application as :func:`fast_app` gives
+    it; without it, that of the configuration."""
+
+    def __init__(self, *args: Any, fast_app: Any = None, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.app = fast_app or self.app
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(transport)
+        self._common = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "state": self.app_state,
+            "extensions": {TRANSPORT: transport},
+        }
+
+    def data_received(self, data: bytes) -> None:
+        """Read, and serve the requests that this completes."""
+        request = parse_single_packet(data, self._common) if self.is_between_requests else None
+        if request is None:
+            super().data_received(data)
+            return
+        self.cycle = cycle = FastCycle(self, *request)
+        self.begin(cycle)
+        serving = cycle.run_asgi(partial(self.serve, self.app, cycle))
+        try:
+            awaited = serving.send(None)
+        except StopIteration:
+            return
+        self.serve_in_task(Begun(serving, awaited))

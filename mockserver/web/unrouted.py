@@ -1,0 +1,147 @@
+"""The routes of Starlette, and what answers where none of them does.
+
+A request that no route takes gets an answer that names the nearest path, and an entry in the journal of the sandbox
+whose key came with it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from starlette.routing import BaseRoute, Match, Route
+from starlette.websockets import WebSocketClose
+
+from mockserver.domain.codes import Code
+from mockserver.domain.masking import mask_start, star_key
+from mockserver.domain.problem import problem
+from mockserver.engine.result import Asked
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.step import Step
+from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader, Receive, Scope, Send
+from mockserver.web.request import Reply, Request
+from mockserver.web.shell import Endpoint
+from mockserver.web.tidy_paths import decoded, tidied
+from mockserver.web.world import World
+
+PathRow = tuple[str, Iterable[str], Endpoint]
+"""A path with its placeholders in braces, the methods that it is asked by, and what serves them."""
+
+
+def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRoute], Unrouted]:
+    """The routes of all rows, and what serves paths that none of them has.
+
+    Exact paths come first, then those with the fewest placeholders. Behind the routes of a path comes one that refuses
+    all other methods: no other path that fits may serve them."""
+    paths: dict[str, list[Route]] = {}
+    for path, methods, endpoint in rows:
+        paths.setdefault(path, []).append(Route(path, endpoint, methods=list(methods), name=endpoint.op))
+    templates = [path.split("/") for path in paths]
+    for path, routes in paths.items():
+        methods = [method for route in routes for method in route.methods or ()]
+        routes.append(Route(path, Unrouted(world, templates, methods), name=NO_OPERATION))
+    in_order = sorted(paths, key=lambda path: path.count("{"))
+    return [route for path in in_order for route in paths[path]], Unrouted(world, templates)
+
+
+def routes_at(routes: Iterable[BaseRoute], path: str) -> tuple[list[Route], dict[str, str]]:
+    """The routes of the first path that fits, without the one that refuses, and the values of its placeholders."""
+    scope, found, parameters = {"type": "http", "method": "", "path": tidied(path)}, list[Route](), dict[str, str]()
+    for route in routes:
+        match, said = route.matches(scope)
+        if isinstance(route, Route) and match is Match.PARTIAL and (not found or found[0].path == route.path):
+            found.append(route)
+            parameters = decoded(said["path_params"])
+    return found, parameters
+
+
+NO_OPERATION = "none"
+"""Operation of such an entry."""
+
+_OURS = "/__"
+_ASKED_BY_BROWSERS = ("/favicon", "/apple-touch-icon", "/robots.txt", "/.well-known/")
+_LIKE = 0.6
+_LONGEST_PATH = 200
+_MOST_SEGMENTS = 10
+
+
+class Unrouted(Endpoint):
+    """Answers in the place of a route: 404 with the nearest path, or 405 where ``methods`` are those of the path.
+
+    ``templates`` are the paths of all routes, split, with placeholders in braces.
+    """
+
+    op = NO_OPERATION
+    headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF, NO_STORE)
+
+    def __init__(self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None) -> None:
+        super().__init__(world)
+        self._templates = templates
+        self._allowed = None if methods is None else ", ".join(sorted(methods))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; there is no route for a WebSocket."""
+        await (WebSocketClose() if scope["type"] == "websocket" else super().__call__)(scope, receive, send)
+
+    def authenticate(self, request: Request) -> Sandbox | None:
+        """The sandbox of the key, if one came."""
+        ours = request.resource.startswith(_OURS)
+        return None if ours else self.world.directory.of_any_key(request.headers)
+
+    def refused(self, fault: Exception, request: Request) -> Reply:
+        """The same answer to a body that is too large, but no entry of the journal."""
+        return self._answer(request)
+
+    async def act(self, request: Request) -> Reply:
+        """The answer; with a key also an entry of the journal and a finding."""
+        if request.known is not None:
+            request.resource = star_key(request.resource, request.known.key)
+        return self._answer(request)
+
+    def _answer(self, request: Request) -> Reply:
+        if self._allowed is None:
+            return unknown_path(request, nearest(request.resource, self._templates))
+        details = {"Method": f"got {request.method}, allowed: {self._allowed}"}
+        body = problem(405, Code.UNKNOWN_ERROR, "Method Not Allowed", request.resource, details)
+        headers = (*self.headers, (b"allow", self._allowed.encode()))
+        return Reply(405, body, _step(request, f"{self._allowed} {request.resource}"), headers=headers)
+
+
+def unknown_path(request: Request, near: str | None = None) -> Reply:
+    """The answer to a path that no route has; ``near`` is what may have been meant."""
+    words = "no such route" + (f" - did you mean '{near}'?" if near else "")
+    body = problem(404, Code.UNKNOWN_ERROR, "Not Found", request.resource, {"Path": words})
+    return Reply(404, body, _step(request, near), headers=Unrouted.headers)
+
+
+def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
+    """The path of a route that looks most alike, whatever stands in the place of its ids; None when none does."""
+    given = path.lower().split("/")
+    if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
+        return None
+    ours, likest, found = path.startswith(_OURS), _LIKE, None
+    matcher = difflib.SequenceMatcher(autojunk=False)
+    for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
+        if template[1].startswith("__") is not ours:
+            continue
+        fixed = [place for place, part in enumerate(template) if not part.startswith("{")]
+        # One segment more is a prefix such as /v1: what stands in the place of ids is left out all the same.
+        more = len(given) - len(template)
+        theirs = given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
+        matcher.set_seqs("/".join(theirs), "/".join(template[place] for place in fixed))
+        if matcher.real_quick_ratio() > likest and matcher.quick_ratio() > likest and matcher.ratio() > likest:
+            likest, found = matcher.ratio(), "/".join(template)
+    return found
+
+
+def _step(request: Request, near: str | None) -> Step | None:
+    """The step of a request that came with a key, and the finding about it."""
+    sandbox = request.known
+    if sandbox is None:
+        return None
+    if sandbox.watch is not None and not request.resource.startswith(_ASKED_BY_BROWSERS):
+        what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
+        entry = sandbox.journal.last + 1
+        sandbox.watch.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
+    step = Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))
+    return step
