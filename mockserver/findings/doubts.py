@@ -10,11 +10,11 @@ from mockserver.domain.charge import Charge, Refund
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent, memory
 
 HOLDING = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PENDING, ChargeState.PARTIAL_REFUND})
 """States in which a charge holds money of the customer."""

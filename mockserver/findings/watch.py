@@ -32,16 +32,6 @@ class Watch:
     """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
     subscription; ``doubts`` are the calls whose end the client cannot know."""
 
-    _charge_of: Callable[[str], Charge | None]
-    _declines: Declines
-    _habits: Habits
-    _loose_ends: LooseEnds
-    _pace: Pace
-    _webhooks: Webhooks
-    doubts: Doubts
-    ledger: Ledger
-    __slots__ = tuple(__annotations__)
-
     def __init__(
         self,
         charge_of: Callable[[str], Charge | None],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from itertools import accumulate
 
@@ -387,20 +387,22 @@ def _placed(
 ) -> tuple[Stage, frozenset[str]]:
     """When the rule is asked, and in which operations: those in which all that it looks at and makes happen has a
     place. A fault where none is left, or one that ``op`` names in full is not among them."""
-    if any(_strikes(At.CONNECT, one) for one in outcomes_of(plan)):
-        _check_connect(model, plan, path, problems)
+    outcomes = outcomes_of(plan)
+    if any(_strikes(At.CONNECT, one) for one in outcomes):
+        for place, words in _misused_at_connect(model, plan):
+            problems.add((*path, *place), words)
         return Stage.CONNECT, frozenset({CONNECTION})
     looks = [key for key in (*model.when, *(model.key or ())) if key.startswith(_NEED_PROVIDER)]
     fits = [(key, PROVIDER_OPERATIONS) for key in looks]
     if isinstance(plan, Named):
         fits.append(("outcome_from", PROVIDER_OPERATIONS))
     else:
-        fits += [fit for outcome in outcomes_of(plan) for fit in fitting(outcome)]
-    asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes_of(plan))
+        fits += [fit for outcome in outcomes for fit in fitting(outcome)]
+    asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
-    if any(one.replay for one in outcomes_of(plan)):
-        _check_replay(model, plan, asks, path, problems)
+    for place, words in _misused_replay(model, plan, asks) if any(one.replay for one in outcomes) else ():
+        problems.add((*path, *place), words)
     exact = named_in(model.when.get("op"))
     left = operations
     for word, everywhere in fits:
@@ -410,8 +412,9 @@ def _placed(
             problems.add((*path, "when", "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
-    if any(_strikes(At.UPLOAD, one) for one in outcomes_of(plan)):
-        _check_upload(model, plan, path, problems)
+    if any(_strikes(At.UPLOAD, one) for one in outcomes):
+        for place, words in _misused_at_upload(model, plan):
+            problems.add((*path, *place), words)
         return Stage.UPLOAD, left
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
 
@@ -425,41 +428,31 @@ def _is_all(at: At, plan: Plan) -> bool:
     return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in outcomes_of(plan))
 
 
-def _check_connect(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
+def _misused_at_connect(model: RuleMap, plan: Plan) -> Iterator[tuple[Path, str]]:
     """When a connection is made, neither its sandbox nor the request is known."""
-    for key in model.when:
-        if key != "nth":
-            words = (
-                f"got {key}, and no request and no sandbox is known when a connection is made: only nth can be tested"
-            )
-            problems.add((*path, "when"), words)
+    unknown = "no request and no sandbox is known when a connection is made"
+    yield from ((("when",), f"got {key}, and {unknown}: only nth can be tested") for key in model.when if key != "nth")
     for word in ("key", "per", "for_", "expect"):
-        if getattr(model, word, None) is not None:
+        if getattr(model, word) is not None:
             name = word.rstrip("_")
-            problems.add(path, f"{name} has no meaning at: connect: no request and no sandbox time is known")
+            yield (), f"{name} has no meaning at: connect: no request and no sandbox time is known"
     if model.limit is None or model.limit.per is not None:
-        why = "at: connect needs a limit, a number: without one no client of any API could ever connect"
-        problems.add(path, why)
+        yield (), "at: connect needs a limit, a number: without one no client of any API could ever connect"
     if not _is_all(At.CONNECT, plan):
-        problems.add(path, "a fault at: connect comes before any request: it cannot be combined with anything else")
+        yield (), "a fault at: connect comes before any request: it cannot be combined with anything else"
 
 
-def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
+def _misused_at_upload(model: RuleMap, plan: Plan) -> Iterator[tuple[Path, str]]:
     """While a body is sent only the head of the request is known."""
+    known = f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
     for part, keys in (("when", list(model.when)), ("key", model.key or [])):
-        for key in keys:
-            if key not in _KNOWN_EARLY and not key.startswith("header."):
-                known = ", ".join(_KNOWN_EARLY)
-                problems.add(
-                    (*path, part), f"got {key}, and at: upload only the head has come: it knows {known}, header.<name>"
-                )
+        early = (*_KNOWN_EARLY, *(key for key in keys if key.startswith("header.")))
+        yield from (((part,), f"got {key}, and {known}") for key in keys if key not in early)
     if not _is_all(At.UPLOAD, plan):
-        problems.add(
-            path, "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
-        )
+        yield (), "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
 
 
-def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems: Problems) -> None:
+def _misused_replay(model: RuleMap, plan: Plan, asks: object) -> Iterator[tuple[Path, str]]:
     """The first answer is looked for as a request arrives, by a key that it has then; it is that of the first firing,
     so there must be one and more after it."""
     nth = model.when.get("nth")
@@ -469,20 +462,14 @@ def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems
         *(["a sequence with one step of it"] if _replays_once(plan) else []),
     ]
     if fires_once:
-        why = "it repeats the answer of its first firing, and fires once"
-        problems.add(path, f"got replay with {fires_once[0]}: {why}")
-    for one in outcomes_of(plan):
-        fault = one.transport
-        if one.replay and fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:
-            problems.add(
-                path, "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
-            )
+        yield (), f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and fires once"
+    faults = [one.transport for one in outcomes_of(plan) if one.replay and one.transport is not None]
+    if any(fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY for fault in faults):
+        yield (), "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
     if model.key is None:
-        problems.add(path, "replay needs a key that says which calls are the same, such as key: [request.reference]")
+        yield (), "replay needs a key that says which calls are the same, such as key: [request.reference]"
     if asks:
-        problems.add(
-            path, "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it"
-        )
+        yield (), "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it"
 
 
 def _replays_once(plan: Plan) -> bool:
