@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from itertools import accumulate
 
@@ -188,53 +188,45 @@ def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTes
             name = f"card.{fact}"
             match fact:
                 case "brand":
-                    value = _upper(value)
+                    value = _operands(value, lambda one, _: one.upper() if isinstance(one, str) else one)
                     _among(value, tuple(Brand))
                 case "test":
                     _among(value, tuple(TEST_CARDS))
                 case "bin":
                     value = _bin(value)
                 case _:
-                    value = _digits(value, 4, whole=True)
+                    value = _digits(value, 4)
             tests.append(compile_test(name, value, known_path(name).read))
     return tests
 
 
-def _upper(wanted: object) -> object:
-    match wanted:
-        case dict():
-            return {word: _upper(operand) for word, operand in wanted.items()}
-        case list():
-            return [_upper(one) for one in wanted]
-        case str():
-            return wanted.upper()
-        case _:
-            return wanted
+def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
+    """A test with each operand as it is read, by its operator."""
+    if isinstance(wanted, dict):
+        return {word: _operands(operand, read, word) for word, operand in wanted.items()}
+    return [_operands(one, read, word) for one in wanted] if isinstance(wanted, list) else read(wanted, word)
 
 
-def _digits(wanted: object, most: int, *, whole: bool) -> object:
-    """The digits of a test of leading or last ones; ``whole`` when fewer than ``most`` cannot be equal to them."""
-    match wanted:
-        case dict():
-            return {
-                word: operand if word in ("exists", "matches") else _digits(operand, most, whole="with" not in word)
-                for word, operand in wanted.items()
-            }
-        case list():
-            return [_digits(one, most, whole=whole) for one in wanted]
-        case _:
-            text = "" if isinstance(wanted, bool) or wanted is None else str(wanted)
-            if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
-                allowed = f"{most} digits" if whole else f"1 to {most} digits"
-                raise ValueError(f"got {shown(wanted)}, wanted {allowed} (never a full number)")
-            return text
+def _digits(wanted: object, most: int, word: str = "eq") -> object:
+    """The digits of a test of leading or last ones: only for a beginning or an end fewer than ``most`` will do."""
+
+    def read(value: object, word: str) -> object:
+        if word in ("exists", "matches"):
+            return value
+        text, whole = "" if isinstance(value, bool) or value is None else str(value), "with" not in word
+        if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
+            allowed = f"{most} digits" if whole else f"1 to {most} digits"
+            raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
+        return text
+
+    return _operands(wanted, read, word)
 
 
 def _bin(wanted: object) -> object:
     """Fewer leading digits than are kept of a card mean a beginning."""
     if isinstance(wanted, dict):
-        return _digits(wanted, _MOST_BIN_DIGITS, whole=True)
-    text = _digits(wanted, _MOST_BIN_DIGITS, whole=False)
+        return _digits(wanted, _MOST_BIN_DIGITS)
+    text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
     return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
 
 

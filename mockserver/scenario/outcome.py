@@ -7,7 +7,7 @@ under which a file says what happens, in ``then``, in a step, in a chance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, assert_never
+from typing import Annotated, Any
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.marks import Before
@@ -123,16 +123,12 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
-    match later.move:
-        case Move.SET:
-            for path in later.changes:
-                yield f"later: set {path}", _SET[path.partition(".")[0]]
-        case Move.DELETE:
-            yield "later: delete", frozenset(DELETABLE)
-        case Move.CAPTURE | Move.VOID | Move.REFUND | Move.SETTLE | Move.EMIT:
-            yield f"later: {later.move}", _ABOUT_A_CHARGE
-        case _:
-            assert_never(later.move)
+    if later.move is Move.SET:
+        yield from ((f"later: set {path}", _SET[path.partition(".")[0]]) for path in later.changes)
+    elif later.move is Move.DELETE:
+        yield "later: delete", frozenset(DELETABLE)
+    else:
+        yield f"later: {later.move}", _ABOUT_A_CHARGE
 
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")

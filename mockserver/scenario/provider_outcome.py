@@ -33,8 +33,6 @@ class Said:
     ``event`` is how a charge that is answered so begins; None takes or authorises it, as the request asks.
     """
 
-    __slots__ = ()
-
     word: ClassVar[str]
     fits: ClassVar[frozenset[str]]
     by_name: ClassVar[frozenset[str]] = frozenset()
