@@ -65,7 +65,6 @@ class When:
 
 def compile_when(
     when: Mapping[str, object],
-    path: Path,
     problems: Problems,
     operations: frozenset[str],
     *,
@@ -74,24 +73,24 @@ def compile_when(
     zone: Zone = UTC_ZONE,
 ) -> When:
     """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
-    tests = tests_of(when, path, problems, operations or ALL_OPERATIONS, declared)
+    tests = tests_of(when, problems, operations or ALL_OPERATIONS, declared)
     nth = None
     if "nth" in when:
-        with problems.at(*path, "nth"):
+        with problems.at("nth"):
             known_operators(when["nth"])
             _counted(when["nth"])
             nth = compile_test("nth", when["nth"])
-    window = window_of(when["clock"], (*path, "clock"), problems, begins, zone) if "clock" in when else None
+    window = window_of(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
     return When(tests, nth, window)
 
 
-def operations_of(wanted: object, path: Path, problems: Problems) -> frozenset[str]:
+def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
     """The operations that ``op`` names, all of them when it is absent."""
     if wanted is None:
         return ALL_OPERATIONS
     found: frozenset[str] = frozenset()
     for pattern in _patterns(wanted):
-        with problems.at(*path):
+        with problems.at():
             if not isinstance(pattern, str):
                 raise ValueError(f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*")
             found |= operations_like(pattern)
@@ -113,20 +112,16 @@ def is_test(key: str) -> bool:
 
 
 def tests_of(
-    when: Mapping[str, object],
-    path: Path,
-    problems: Problems,
-    operations: frozenset[str],
-    declared: frozenset[str],
+    when: Mapping[str, object], problems: Problems, operations: frozenset[str], declared: frozenset[str]
 ) -> tuple[FieldTest, ...]:
     """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart, as they are made in some operations."""
     tests: list[FieldTest] = []
     for key, wanted in when.items():
-        with problems.at(*path, key):
+        with problems.at(key):
             if key in ("op", "nth", "clock"):
                 continue
             if key == "card":
-                tests += _card_tests(wanted, (*path, key), problems)
+                tests += _card_tests(wanted, problems.below(key))
                 continue
             if not is_test(key):
                 keys = [*_PLAIN_KEYS, "request.<path>", "state.<path>", "header.<name>"]
@@ -175,12 +170,12 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
             raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
 
 
-def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTest]:
+def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
     if not isinstance(wanted, dict) or not wanted:
         raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}")
     tests = []
     for fact, value in wanted.items():
-        with problems.at(*path, fact):
+        with problems.at(fact):
             if fact not in CARD_FACTS:
                 hint = nearest(fact, CARD_FACTS) or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
                 raise ValueError(f"unknown key '{fact[:60]}'{hint}")
@@ -230,9 +225,7 @@ def _bin(wanted: object) -> object:
     return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
 
 
-def window_of(
-    wanted: object, path: Path, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE
-) -> Window | None:
+def window_of(wanted: object, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
     from pydantic_core import ValidationError
 
@@ -241,10 +234,10 @@ def window_of(
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
             words = str(fault.get("ctx", {}).get("error") or fault["msg"])
-            problems.add((*path, *fault["loc"]), words)
+            problems.add(fault["loc"], words)
         return None
     window = None
-    with problems.at(*path):
+    with problems.at():
         points = [point for point in (model.from_, model.to) if point is not None]
         if not points and model.for_ is None:
             raise ValueError("got nothing, wanted at least one of from, to, for")
@@ -279,7 +272,6 @@ _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
 def compile_rule(
     model: RuleMap,
     raw: object,
-    path: Path,
     problems: Problems,
     *,
     begins: Micros | None,
@@ -289,24 +281,24 @@ def compile_rule(
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
-    operations = operations_of(model.when.get("op"), (*path, "when", "op"), problems)
-    plan = _plan(model, operations, path, problems)
+    operations = operations_of(model.when.get("op"), problems.below("when", "op"))
+    plan = _plan(model, operations, problems)
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
-        stage, operations = _placed(model, plan, operations, path, problems)
-    when = compile_when(model.when, (*path, "when"), problems, operations, begins=begins, declared=declared, zone=zone)
-    key = _key(model, operations or ALL_OPERATIONS, path, problems, zone)
+        stage, operations = _placed(model, plan, operations, problems)
+    when = compile_when(model.when, problems.below("when"), operations, begins=begins, declared=declared, zone=zone)
+    key = _key(model, operations or ALL_OPERATIONS, problems, zone)
     if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
-        problems.add((*path, "per"), "per resets nothing here: it needs nth, a sequence or a limit")
-    expect = _expectation(model, path, problems)
+        problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
+    expect = _expectation(model, problems)
     if len(problems.found) > before or plan is None:
         return None
     return Rule(
         id=model.id,
         file=problems.file,
-        line=problems.place(path)[0],
+        line=problems.place()[0],
         text=digest(json.dumps(raw, sort_keys=True, default=str)).hex(),
         stage=stage,
         operations=operations,
@@ -325,28 +317,26 @@ def compile_rule(
     )
 
 
-def _key(
-    model: RuleMap, operations: frozenset[str], path: Path, problems: Problems, zone: Zone
-) -> tuple[Reader, ...] | None:
+def _key(model: RuleMap, operations: frozenset[str], problems: Problems, zone: Zone) -> tuple[Reader, ...] | None:
     if model.key is None:
         return None
     readers = []
     for index, part in enumerate(model.key):
-        with problems.at(*path, "key", index):
+        with problems.at("key", index):
             day = part == DAY_OF_CLOCK
             readers.append(day_reader(zone) if day else known_path(part, operations).read)
     return tuple(readers)
 
 
-def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
+def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     found = [word for word in PLANS if getattr(model, word) is not None]
     if len(found) != 1:
-        problems.add(path, f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}")
+        problems.add((), f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}")
         return None
     if model.at_end is not None and model.sequence is None:
-        problems.add((*path, "at_end"), "got at_end without a sequence")
+        problems.add(("at_end",), "got at_end without a sequence")
     if model.then is not None:
-        return _then(model.then, operations, (*path, "then"), problems)
+        return _then(model.then, operations, problems.below("then"))
     if model.sequence is not None:
         ends = tuple(accumulate(step.times for step in model.sequence))
         return Sequence(tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS)
@@ -361,11 +351,11 @@ def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Prob
             return None
 
 
-def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
+def _then(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     if model.outcome_from is None:
         return Always(model.outcome)
     named = None
-    with problems.at(*path, "outcome_from"):
+    with problems.at("outcome_from"):
         if model != ThenMap(outcome_from=model.outcome_from):
             raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
         if not model.outcome_from.startswith(("request.", "header.")):
@@ -374,15 +364,13 @@ def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Prob
     return named
 
 
-def _placed(
-    model: RuleMap, plan: Plan, operations: frozenset[str], path: Path, problems: Problems
-) -> tuple[Stage, frozenset[str]]:
+def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Problems) -> tuple[Stage, frozenset[str]]:
     """When the rule is asked, and in which operations: those in which all that it looks at and makes happen has a
     place. A fault where none is left, or one that ``op`` names in full is not among them."""
     outcomes = outcomes_of(plan)
     if any(_strikes(At.CONNECT, one) for one in outcomes):
         for place, words in _misused_at_connect(model, plan):
-            problems.add((*path, *place), words)
+            problems.add(place, words)
         return Stage.CONNECT, frozenset({CONNECTION})
     looks = [key for key in (*model.when, *(model.key or ())) if key.startswith(_NEED_PROVIDER)]
     fits = [(key, PROVIDER_OPERATIONS) for key in looks]
@@ -393,20 +381,21 @@ def _placed(
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
-    for place, words in _misused_replay(model, plan, asks) if any(one.replay for one in outcomes) else ():
-        problems.add((*path, *place), words)
+    if any(one.replay for one in outcomes):
+        for place, words in _misused_replay(model, plan, asks):
+            problems.add(place, words)
     exact = named_in(model.when.get("op"))
     left = operations
     for word, everywhere in fits:
         fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
         lost = exact - fit if left & fit else left
         if lost:
-            problems.add((*path, "when", "op"), _misfit(word, lost, everywhere))
+            problems.add(("when", "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
     if any(_strikes(At.UPLOAD, one) for one in outcomes):
         for place, words in _misused_at_upload(model, plan):
-            problems.add((*path, *place), words)
+            problems.add(place, words)
         return Stage.UPLOAD, left
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
 
@@ -485,12 +474,12 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
 
 
-def _expectation(model: RuleMap, path: Path, problems: Problems) -> Expectation | None:
+def _expectation(model: RuleMap, problems: Problems) -> Expectation | None:
     if model.expect is None:
         return None
     least, most = model.expect.min, model.expect.max
     if least is None:
         least = 0 if most is not None else 1
     if most is not None and most < least:
-        problems.add((*path, "expect"), f"got min {least} and max {most}, wanted the smaller first")
+        problems.add(("expect",), f"got min {least} and max {most}, wanted the smaller first")
     return Expectation(least, most)
