@@ -121,7 +121,6 @@ def _is_clean_body(text: bytes) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _is_clean_header(value: str) -> bool:
-    """Most clients send the same headers with every call."""
     return not card_stands_in(value)
 
 

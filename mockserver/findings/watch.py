@@ -1,6 +1,6 @@
 """The door: the facts of one sandbox in, its findings out.
 
-Each fact costs constant work, and the memory is bounded. The same facts give the same findings in the same order.
+The memory is bounded. The same facts give the same findings in the same order.
 Source: docs/findings.md.
 """
 

@@ -56,7 +56,6 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     found: list[Expected] = []
     for place, raw in enumerate(given):
-        # To look for the nearest names of thousands takes minutes.
         if len(problems.found) >= _MOST_FAULTS:
             break
         found += _expected(raw, problems.below("requests", place))

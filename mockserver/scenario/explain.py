@@ -65,12 +65,8 @@ def explain(
         lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
-        if (
-            fault is not None
-            and fault.at is not At.ANSWER
-            and fault.kind is not FaultKind.DELAY
-            and not fault.is_reading
-        ):
+        is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
+        if is_early and fault is not None and fault.kind is not FaultKind.DELAY:
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
         lines += [

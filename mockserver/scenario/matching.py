@@ -134,7 +134,7 @@ def _pattern(wanted: object) -> Any:
     text = _text(wanted)
     if len(text) > _LONGEST_PATTERN:
         raise ValueError(f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed")
-    # Loaded for the few files that have patterns. Its time is in proportion to the text, whatever the pattern is.
+    # No pattern keeps RE2 busy: its time is in proportion to the text.
     import re2
 
     options = re2.Options()

@@ -16,8 +16,7 @@ from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.marks import Before, FileKey, Marker, ShownWith, after
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
-from mockserver.scenario import foreign_words
-from mockserver.scenario.foreign_words import hint
+from mockserver.scenario.operations import FOREIGN_DECLINES, hint
 from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 from mockserver.scenario.scalars import Flag, Text, whole
@@ -71,7 +70,7 @@ def decline(name: str) -> Decline:
     """The refusal of that name. Raises ``ValueError`` with the nearest known name."""
     found = DECLINES.get(name)
     if found is None:
-        meant = hint(name, foreign_words.DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
+        meant = hint(name, FOREIGN_DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
         raise ValueError(f"got '{name[:60]}', which is not a known decline{meant}")
     return found
 

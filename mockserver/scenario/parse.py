@@ -1,8 +1,8 @@
 """From the plain data of a file to a compiled scenario. Reads no files: positions come with the data.
 
 First the models check the shape, then the words are given their meaning; all faults of a file are reported at once.
-The scenario that comes with the server, our own and tested with the models, is read without them: to build them takes a
-tenth of the time to the first answer and 5 MB, which are spent when somebody's own scenario comes.
+The scenario that comes with the server, our own and tested with the models, is read without them:
+they are built when somebody's own scenario comes.
 """
 
 from __future__ import annotations

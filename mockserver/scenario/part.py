@@ -15,7 +15,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.domain.marks import FileKey
 from mockserver.domain.record import record
-from mockserver.scenario.foreign_words import unknown_key
+from mockserver.scenario.operations import unknown_key
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
