@@ -25,8 +25,6 @@ class Assumed:
     They never change, and sandboxes share them. ``worked_out`` is what others have made of them, and goes with them.
     """
 
-    __slots__ = ("overrides", "profile", "values", "worked_out")
-
     def __init__(self, profile: Profile, overrides: Mapping[str, object] | None = None) -> None:
         self.profile = profile
         self.overrides: dict[str, object] = dict(overrides or {})

@@ -118,10 +118,6 @@ def _read_pauses(value: object) -> tuple[Micros, ...]:
     return pauses
 
 
-def _show_span(span: tuple[Micros, Micros]) -> str:
-    return duration_text(span[0]) if span[0] == span[1] else f"{duration_text(span[0])}..{duration_text(span[1])}"
-
-
 def _read_text(value: object) -> str:
     if not isinstance(value, str) or not value or not value.isprintable():
         raise ValueError(f"got '{value}', wanted a text of printable characters")
@@ -142,7 +138,11 @@ def _read_date(value: object) -> str:
 
 DURATION: ValueKind[Micros] = ValueKind("a duration, such as 5m", _read_duration, duration_text)
 DATE: ValueKind[str] = ValueKind("an ISO 8601 date-time", _read_date, str)
-SPAN: ValueKind[tuple[Micros, Micros]] = ValueKind("a duration or a range, such as 30ms..80ms", _read_span, _show_span)
+SPAN: ValueKind[tuple[Micros, Micros]] = ValueKind(
+    "a duration or a range, such as 30ms..80ms",
+    _read_span,
+    lambda span: "..".join(dict.fromkeys(map(duration_text, span))),
+)
 AMOUNT: ValueKind[Decimal] = ValueKind("a number of 0 or more", _read_number, lambda number: format(number, "f"))
 AMOUNT_OR_UNIT: ValueKind[Decimal | None] = ValueKind(
     "smallest_unit, or a number of 0 or more",

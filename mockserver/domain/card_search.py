@@ -170,18 +170,15 @@ def is_card(digits: str) -> bool:
     return any(_numbers(digits, (0,), (len(digits),)))
 
 
-def is_phone(text: str) -> bool:
-    """Whether the text of a field for phone numbers is surely one: written for abroad, and too short for a card."""
+def is_phone(text: str, *, is_sure: bool = True) -> bool:
+    """Whether the text of a field for phone numbers is one. Surely: written for abroad, and too short for a card; else
+    with ``+`` or ``00`` of up to 15 digits, without of up to 13."""
     found = _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
-    if found is None or found[1] is None:
+    if found is None:
         return False
-    return sum(map(str.isdecimal, text.removeprefix("00"))) <= _SURE_PHONE
-
-
-def _may_be_phone(text: str) -> bool:
-    """Whether such a text may be one: with ``+`` or ``00`` of up to 15 digits, without of up to 13."""
-    found = _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
-    return found is not None and (found[1] is not None or sum(map(str.isdecimal, text)) <= _SURE_PHONE)
+    is_abroad = found[1] is not None
+    is_short = sum(map(str.isdecimal, text.removeprefix("00") if is_sure else text)) <= _SURE_PHONE
+    return is_abroad and is_short if is_sure else is_abroad or is_short
 
 
 def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
@@ -196,7 +193,7 @@ def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
 
 def _stands_in(text: str, *, for_phones: bool) -> bool:
     plain = plain_of(text)
-    if not LIKE_A_CARD.search(plain) or (for_phones and _may_be_phone(plain)):
+    if not LIKE_A_CARD.search(plain) or (for_phones and is_phone(plain, is_sure=False)):
         return False
     if "+" in plain:
         plain = re.sub(rf"(?<![0-9A-Za-z]){_PHONE}", "x", plain)

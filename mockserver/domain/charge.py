@@ -191,12 +191,12 @@ class Charge:
         refund no longer. None when nothing changes. Raises ``WrongState`` (54)."""
         for refund in self.reserved or ():
             if refund.mark == mark:
-                others = _without(self.reserved or (), refund)
+                others = tuple(one for one in self.reserved or () if one is not refund)
                 kept = replace(self, reserved=others or None)
                 return kept.after_refund(refund) if settled else kept
         for refund in self.refunds if not settled else ():
             if refund.mark == mark:
-                others = _without(self.refunds, refund)
+                others = tuple(one for one in self.refunds if one is not refund)
                 event = ChargeEvent.REFUND_FAILED if others else ChargeEvent.LAST_REFUND_FAILED
                 status = CHARGE.advance(self.status, event)
                 return replace(self, status=status, refunded=self.refunded - refund.amount, refunds=others)
@@ -248,11 +248,6 @@ class Charge:
             voided=None,
             returned=None,
         )
-
-
-def _without(refunds: tuple[Refund, ...], one: Refund) -> tuple[Refund, ...]:
-    place = refunds.index(one)
-    return (*refunds[:place], *refunds[place + 1 :])
 
 
 def _positive(amount: Decimal, charge: Charge) -> Decimal:

@@ -210,7 +210,7 @@ class Zone:
         """What the clocks show at an instant."""
         if self.info is None or not _FIRST <= instant <= _LAST:
             return instant
-        return instant + _offset(datetime_of(instant).astimezone(self.info))
+        return instant_of(datetime_of(instant).astimezone(self.info).replace(tzinfo=UTC))
 
     def instant(self, wall: Micros) -> Micros:
         """The instant at which the clocks first show a time; one that they leave out comes so much after the change as
@@ -221,11 +221,6 @@ class Zone:
 
 
 UTC_ZONE = Zone()
-
-
-def _offset(moment: datetime) -> Micros:
-    found = moment.utcoffset()
-    return 0 if found is None else (found.days * 86_400 + found.seconds) * SECOND
 
 
 def zone(name: str) -> Zone:

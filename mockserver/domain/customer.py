@@ -77,9 +77,10 @@ class Customer:
 
     def after_update(self, given: CustomerDetails, default_payment_method_id: str | None) -> Customer:
         """With the fields that are given."""
+        old, new = self.address, given.address
         return replace(
             updated(self, given),
-            address=_merged(self.address, given.address),
+            address=updated(old, new) if old is not None and new is not None else new or old,
             default_payment_method_id=or_kept(default_payment_method_id, self.default_payment_method_id),
         )
 
@@ -87,8 +88,3 @@ class Customer:
         """Removed, without e-mail and phone. Raises ``WrongState`` (72)."""
         state = CUSTOMER.advance(self.state, PresenceEvent.REMOVED)
         return replace(self, state=state, removed=now, email=DELETED, phone=DELETED)
-
-
-def _merged(address: PostalAddress | None, given: PostalAddress | None) -> PostalAddress | None:
-    """An address after a change that gives some of its fields."""
-    return updated(address, given) if address is not None and given is not None else given or address

@@ -24,7 +24,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
 
 _LONGEST_WORD = 200
-"""Longer words are not misspelt names, and comparing them is slow."""
+"""Longer words are not misspelt names, and are not compared."""
 
 
 class MockserverError(Exception):
@@ -138,8 +138,6 @@ _MUTE = frozenset({Code.INVALID_CARD_NUMBER})
 
 class Faults(list[tuple[Code, str, str]]):
     """Faults found so far: a code and, per PascalCase field, what was got and what is allowed."""
-
-    __slots__ = ()
 
     def add(self, code: Code, field: str, text: str) -> None:
         """Remember one fault."""

@@ -122,9 +122,12 @@ def _ip_info(ip: str, seed: int) -> IpInfo:
     network = address.packed[: 3 if address.version == 4 else 6]
     city = _drawn(_cities(), "city", seed, network)
     provider = _drawn(_networks(), "network", seed, network)
+    # From the bytes: the text of an IPv6 address may carry a zone, which no host name can.
+    packed = address.packed
+    host = "-".join(map(str, packed)) if len(packed) == 4 else packed.hex("-", 2)
     return IpInfo(
         ip=ip,
-        hostname=f"{_host(address.packed)}.{provider.domain}",
+        hostname=f"{host}.{provider.domain}",
         city=city.name,
         region=city.region,
         country=city.country,
@@ -136,14 +139,8 @@ def _ip_info(ip: str, seed: int) -> IpInfo:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
-    if any(address in network for network in _DOCUMENTATION):
-        return True
-    return address.is_global and not address.is_multicast
-
-
-def _host(packed: bytes) -> str:
-    # From the bytes: the text of an IPv6 address may carry a zone, which no host name can.
-    return "-".join(map(str, packed)) if len(packed) == 4 else packed.hex("-", 2)
+    is_documented = any(address in network for network in _DOCUMENTATION)
+    return is_documented or (address.is_global and not address.is_multicast)
 
 
 def _drawn(rows: Sequence[_Row], *parts: object) -> _Row:

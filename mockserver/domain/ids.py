@@ -38,9 +38,7 @@ def digest(*parts: object, size: int = 16) -> bytes:
 
 
 class Ids:
-    """Ids of one sandbox. A bijection of a counter, so that no two are equal and none costs a hash."""
-
-    __slots__ = ("_keys", "_seed_parts", "counters")
+    """Ids of one sandbox. A bijection of a counter, so that no two are equal."""
 
     def __init__(self, seed: int, sandbox: str) -> None:
         self._seed_parts = (seed, sandbox)

@@ -1,8 +1,7 @@
 """Marks of annotations: how a value is read, its bounds, and its JSON schema.
 
-They take part in what pydantic does with annotations, by its own two hooks, and so do the bodies of requests; pydantic
-itself is not loaded for that, which takes a tenth of the time to a first answer. A function that reads raises
-``ValueError`` with what is allowed.
+They take part in what pydantic does with annotations, by its own two hooks, and so do the bodies of requests, which are
+read without pydantic. A function that reads raises ``ValueError`` with what is allowed.
 """
 
 from __future__ import annotations

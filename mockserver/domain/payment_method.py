@@ -48,7 +48,7 @@ class PaymentMethod:
     _charged: list[Instrument] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def charged(self) -> Instrument:
-        """The instrument as its charges show it: one and the same for all of them."""
+        """The instrument as all of its charges show it."""
         if not self._charged:
             shown = replace(self.instrument, payment_method_id=self.payment_method_id, customer_id=self.customer_id)
             self._charged.append(shown)

@@ -176,23 +176,17 @@ def check_costs(costs: Sequence[Cost] | None, faults: Faults) -> None:
 def simulated_latency(authentication: Mapping[str, str], faults: Faults) -> tuple[Micros, Micros] | None:
     """The dummy provider's MinMilliseconds and MaxMilliseconds (published facts, 3), any letter case; None when
     absent. Adds a fault (90) for anything but whole numbers in order, up to ten minutes."""
-    folded = {key.lower(): value for key, value in authentication.items()}
-    low, high = (_milliseconds(folded, name, faults) for name in ("MinMilliseconds", "MaxMilliseconds"))
+    folded = {key.lower(): value.strip() for key, value in authentication.items()}
+    given: list[int | None] = []
+    for name in ("MinMilliseconds", "MaxMilliseconds"):
+        text = folded.get(name.lower(), "")
+        given.append(whole_of(text, 0, LONGEST_LATENCY))
+        if text and given[-1] is None:
+            faults.wrong(f"AuthenticationParameters.{name}", f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
+    low, high = given
     if low is None and high is None:
         return None
-    first = low or 0
-    return first * MILLISECOND, max(first, high or 0) * MILLISECOND
-
-
-def _milliseconds(folded: Mapping[str, str], name: str, faults: Faults) -> int | None:
-    text = folded.get(name.lower(), "").strip()
-    if not text:
-        return None
-    number = whole_of(text, 0, LONGEST_LATENCY)
-    if number is None:
-        field_name = f"AuthenticationParameters.{name}"
-        faults.wrong(field_name, f"wanted whole milliseconds from 0 to {LONGEST_LATENCY}")
-    return number
+    return (low or 0) * MILLISECOND, max(low or 0, high or 0) * MILLISECOND
 
 
 def default_provider(added: Micros) -> Provider:

@@ -13,8 +13,6 @@ from mockserver.domain.clock import SECOND, Micros
 class RateLimit:
     """At most ``per_second`` calls at once, and as many a second in the long run, for each key by itself."""
 
-    __slots__ = ("_full_at", "_room", "per_second")
-
     def __init__(self, per_second: int) -> None:
         self.per_second = per_second
         # Instants are multiplied by the rate, which makes the share of time that one call takes a whole number.

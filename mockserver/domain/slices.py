@@ -34,7 +34,7 @@ def parts_of(members: Mapping[K, T]) -> Iterator[dict[K, T]]:
 
 
 def in_order(members: Mapping[str, T]) -> Slices[dict[str, T]]:
-    """The members of a long map by name: to sort half a million takes as long as ten others may wait."""
+    """The members of a long map by name."""
     lots = []
     for some in parts_of(members):
         lots.append(sorted(some))

@@ -18,8 +18,8 @@ from mockserver.domain.constraints import Within
 from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
+from mockserver.domain.remembered import Recent
 from mockserver.engine.result import Asked, Result
-from mockserver.findings.recent import Recent
 from mockserver.scenario.attempt import Stage
 
 HEADER = "idempotency-key"

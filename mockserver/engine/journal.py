@@ -16,9 +16,9 @@ from sys import getsizeof
 from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.remembered import Recent
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.stories import PER_ENTRY, Stories
-from mockserver.findings.recent import Recent
 from mockserver.scenario.transport import Transport
 
 MOST_MARKS = 1_000

@@ -13,12 +13,12 @@ from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
 from mockserver.findings.facts import Call, Policy
 from mockserver.findings.intents import NO_CCV, ccv_of, charged_of, evidence_of, evidence_of_payment, instrument_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent, memory
 
 _MOST = 1_000
 _MOST_UNSEEN = 256

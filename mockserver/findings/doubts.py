@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field
 
-from mockserver.domain.charge import Charge, Refund
+from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Doubt, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent, memory
 
 HOLDING = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS, ChargeState.PENDING, ChargeState.PARTIAL_REFUND})
 """States in which a charge holds money of the customer."""
@@ -54,6 +54,8 @@ class _Doubtful:
 
 
 def _doubtful(call: Call) -> _Doubtful:
+    # A refund that is not shown yet.
+    reserved = call.charge.reserved if call.charge is not None else None
     return _Doubtful(
         entry=call.entry,
         at=call.at,
@@ -61,22 +63,11 @@ def _doubtful(call: Call) -> _Doubtful:
         asked=asked_of(call),
         intent=intent_of(call),
         evidence=evidence_of(call),
-        has_acted=bool(call.events) or _waits(call),
+        has_acted=bool(call.events) or any(refund.added == call.at for refund in reserved or ()),
         is_repeat=call.is_repeat,
         root=call.subject,
         is_settled=call.doubt is not None,
     )
-
-
-def _refunds_of(charge: Charge) -> tuple[Refund, ...]:
-    """The refunds of a charge, those that its provider is still to answer included."""
-    return (*charge.refunds, *(charge.reserved or ()))
-
-
-def _waits(call: Call) -> bool:
-    """Whether a call has made a refund that is not shown yet."""
-    reserved = call.charge.reserved if call.charge is not None else None
-    return any(refund.added == call.at for refund in reserved or ())
 
 
 @record
@@ -276,7 +267,7 @@ class Doubts:
         charge = self._charge_of(first.subject or "")
         if charge is None or not first.has_acted or not later.has_acted:
             return False
-        made = [refund.added for refund in _refunds_of(charge)]
+        made = [refund.added for refund in (*charge.refunds, *(charge.reserved or ()))]
         return made.count(first.at) > (first.at == later.at) and later.at in made
 
     def _hold_money(self, *ids: str) -> bool:
@@ -286,10 +277,6 @@ class Doubts:
     def _payments(self, one: str) -> Iterable[Charge]:
         charge = self._charge_of(one)
         return self._payments_of(one) if charge is None else (charge,)
-
-    def _is_undone(self, charge_id: str) -> bool:
-        charge = self._charge_of(charge_id)
-        return charge is not None and charge.status in _UNDONE
 
     def _look(self, call: Call) -> None:
         shown = [doubtful for doubtful in self._calls.values() if self._shows(call, doubtful)]
@@ -305,7 +292,9 @@ class Doubts:
         if subject is not None and (call.subject == subject or subject.encode() in call.answer):
             return True
         # Where nothing holds money, a search for it rightly finds nothing.
-        return (subject is None or self._is_undone(subject)) and _is_sought(call, intent)
+        charge = self._charge_of(subject) if subject is not None else None
+        is_nothing = subject is None or (charge is not None and charge.status in _UNDONE)
+        return is_nothing and _is_sought(call, intent)
 
 
 def _is_sought(call: Call, intent: Intent) -> bool:

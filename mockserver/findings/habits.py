@@ -14,7 +14,6 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.masking import is_for_phones, mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, places
-from mockserver.domain.outline import HIDDEN, RUN, outline_of
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable
 from mockserver.findings.facts import Call
@@ -22,14 +21,11 @@ from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _OWN_NUMBER = rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"'
-_OWN_NAME = b'ardNumber"'
-_METADATA = b'etadata"'
 _LONG = re.compile(rf"[0-9][0-9{BREAKS}{PARTS}]{{12}}")
-_SHORTEST = RUN
-_LONG_RUN = b"0" * _SHORTEST
-_OWN_VALUE = (b':0"' + _LONG_RUN, b':"' + _LONG_RUN)
-"""How the outline goes on behind the name of the card's field where its value is a long number."""
+_SHORTEST = 13
+"""Digits of the shortest run that is looked at: fewer are no card number."""
 
+_LONG_RUN = b"0" * _SHORTEST
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = PARTS.encode() + b"\\"
 _HIDDEN = (
@@ -102,8 +98,7 @@ class Habits:
 
 
 def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
-    """Whether so many digits stand nowhere but in the field of the card number: true for nearly every call, and
-    therefore quick to find out."""
+    """Whether so many digits stand nowhere but in the field of the card number."""
     if text and not _is_clean_body(text[:_LONGEST_TEXT]):
         return False
     if not _UNREAD.issuperset(headers):
@@ -114,31 +109,18 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
 
 
 def _is_clean_body(text: bytes) -> bool:
-    outline, runs = outline_of(text)
-    if HIDDEN in outline:
+    if b"\\" in text or b"%" in text or not text.isascii():
         text = re.sub(_HIDDEN, b"0", text[:_MOST_HIDDEN]) + text[_MOST_HIDDEN:]
-    elif not runs:
-        return True
-    elif runs == 1:
-        start = text.find(_OWN_NAME)
-        if outline.startswith(_OWN_VALUE, start + len(_OWN_NAME)) and text.find(_METADATA, 0, start) < 0 <= start:
-            return True
-    # Digits that are parted, or more of them than those of the one card.
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
-    if runs == 1:
-        # The one run must begin the value of the card number, and not of metadata of that name.
-        start = text.find(_OWN_NAME) + len(_OWN_NAME)
-        if text.find(_METADATA, 0, start) >= 0:
-            own = re.search(_OWN_NUMBER, text)
-            start = own.end() if own is not None else 0
-        number = text[start : start + 30] if start >= len(_OWN_NAME) else b""
+    if runs == 1 and (own := re.search(_OWN_NUMBER, text)) is not None:
+        # The one run must begin the value of the card number.
+        number = text[own.end() : own.end() + 30]
         return number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN)
     return not runs
 
 
 @lru_cache(maxsize=4_096)
 def _is_clean_header(value: str) -> bool:
-    """Most clients send the same headers with every call."""
     return not card_stands_in(value)
 
 

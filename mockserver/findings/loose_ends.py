@@ -8,12 +8,12 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import amount_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent, memory
 
 _MOST = 10_000
 _MOST_SHORT = 256

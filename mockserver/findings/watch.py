@@ -1,6 +1,6 @@
 """The door: the facts of one sandbox in, its findings out.
 
-Each fact costs constant work, and the memory is bounded. The same facts give the same findings in the same order.
+The memory is bounded. The same facts give the same findings in the same order.
 Source: docs/findings.md.
 """
 
@@ -31,16 +31,6 @@ _ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
 class Watch:
     """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
     subscription; ``doubts`` are the calls whose end the client cannot know."""
-
-    _charge_of: Callable[[str], Charge | None]
-    _declines: Declines
-    _habits: Habits
-    _loose_ends: LooseEnds
-    _pace: Pace
-    _webhooks: Webhooks
-    doubts: Doubts
-    ledger: Ledger
-    __slots__ = tuple(__annotations__)
 
     def __init__(
         self,

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.recent import Recent, memory
 
 _MOST = 256
 _REPEAT: Micros = MINUTE

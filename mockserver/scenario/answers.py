@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from mockserver.domain.record import replace
-from mockserver.scenario.matching import OPERATORS, canonical, compile_test, shown
+from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, shown
+from mockserver.scenario.paths import walked
 from mockserver.scenario.scenario import CallMap, ReplyMap
 
 _FIRST_BAD = 400
@@ -126,7 +126,7 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:
             return _member(whole, answers)
-        return re.sub(_PLACEHOLDER, lambda found: _text(_member(found, answers)), value)
+        return re.sub(_PLACEHOLDER, lambda found: as_text(_member(found, answers)), value)
     if isinstance(value, Mapping):
         return {key: filled(one, answers) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -134,19 +134,8 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
     return value
 
 
-def _text(value: object) -> str:
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
-
-
 def _member(found: re.Match[str], answers: Mapping[str, object]) -> object:
-    member: object = answers.get(found[1])
-    for part in found[2].split("."):
-        if isinstance(member, Mapping):
-            member = member.get(part)
-        elif isinstance(member, list) and part.isdecimal() and int(part) < len(member):
-            member = member[int(part)]
-        else:
-            member = None
-        if member is None:
-            raise LookupError(f"{found[0]}: the answer of '{found[1]}' has no such member")
+    member = walked(answers.get(found[1]), found[2].split("."))
+    if member is None:
+        raise LookupError(f"{found[0]}: the answer of '{found[1]}' has no such member")
     return member

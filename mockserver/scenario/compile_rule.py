@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from itertools import accumulate
 
@@ -65,7 +65,6 @@ class When:
 
 def compile_when(
     when: Mapping[str, object],
-    path: Path,
     problems: Problems,
     operations: frozenset[str],
     *,
@@ -74,24 +73,24 @@ def compile_when(
     zone: Zone = UTC_ZONE,
 ) -> When:
     """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
-    tests = tests_of(when, path, problems, operations or ALL_OPERATIONS, declared)
+    tests = tests_of(when, problems, operations or ALL_OPERATIONS, declared)
     nth = None
     if "nth" in when:
-        with problems.at(*path, "nth"):
+        with problems.at("nth"):
             known_operators(when["nth"])
             _counted(when["nth"])
             nth = compile_test("nth", when["nth"])
-    window = window_of(when["clock"], (*path, "clock"), problems, begins, zone) if "clock" in when else None
+    window = window_of(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
     return When(tests, nth, window)
 
 
-def operations_of(wanted: object, path: Path, problems: Problems) -> frozenset[str]:
+def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
     """The operations that ``op`` names, all of them when it is absent."""
     if wanted is None:
         return ALL_OPERATIONS
     found: frozenset[str] = frozenset()
     for pattern in _patterns(wanted):
-        with problems.at(*path):
+        with problems.at():
             if not isinstance(pattern, str):
                 raise ValueError(f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*")
             found |= operations_like(pattern)
@@ -113,20 +112,16 @@ def is_test(key: str) -> bool:
 
 
 def tests_of(
-    when: Mapping[str, object],
-    path: Path,
-    problems: Problems,
-    operations: frozenset[str],
-    declared: frozenset[str],
+    when: Mapping[str, object], problems: Problems, operations: frozenset[str], declared: frozenset[str]
 ) -> tuple[FieldTest, ...]:
     """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart, as they are made in some operations."""
     tests: list[FieldTest] = []
     for key, wanted in when.items():
-        with problems.at(*path, key):
+        with problems.at(key):
             if key in ("op", "nth", "clock"):
                 continue
             if key == "card":
-                tests += _card_tests(wanted, (*path, key), problems)
+                tests += _card_tests(wanted, problems.below(key))
                 continue
             if not is_test(key):
                 keys = [*_PLAIN_KEYS, "request.<path>", "state.<path>", "header.<name>"]
@@ -175,12 +170,12 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
             raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
 
 
-def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTest]:
+def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
     if not isinstance(wanted, dict) or not wanted:
         raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}")
     tests = []
     for fact, value in wanted.items():
-        with problems.at(*path, fact):
+        with problems.at(fact):
             if fact not in CARD_FACTS:
                 hint = nearest(fact, CARD_FACTS) or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
                 raise ValueError(f"unknown key '{fact[:60]}'{hint}")
@@ -188,59 +183,49 @@ def _card_tests(wanted: object, path: Path, problems: Problems) -> list[FieldTes
             name = f"card.{fact}"
             match fact:
                 case "brand":
-                    value = _upper(value)
+                    value = _operands(value, lambda one, _: one.upper() if isinstance(one, str) else one)
                     _among(value, tuple(Brand))
                 case "test":
                     _among(value, tuple(TEST_CARDS))
                 case "bin":
                     value = _bin(value)
                 case _:
-                    value = _digits(value, 4, whole=True)
+                    value = _digits(value, 4)
             tests.append(compile_test(name, value, known_path(name).read))
     return tests
 
 
-def _upper(wanted: object) -> object:
-    match wanted:
-        case dict():
-            return {word: _upper(operand) for word, operand in wanted.items()}
-        case list():
-            return [_upper(one) for one in wanted]
-        case str():
-            return wanted.upper()
-        case _:
-            return wanted
+def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
+    """A test with each operand as it is read, by its operator."""
+    if isinstance(wanted, dict):
+        return {word: _operands(operand, read, word) for word, operand in wanted.items()}
+    return [_operands(one, read, word) for one in wanted] if isinstance(wanted, list) else read(wanted, word)
 
 
-def _digits(wanted: object, most: int, *, whole: bool) -> object:
-    """The digits of a test of leading or last ones; ``whole`` when fewer than ``most`` cannot be equal to them."""
-    match wanted:
-        case dict():
-            return {
-                word: operand if word in ("exists", "matches") else _digits(operand, most, whole="with" not in word)
-                for word, operand in wanted.items()
-            }
-        case list():
-            return [_digits(one, most, whole=whole) for one in wanted]
-        case _:
-            text = "" if isinstance(wanted, bool) or wanted is None else str(wanted)
-            if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
-                allowed = f"{most} digits" if whole else f"1 to {most} digits"
-                raise ValueError(f"got {shown(wanted)}, wanted {allowed} (never a full number)")
-            return text
+def _digits(wanted: object, most: int, word: str = "eq") -> object:
+    """The digits of a test of leading or last ones: only for a beginning or an end fewer than ``most`` will do."""
+
+    def read(value: object, word: str) -> object:
+        if word in ("exists", "matches"):
+            return value
+        text, whole = "" if isinstance(value, bool) or value is None else str(value), "with" not in word
+        if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
+            allowed = f"{most} digits" if whole else f"1 to {most} digits"
+            raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
+        return text
+
+    return _operands(wanted, read, word)
 
 
 def _bin(wanted: object) -> object:
     """Fewer leading digits than are kept of a card mean a beginning."""
     if isinstance(wanted, dict):
-        return _digits(wanted, _MOST_BIN_DIGITS, whole=True)
-    text = _digits(wanted, _MOST_BIN_DIGITS, whole=False)
+        return _digits(wanted, _MOST_BIN_DIGITS)
+    text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
     return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
 
 
-def window_of(
-    wanted: object, path: Path, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE
-) -> Window | None:
+def window_of(wanted: object, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
     from pydantic_core import ValidationError
 
@@ -249,10 +234,10 @@ def window_of(
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
             words = str(fault.get("ctx", {}).get("error") or fault["msg"])
-            problems.add((*path, *fault["loc"]), words)
+            problems.add(fault["loc"], words)
         return None
     window = None
-    with problems.at(*path):
+    with problems.at():
         points = [point for point in (model.from_, model.to) if point is not None]
         if not points and model.for_ is None:
             raise ValueError("got nothing, wanted at least one of from, to, for")
@@ -287,7 +272,6 @@ _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
 def compile_rule(
     model: RuleMap,
     raw: object,
-    path: Path,
     problems: Problems,
     *,
     begins: Micros | None,
@@ -297,24 +281,24 @@ def compile_rule(
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
-    operations = operations_of(model.when.get("op"), (*path, "when", "op"), problems)
-    plan = _plan(model, operations, path, problems)
+    operations = operations_of(model.when.get("op"), problems.below("when", "op"))
+    plan = _plan(model, operations, problems)
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
-        stage, operations = _placed(model, plan, operations, path, problems)
-    when = compile_when(model.when, (*path, "when"), problems, operations, begins=begins, declared=declared, zone=zone)
-    key = _key(model, operations or ALL_OPERATIONS, path, problems, zone)
+        stage, operations = _placed(model, plan, operations, problems)
+    when = compile_when(model.when, problems.below("when"), operations, begins=begins, declared=declared, zone=zone)
+    key = _key(model, operations or ALL_OPERATIONS, problems, zone)
     if key is None and stage is Stage.ARRIVAL and not operations <= ABOUT_ONE:
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
-        problems.add((*path, "per"), "per resets nothing here: it needs nth, a sequence or a limit")
-    expect = _expectation(model, path, problems)
+        problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
+    expect = _expectation(model, problems)
     if len(problems.found) > before or plan is None:
         return None
     return Rule(
         id=model.id,
         file=problems.file,
-        line=problems.place(path)[0],
+        line=problems.place()[0],
         text=digest(json.dumps(raw, sort_keys=True, default=str)).hex(),
         stage=stage,
         operations=operations,
@@ -333,28 +317,26 @@ def compile_rule(
     )
 
 
-def _key(
-    model: RuleMap, operations: frozenset[str], path: Path, problems: Problems, zone: Zone
-) -> tuple[Reader, ...] | None:
+def _key(model: RuleMap, operations: frozenset[str], problems: Problems, zone: Zone) -> tuple[Reader, ...] | None:
     if model.key is None:
         return None
     readers = []
     for index, part in enumerate(model.key):
-        with problems.at(*path, "key", index):
+        with problems.at("key", index):
             day = part == DAY_OF_CLOCK
             readers.append(day_reader(zone) if day else known_path(part, operations).read)
     return tuple(readers)
 
 
-def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
+def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     found = [word for word in PLANS if getattr(model, word) is not None]
     if len(found) != 1:
-        problems.add(path, f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}")
+        problems.add((), f"got {' and '.join(found) or 'none'}, wanted exactly one of {', '.join(PLANS)}")
         return None
     if model.at_end is not None and model.sequence is None:
-        problems.add((*path, "at_end"), "got at_end without a sequence")
+        problems.add(("at_end",), "got at_end without a sequence")
     if model.then is not None:
-        return _then(model.then, operations, (*path, "then"), problems)
+        return _then(model.then, operations, problems.below("then"))
     if model.sequence is not None:
         ends = tuple(accumulate(step.times for step in model.sequence))
         return Sequence(tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS)
@@ -369,11 +351,11 @@ def _plan(model: RuleMap, operations: frozenset[str], path: Path, problems: Prob
             return None
 
 
-def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Problems) -> Plan | None:
+def _then(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     if model.outcome_from is None:
         return Always(model.outcome)
     named = None
-    with problems.at(*path, "outcome_from"):
+    with problems.at("outcome_from"):
         if model != ThenMap(outcome_from=model.outcome_from):
             raise ValueError("outcome_from names the whole outcome: it cannot be combined with anything else")
         if not model.outcome_from.startswith(("request.", "header.")):
@@ -382,36 +364,38 @@ def _then(model: ThenMap, operations: frozenset[str], path: Path, problems: Prob
     return named
 
 
-def _placed(
-    model: RuleMap, plan: Plan, operations: frozenset[str], path: Path, problems: Problems
-) -> tuple[Stage, frozenset[str]]:
+def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Problems) -> tuple[Stage, frozenset[str]]:
     """When the rule is asked, and in which operations: those in which all that it looks at and makes happen has a
     place. A fault where none is left, or one that ``op`` names in full is not among them."""
-    if any(_strikes(At.CONNECT, one) for one in outcomes_of(plan)):
-        _check_connect(model, plan, path, problems)
+    outcomes = outcomes_of(plan)
+    if any(_strikes(At.CONNECT, one) for one in outcomes):
+        for place, words in _misused_at_connect(model, plan):
+            problems.add(place, words)
         return Stage.CONNECT, frozenset({CONNECTION})
     looks = [key for key in (*model.when, *(model.key or ())) if key.startswith(_NEED_PROVIDER)]
     fits = [(key, PROVIDER_OPERATIONS) for key in looks]
     if isinstance(plan, Named):
         fits.append(("outcome_from", PROVIDER_OPERATIONS))
     else:
-        fits += [fit for outcome in outcomes_of(plan) for fit in fitting(outcome)]
-    asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes_of(plan))
+        fits += [fit for outcome in outcomes for fit in fitting(outcome)]
+    asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
-    if any(one.replay for one in outcomes_of(plan)):
-        _check_replay(model, plan, asks, path, problems)
+    if any(one.replay for one in outcomes):
+        for place, words in _misused_replay(model, plan, asks):
+            problems.add(place, words)
     exact = named_in(model.when.get("op"))
     left = operations
     for word, everywhere in fits:
         fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
         lost = exact - fit if left & fit else left
         if lost:
-            problems.add((*path, "when", "op"), _misfit(word, lost, everywhere))
+            problems.add(("when", "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
-    if any(_strikes(At.UPLOAD, one) for one in outcomes_of(plan)):
-        _check_upload(model, plan, path, problems)
+    if any(_strikes(At.UPLOAD, one) for one in outcomes):
+        for place, words in _misused_at_upload(model, plan):
+            problems.add(place, words)
         return Stage.UPLOAD, left
     return Stage.PROVIDER if asks or left <= _ASKED_WITH_PROVIDER else Stage.ARRIVAL, left
 
@@ -425,41 +409,31 @@ def _is_all(at: At, plan: Plan) -> bool:
     return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in outcomes_of(plan))
 
 
-def _check_connect(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
+def _misused_at_connect(model: RuleMap, plan: Plan) -> Iterator[tuple[Path, str]]:
     """When a connection is made, neither its sandbox nor the request is known."""
-    for key in model.when:
-        if key != "nth":
-            words = (
-                f"got {key}, and no request and no sandbox is known when a connection is made: only nth can be tested"
-            )
-            problems.add((*path, "when"), words)
+    unknown = "no request and no sandbox is known when a connection is made"
+    yield from ((("when",), f"got {key}, and {unknown}: only nth can be tested") for key in model.when if key != "nth")
     for word in ("key", "per", "for_", "expect"):
-        if getattr(model, word, None) is not None:
+        if getattr(model, word) is not None:
             name = word.rstrip("_")
-            problems.add(path, f"{name} has no meaning at: connect: no request and no sandbox time is known")
+            yield (), f"{name} has no meaning at: connect: no request and no sandbox time is known"
     if model.limit is None or model.limit.per is not None:
-        why = "at: connect needs a limit, a number: without one no client of any API could ever connect"
-        problems.add(path, why)
+        yield (), "at: connect needs a limit, a number: without one no client of any API could ever connect"
     if not _is_all(At.CONNECT, plan):
-        problems.add(path, "a fault at: connect comes before any request: it cannot be combined with anything else")
+        yield (), "a fault at: connect comes before any request: it cannot be combined with anything else"
 
 
-def _check_upload(model: RuleMap, plan: Plan, path: Path, problems: Problems) -> None:
+def _misused_at_upload(model: RuleMap, plan: Plan) -> Iterator[tuple[Path, str]]:
     """While a body is sent only the head of the request is known."""
+    known = f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
     for part, keys in (("when", list(model.when)), ("key", model.key or [])):
-        for key in keys:
-            if key not in _KNOWN_EARLY and not key.startswith("header."):
-                known = ", ".join(_KNOWN_EARLY)
-                problems.add(
-                    (*path, part), f"got {key}, and at: upload only the head has come: it knows {known}, header.<name>"
-                )
+        early = (*_KNOWN_EARLY, *(key for key in keys if key.startswith("header.")))
+        yield from (((part,), f"got {key}, and {known}") for key in keys if key not in early)
     if not _is_all(At.UPLOAD, plan):
-        problems.add(
-            path, "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
-        )
+        yield (), "a fault at: upload ends or slows the request itself: it cannot be combined with anything else"
 
 
-def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems: Problems) -> None:
+def _misused_replay(model: RuleMap, plan: Plan, asks: object) -> Iterator[tuple[Path, str]]:
     """The first answer is looked for as a request arrives, by a key that it has then; it is that of the first firing,
     so there must be one and more after it."""
     nth = model.when.get("nth")
@@ -469,20 +443,14 @@ def _check_replay(model: RuleMap, plan: Plan, asks: object, path: Path, problems
         *(["a sequence with one step of it"] if _replays_once(plan) else []),
     ]
     if fires_once:
-        why = "it repeats the answer of its first firing, and fires once"
-        problems.add(path, f"got replay with {fires_once[0]}: {why}")
-    for one in outcomes_of(plan):
-        fault = one.transport
-        if one.replay and fault is not None and fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY:
-            problems.add(
-                path, "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
-            )
+        yield (), f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and fires once"
+    faults = [one.transport for one in outcomes_of(plan) if one.replay and one.transport is not None]
+    if any(fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY for fault in faults):
+        yield (), "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
     if model.key is None:
-        problems.add(path, "replay needs a key that says which calls are the same, such as key: [request.reference]")
+        yield (), "replay needs a key that says which calls are the same, such as key: [request.reference]"
     if asks:
-        problems.add(
-            path, "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it"
-        )
+        yield (), "replay answers before a provider is asked: tests and outcomes of a provider cannot be used with it"
 
 
 def _replays_once(plan: Plan) -> bool:
@@ -506,12 +474,12 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
 
 
-def _expectation(model: RuleMap, path: Path, problems: Problems) -> Expectation | None:
+def _expectation(model: RuleMap, problems: Problems) -> Expectation | None:
     if model.expect is None:
         return None
     least, most = model.expect.min, model.expect.max
     if least is None:
         least = 0 if most is not None else 1
     if most is not None and most < least:
-        problems.add((*path, "expect"), f"got min {least} and max {most}, wanted the smaller first")
+        problems.add(("expect",), f"got min {least} and max {most}, wanted the smaller first")
     return Expectation(least, most)

@@ -48,23 +48,14 @@ def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> l
     """The paths that change nothing of a JSON value, each in words."""
     found = []
     for path, new in edit.items():
-        if not _reaches(value, path.split("."), is_new=True):
+        if edited(value, {path: object()}, ()) == value:
             found.append(f"edit '{mask_text(path)}'")
         value = edited(value, {path: new}, ())
     for path in omit:
-        if not _reaches(value, path.split("."), is_new=False):
+        if edited(value, {}, (path,)) == value:
             found.append(f"omit '{mask_text(path)}'")
         value = edited(value, {}, (path,))
     return found
-
-
-def _reaches(value: Any, path: Sequence[str], *, is_new: bool) -> bool:
-    if not path:
-        return True
-    if is_new and len(path) == 1 and isinstance(value, dict):
-        return True
-    keys = _keys(value, path[0]) if isinstance(value, (dict, list)) else ()
-    return any(_reaches(value[key], path[1:], is_new=is_new) for key in keys)
 
 
 def _changed(value: Any, path: Sequence[str], change: Any) -> Any:

@@ -13,7 +13,7 @@ from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.compile_rule import is_test, operations_of, tests_of, window_of
 from mockserver.scenario.matching import Difference, FieldTest, shown
 from mockserver.scenario.operations import ALL_OPERATIONS
-from mockserver.scenario.problems import Path, Problems
+from mockserver.scenario.problems import Problems
 from mockserver.scenario.rule import Expectation, Window, differences
 
 _COUNTS = ("exactly", "min", "max")
@@ -56,25 +56,24 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     found: list[Expected] = []
     for place, raw in enumerate(given):
-        # To look for the nearest names of thousands takes minutes.
         if len(problems.found) >= _MOST_FAULTS:
             break
-        found += _expected(raw, ("requests", place), problems)
+        found += _expected(raw, problems.below("requests", place))
     return found, {problem.path: problem.message for problem in problems.found}
 
 
-def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]:
+def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
     if isinstance(raw, str):
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
-        problems.add(path, f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}")
+        problems.add((), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}")
         return
     where = raw.get("where") or {}
     if not isinstance(where, Mapping):
-        problems.add((*path, "where"), f"got {shown(where)}, wanted tests as in when")
+        problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
         return
     if len(where) > _MOST_TESTS:
-        problems.add((*path, "where"), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
+        problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
         return
     where = dict(where)
     for key, wanted in raw.items():
@@ -85,33 +84,34 @@ def _expected(raw: object, path: Path, problems: Problems) -> Iterator[Expected]
             where.setdefault(key, wanted)
         else:
             allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
-            problems.add((*path, str(key)), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
+            problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
     for key in where:
         words = _ELSEWHERE.get(str(key).partition(".")[0])
         if words is not None:
-            problems.add((*path, "where", str(key)), f"not here: {words}")
-    operations = operations_of(raw.get("op"), (*path, "op"), problems)
-    tests = tests_of(where, (*path, "where"), problems, operations or ALL_OPERATIONS, frozenset())
-    window = window_of(where["clock"], (*path, "where", "clock"), problems, None) if "clock" in where else None
-    yield Expected(str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), path, problems))
+            problems.add(("where", str(key)), f"not here: {words}")
+    operations = operations_of(raw.get("op"), problems.below("op"))
+    tests = tests_of(where, problems.below("where"), operations or ALL_OPERATIONS, frozenset())
+    window = window_of(where["clock"], problems.below("where", "clock"), None) if "clock" in where else None
+    yield Expected(
+        str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), problems.below("count"))
+    )
 
 
-def _bounds(raw: object, path: Path, problems: Problems) -> Expectation:
-    path = (*path, "count")
+def _bounds(raw: object, problems: Problems) -> Expectation:
     if raw is None:
         return Expectation()
     counts = {"exactly": raw} if type(raw) is int else raw
     if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
-        problems.add(path, f"got {shown(raw)}, wanted exactly, or min and max")
+        problems.add((), f"got {shown(raw)}, wanted exactly, or min and max")
         return Expectation()
     if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
-        problems.add(path, "wanted whole numbers of 0 or more")
+        problems.add((), "wanted whole numbers of 0 or more")
         return Expectation()
     if "exactly" in counts:
         if len(counts) > 1:
-            problems.add(path, "got exactly and another bound, wanted one of them")
+            problems.add((), "got exactly and another bound, wanted one of them")
         return Expectation(counts["exactly"], counts["exactly"])
     least, most = counts.get("min", 0), counts.get("max")
     if most is not None and most < least:
-        problems.add(path, f"got min {least} and max {most}, wanted the smaller one first")
+        problems.add((), f"got min {least} and max {most}, wanted the smaller one first")
     return Expectation(least, most)

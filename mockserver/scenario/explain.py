@@ -65,15 +65,14 @@ def explain(
         lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
-        if (
-            fault is not None
-            and fault.at is not At.ANSWER
-            and fault.kind is not FaultKind.DELAY
-            and not fault.is_reading
-        ):
+        is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
+        if is_early and fault is not None and fault.kind is not FaultKind.DELAY:
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
-        lines += ["as it is answered:", _first(fired, "spoils the answer", _spoils_answer)]
+        lines += [
+            "as it is answered:",
+            _first(fired, "spoils the answer", lambda one: one.transport is not None and one.transport.at is At.ANSWER),
+        ]
     if op in NOTIFYING and op not in _DELIVERY:
         webhooks = _first(fired, "says how webhooks go", lambda one: one.webhook is not None)
         asked = [rule for rule in rules.rules if rule.operations & _DELIVERY and rule.stage is Stage.ARRIVAL]
@@ -115,10 +114,6 @@ def _place(rule: Rule) -> str:
 def _first(fired: Sequence[Decision], does: str, part: Callable[[Outcome], bool]) -> str:
     """The first rule that has fired and says something of a stage at which none is asked."""
     return next((f"  {one.rule} {does}" for one in fired if part(one.outcome)), _AS_USUAL)
-
-
-def _spoils_answer(outcome: Outcome) -> bool:
-    return outcome.transport is not None and outcome.transport.at is At.ANSWER
 
 
 def _operation(request: Mapping[str, object], op_of: OpOf | None) -> str:

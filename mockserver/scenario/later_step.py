@@ -144,12 +144,9 @@ class Later:
     @property
     def words(self) -> str:
         given = {name: value for name, value in self.changes.items() if value not in (None, {})}
-        details = ", ".join(f"{name} {_shown(value)}" for name, value in given.items())
+        texts = {name: value if isinstance(value, str) else json_text(value) for name, value in given.items()}
+        details = ", ".join(f"{name} {mask_text(text)}" for name, text in texts.items())
         return f"{duration_text(self.after)} later: {self.move}" + (f" {details}" if details else "")
-
-
-def _shown(value: object) -> str:
-    return mask_text(value if isinstance(value, str) else json_text(value))
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:

@@ -69,14 +69,11 @@ def shown(value: object) -> str:
         return "nothing"
     if isinstance(value, bool):
         return "true" if value else "false"
-    text = mask_start(value if isinstance(value, str) else _plain_text(value), _LONGEST_SHOWN + 1)
+    plain = json_text(value) if isinstance(value, Mapping | list | tuple | Decimal) else str(value)
+    text = mask_start(plain, _LONGEST_SHOWN + 1)
     if len(text) > _LONGEST_SHOWN:
         text = text[: _LONGEST_SHOWN - 3] + "..."
     return f"'{text}'" if isinstance(value, str) else text
-
-
-def _plain_text(value: object) -> str:
-    return json_text(value) if isinstance(value, Mapping | list | tuple | Decimal) else str(value)
 
 
 def _number(value: object) -> Decimal | None:
@@ -117,7 +114,8 @@ def _text(wanted: object) -> str:
     return wanted if isinstance(wanted, str) else format(wanted, "f" if isinstance(wanted, Decimal) else "d")
 
 
-def _as_text(got: object) -> str:
+def as_text(got: object) -> str:
+    """A value as tests of texts see it; decimals keep their digits."""
     if got is None:
         return ""
     if isinstance(got, bool):
@@ -129,14 +127,14 @@ def _contains(got: object, wanted: tuple[str, Value]) -> bool:
     text, same = wanted
     if isinstance(got, (list, tuple)):
         return any(canonical(one) == same for one in got)
-    return text in _as_text(got)
+    return text in as_text(got)
 
 
 def _pattern(wanted: object) -> Any:
     text = _text(wanted)
     if len(text) > _LONGEST_PATTERN:
         raise ValueError(f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed")
-    # Loaded for the few files that have patterns. Its time is in proportion to the text, whatever the pattern is.
+    # No pattern keeps RE2 busy: its time is in proportion to the text.
     import re2
 
     options = re2.Options()
@@ -179,13 +177,13 @@ OPERATORS: Mapping[str, Operator] = {
     "lt": Operator("less than ", _bound, _counts(operator.lt)),
     "lte": Operator("at most ", _bound, _counts(operator.le)),
     "between": Operator("between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])),
-    "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: _as_text(got).startswith(wanted)),
-    "ends_with": Operator("a text ending with ", _text, lambda got, wanted: _as_text(got).endswith(wanted)),
+    "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: as_text(got).startswith(wanted)),
+    "ends_with": Operator("a text ending with ", _text, lambda got, wanted: as_text(got).endswith(wanted)),
     "contains": Operator("something containing ", lambda wanted: (_text(wanted), canonical(wanted)), _contains),
     "matches": Operator(
         "a text wholly matching ",
         _pattern,
-        lambda got, wanted: got is not None and wanted.fullmatch(_as_text(got)[:_LONGEST_MATCHED]) is not None,
+        lambda got, wanted: got is not None and wanted.fullmatch(as_text(got)[:_LONGEST_MATCHED]) is not None,
     ),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }

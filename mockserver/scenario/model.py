@@ -132,13 +132,12 @@ class ChanceWeighted:
     then: OutcomeMap
 
 
-def _chance_kind(value: object) -> str:
-    return "<weighted>" if isinstance(value, list) else "<one>"
-
-
 ChanceWord = Annotated[
     ChanceOne | list[ChanceWeighted],
-    Choice(_chance_kind, {"<one>": ChanceOne, "<weighted>": Annotated[list[ChanceWeighted], Bounds(min_length=1)]}),
+    Choice(
+        lambda value: "<weighted>" if isinstance(value, list) else "<one>",
+        {"<one>": ChanceOne, "<weighted>": Annotated[list[ChanceWeighted], Bounds(min_length=1)]},
+    ),
 ]
 
 
@@ -167,11 +166,9 @@ class Limit:
     per: Literal["key"] | None = None
 
 
-def _in_all(value: object) -> object:
-    return value if isinstance(value, dict) else {"times": value}
-
-
-LimitWord = Annotated[Limit, Before(_in_all, takes=Count | Limit)]
+LimitWord = Annotated[
+    Limit, Before(lambda value: value if isinstance(value, dict) else {"times": value}, takes=Count | Limit)
+]
 
 
 _RULE: dict[str, Any] = {

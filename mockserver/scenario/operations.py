@@ -1,21 +1,52 @@
 """Every operation that a rule can name, in one table, ``operations.csv``; the routes and the engine use the same names.
 
 ``asks_provider`` says whether a provider is asked to act in it, and so whether provider-level outcomes (approve,
-decline, latency ...) can strike there. Source: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
+decline, latency ...) can strike there. ``foreign_words.csv`` has words that people bring along from other tools and
+services, and what they are called here. Source: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from mockserver.domain.errors import nearest_of
+from mockserver.domain.errors import nearest, nearest_of
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.domain.sources import SOURCE_WORDS
-from mockserver.scenario import foreign_words
-from mockserver.scenario.foreign_words import hint
+
+_FOREIGN = read_table("foreign_words", lambda among, word, here: (among, word, here), Path(__file__).parent)
+
+
+def _words(among: str) -> Mapping[str, str]:
+    return {word: here for group, word, here in _FOREIGN if group == among}
+
+
+FOREIGN_DECLINES: Mapping[str, str] = _words("decline")
+"""Reasons of declines, as other services name them."""
+
+FOREIGN_OPERATIONS: Mapping[str, str] = _words("operation")
+"""Operations, as other services name them."""
+
+_KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in ("sequence", "transport", "before_answer")}
+"""Keys of a rule, of an outcome and of a webhook, as other tools and people name them; by a key that only these have.
+"""
+
+
+def unknown_key(key: str, known: Sequence[str]) -> str:
+    """What is said of a key that no part has."""
+    foreign = next((words for own, words in _KEYS.items() if own in known), {})
+    return f"unknown key '{key[:60]}'{hint(key, foreign, known) or ', allowed: ' + ', '.join(known)}"
+
+
+def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
+    """What a word that is not known may mean, as the end of a message: its name here, else the nearest known one."""
+    ours = foreign.get(word)
+    if ours is None:
+        return nearest(word, known)
+    return f" - here it is {ours if ' ' in ours else repr(ours)}"
+
 
 _LONGEST_GLOB = 60
 
@@ -74,9 +105,9 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
     if not found:
         subject, _, verb = pattern[:_LONGEST_GLOB].partition(".")
         verbs = sorted(name[len(subject) + 1 :] for name in known if name.startswith(f"{subject}."))
-        if verbs and pattern not in foreign_words.OPERATIONS and not nearest_of(verb, verbs):
+        if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
             meant = f"; those of {subject} are {', '.join(verbs)}"
         else:
-            meant = hint(pattern[:_LONGEST_GLOB], foreign_words.OPERATIONS, sorted(known))
+            meant = hint(pattern[:_LONGEST_GLOB], FOREIGN_OPERATIONS, sorted(known))
         raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
     return found

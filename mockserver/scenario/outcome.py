@@ -7,7 +7,7 @@ under which a file says what happens, in ``then``, in a step, in a chance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, assert_never
+from typing import Annotated, Any
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.marks import Before
@@ -123,23 +123,15 @@ def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
-    match later.move:
-        case Move.SET:
-            for path in later.changes:
-                yield f"later: set {path}", _SET[path.partition(".")[0]]
-        case Move.DELETE:
-            yield "later: delete", frozenset(DELETABLE)
-        case Move.CAPTURE | Move.VOID | Move.REFUND | Move.SETTLE | Move.EMIT:
-            yield f"later: {later.move}", _ABOUT_A_CHARGE
-        case _:
-            assert_never(later.move)
+    if later.move is Move.SET:
+        yield from ((f"later: set {path}", _SET[path.partition(".")[0]]) for path in later.changes)
+    elif later.move is Move.DELETE:
+        yield "later: delete", frozenset(DELETABLE)
+    else:
+        yield f"later: {later.move}", _ABOUT_A_CHARGE
 
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
-
-
-def _amount(value: object) -> object:
-    return None if value is None else {"amount": value}
 
 
 def _schema(schema: dict[str, Any]) -> None:
@@ -162,7 +154,9 @@ class OutcomeMap:
     challenge: Challenge | None = None
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
-    partial_approve: Annotated[PartialApprove | None, Before(_amount, takes=Positive | None)] = None
+    partial_approve: Annotated[
+        PartialApprove | None, Before(lambda value: None if value is None else {"amount": value}, takes=Positive | None)
+    ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
     webhook: WebhookPlan | None = None

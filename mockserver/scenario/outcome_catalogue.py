@@ -16,8 +16,7 @@ from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.marks import Before, FileKey, Marker, ShownWith, after
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
-from mockserver.scenario import foreign_words
-from mockserver.scenario.foreign_words import hint
+from mockserver.scenario.operations import FOREIGN_DECLINES, hint
 from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 from mockserver.scenario.scalars import Flag, Text, whole
@@ -71,7 +70,7 @@ def decline(name: str) -> Decline:
     """The refusal of that name. Raises ``ValueError`` with the nearest known name."""
     found = DECLINES.get(name)
     if found is None:
-        meant = hint(name, foreign_words.DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
+        meant = hint(name, FOREIGN_DECLINES, DECLINES) or "; `mockserver outcomes` prints all"
         raise ValueError(f"got '{name[:60]}', which is not a known decline{meant}")
     return found
 
@@ -112,10 +111,6 @@ class DeclineMap:
 _CODES = frozenset(map(int, Code))
 
 
-def _named(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
-
-
 class _Read(Marker):
     """Reads the map, and gives the refusal that it means."""
 
@@ -134,6 +129,8 @@ class _Fixed(Marker):
 
 
 _Name = Annotated[str, ShownWith({"enum": list(DECLINES)})]
-DeclineWord = Annotated[Decline, _Read(), Before(_named, _Name | DeclineMap)]
+DeclineWord = Annotated[
+    Decline, _Read(), Before(lambda value: {"name": value} if isinstance(value, str) else value, _Name | DeclineMap)
+]
 Down = Annotated[Decline, _Fixed(PROVIDER_DOWN)]
 TimedOut = Annotated[Decline, _Fixed(PROVIDER_TIMEOUT)]

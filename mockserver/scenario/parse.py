@@ -1,8 +1,8 @@
 """From the plain data of a file to a compiled scenario. Reads no files: positions come with the data.
 
 First the models check the shape, then the words are given their meaning; all faults of a file are reported at once.
-The scenario that comes with the server, our own and tested with the models, is read without them: to build them takes a
-tenth of the time to the first answer and 5 MB, which are spent when somebody's own scenario comes.
+The scenario that comes with the server, our own and tested with the models, is read without them:
+they are built when somebody's own scenario comes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def parse(
     if not isinstance(data, dict):
         problems.add((), f"got {_got(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
-    model = file_of(data) if is_shipped else _shaped(ScenarioFile, data, (), problems)
+    model = file_of(data) if is_shipped else _shaped(ScenarioFile, data, problems)
     rules = _rules(data.get("rules"), model, problems, is_shipped=is_shipped)
     scenario = compile_scenario(model, rules, data, problems, name=name, builtin=builtin) if model else None
     problems.refuse()
@@ -76,36 +76,34 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems, *, is_
     rules: list[Rule] = []
     taken: set[str] = set()
     for index, raw in enumerate(given if isinstance(given, list) else []):
-        path: Path = ("rules", index)
-        shaped = rule_of(raw) if is_shipped else _shaped(RuleMap, raw, path, problems)
+        here = problems.below("rules", index)
+        shaped = rule_of(raw) if is_shipped else _shaped(RuleMap, raw, here)
         if shaped is None:
-            _check_when(raw, path, problems)
+            _check_when(raw, here)
             continue
         if shaped.id in taken:
-            problems.add((*path, "id"), f"got '{shaped.id}' a second time; the id of a rule must be unique")
+            here.add(("id",), f"got '{shaped.id}' a second time; the id of a rule must be unique")
         taken.add(shaped.id)
-        rule = compile_rule(shaped, raw, path, problems, begins=begins, declared=declared, draws=draws, zone=zone)
+        rule = compile_rule(shaped, raw, here, begins=begins, declared=declared, draws=draws, zone=zone)
         rules += [rule] if rule is not None else []
     return tuple(rules)
 
 
-def _check_when(raw: object, path: Path, problems: Problems) -> None:
+def _check_when(raw: object, problems: Problems) -> None:
     """Report the faults of ``when`` in a rule that is out of shape elsewhere."""
     when = raw.get("when") if isinstance(raw, dict) else None
     if isinstance(when, dict):
-        operations = operations_of(when.get("op"), (*path, "when", "op"), problems)
-        compile_when(when, (*path, "when"), problems, operations)
+        operations = operations_of(when.get("op"), problems.below("when", "op"))
+        compile_when(when, problems.below("when"), operations)
 
 
-def _shaped(model: type[P], data: object, base: Path, problems: Problems | None) -> P | None:
+def _shaped(model: type[P], data: object, problems: Problems) -> P | None:
     try:
         return read_part(model, data)
     except ValidationError as refused:
-        if problems is not None:
-            # A short form may stand for two fields: its fault is named once.
-            found = dict.fromkeys(_in_words(fault, data) for fault in refused.errors(include_url=False))
-            for path, words in found:
-                problems.add((*base, *path), words)
+        # A short form may stand for two fields: its fault is named once.
+        for path, words in dict.fromkeys(_in_words(fault, data) for fault in refused.errors(include_url=False)):
+            problems.add(path, words)
         return None
 
 
@@ -258,19 +256,17 @@ def _clock(model: ClockMap, problems: Problems) -> ClockPlan:
 def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
     ids = [model.id for model in models]
     for index, model in enumerate(models):
-        path: Path = ("providers", index)
+        here = problems.below("providers", index)
         if model.id in ids[:index]:
-            problems.add((*path, "id"), f"got '{model.id}' a second time; the id of a provider must be unique")
+            here.add(("id",), f"got '{model.id}' a second time; the id of a provider must be unique")
         if model.type not in CAPABILITIES:
             hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
-            problems.add((*path, "type"), f"got '{model.type}', wanted a known provider type{hint}")
+            here.add(("type",), f"got '{model.type}', wanted a known provider type{hint}")
         if model.fallback is not None and model.fallback not in {*ids, DEFAULT_PROVIDER_ID}:
-            problems.add(
-                (*path, "fallback"), f"got '{model.fallback}', wanted a provider's id{nearest(model.fallback, ids)}"
-            )
+            here.add(("fallback",), f"got '{model.fallback}', wanted a provider's id{nearest(model.fallback, ids)}")
         if model.fallback == model.id:
-            problems.add((*path, "fallback"), "a provider cannot take over from itself")
-        with problems.at(*path, "currency"):
+            here.add(("fallback",), "a provider cannot take over from itself")
+        with here.at("currency"):
             currency(model.currency)
 
 
@@ -278,10 +274,10 @@ def _check_setup(models: list[CallMap], problems: Problems) -> set[str]:
     """The ids of the calls."""
     known: set[str] = set()
     for index, model in enumerate(models):
-        path: Path = ("setup", index)
+        here = problems.below("setup", index)
         if model.expect is not None and model.expect.fault:
-            problems.add((*path, "expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
-        _check_call(model, path, known, problems)
+            here.add(("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
+        _check_call(model, known, here)
     return known
 
 
@@ -293,16 +289,16 @@ def _calls(model: ScenarioFile) -> Iterator[Path]:
         yield from (("examples", index, "calls", number) for number in range(len(example.calls)))
 
 
-def _check_call(model: CallMap, path: Path, known: set[str], problems: Problems) -> None:
+def _check_call(model: CallMap, known: set[str], problems: Problems) -> None:
     expect = model.expect.body if model.expect is not None else None
     for key, value in (("call", model.path), ("body", model.body), ("headers", model.headers), ("expect", expect)):
         for name, text in placeholders(value):
             if name not in known:
                 hint = nearest(name, known)
-                problems.add((*path, key), f"got {text}, but no earlier call has the id '{name}'{hint}")
+                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{hint}")
     if model.id is not None:
         if model.id in known:
-            problems.add((*path, "id"), f"got '{model.id}' a second time; the id of a call must be unique")
+            problems.add(("id",), f"got '{model.id}' a second time; the id of a call must be unique")
         known.add(model.id)
 
 
@@ -310,4 +306,4 @@ def _check_example(model: ExampleMap, index: int, known: set[str], problems: Pro
     for number, step in enumerate(model.calls):
         if not isinstance(step, AdvanceMap):
             call = step.call if isinstance(step, WaitMap) else step
-            _check_call(call, ("examples", index, "calls", number), known, problems)
+            _check_call(call, known, problems.below("examples", index, "calls", number))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.domain.marks import FileKey
 from mockserver.domain.record import record
-from mockserver.scenario.foreign_words import unknown_key
+from mockserver.scenario.operations import unknown_key
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -149,11 +149,8 @@ def keys_of(cls: Any) -> list[str]:
 @cache
 def _keys(cls: Any) -> Mapping[str, str]:
     hints = get_type_hints(cls, include_extras=True)
-    return {one.name: _key(one.name, hints[one.name]) for one in fields(cls) if one.init}
-
-
-def _key(name: str, hint: Any) -> str:
-    return next((mark.key for mark in getattr(hint, "__metadata__", ()) if isinstance(mark, FileKey)), name)
+    keys = {name: [one.key for one in get_args(hint) if isinstance(one, FileKey)] for name, hint in hints.items()}
+    return {one.name: (*keys[one.name], one.name)[0] for one in fields(cls) if one.init}
 
 
 @part

@@ -295,7 +295,7 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
         return Known(_metadata_reader(parts[1]))
     if kind is TEXT and len(parts) == 1:
         return Known(lambda attempt: attempt.request.get(first))
-    return Known(lambda attempt: kind.read(_walk(attempt.request, parts)), kind)
+    return Known(lambda attempt: kind.read(walked(attempt.request, parts)), kind)
 
 
 def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> Kind:
@@ -350,7 +350,8 @@ def _metadata_reader(name: str) -> Reader:
     return read
 
 
-def _walk(value: object, parts: Sequence[str]) -> object:
+def walked(value: object, parts: Sequence[str]) -> object:
+    """What the parts of a path lead to inside a value; None where they lead nowhere."""
     for part in parts:
         if isinstance(value, Mapping):
             value = value.get(part)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from mockserver.domain.errors import MockserverError, Refused
 from mockserver.domain.masking import mask_text, printable
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable, record, replace
 
 Path: TypeAlias = tuple[str | int, ...]
 Positions: TypeAlias = Mapping[Path, tuple[int, int]]
@@ -58,14 +58,20 @@ class Problems:
     file: str
     positions: Positions
     found: list[ScenarioProblem] = field(default_factory=list)
+    base: Path = ()
+
+    def below(self, *path: str | int) -> Problems:
+        """The same list, for faults of one part: paths begin there."""
+        return replace(self, base=(*self.base, *path))
 
     def add(self, path: Path, message: str) -> None:
         """Remember a fault at the place of ``path``, or of the nearest part around it that has a place."""
         line, column = self.place(path)
-        self.found.append(ScenarioProblem(self.file, line, column, path_text(path), message))
+        self.found.append(ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message))
 
-    def place(self, path: Path) -> tuple[int, int]:
+    def place(self, path: Path = ()) -> tuple[int, int]:
         """Line and column of a part, from 1."""
+        path = (*self.base, *path)
         while path not in self.positions and path:
             path = path[:-1]
         return self.positions.get(path, (1, 1))

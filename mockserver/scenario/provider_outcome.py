@@ -33,8 +33,6 @@ class Said:
     ``event`` is how a charge that is answered so begins; None takes or authorises it, as the request asks.
     """
 
-    __slots__ = ()
-
     word: ClassVar[str]
     fits: ClassVar[frozenset[str]]
     by_name: ClassVar[frozenset[str]] = frozenset()
@@ -204,11 +202,9 @@ class Latency:
         return f"latency {low}" if low == high else f"latency {low} to {high}"
 
 
-def _fixed(value: object) -> object:
-    return value if isinstance(value, dict) else {"min": value}
-
-
-LatencyWord = Annotated[Latency, Before(_fixed, takes=Duration | Latency)]
+LatencyWord = Annotated[
+    Latency, Before(lambda value: value if isinstance(value, dict) else {"min": value}, takes=Duration | Latency)
+]
 
 
 def draw_latency(latency: Latency, draw: int) -> Micros:

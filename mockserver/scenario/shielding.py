@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from itertools import islice
+from typing import TypeAlias
 
 from mockserver.domain.clock import iso
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
@@ -25,6 +26,8 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 
 _MOST_PAIRS = 500_000
 """Pairs of rules that are compared, at most: a file of a thousand rules is looked at as a whole."""
+
+_Tests: TypeAlias = Mapping[str, FieldTest]
 
 _QUIET = frozenset({"latency", "webhook", "later"})
 _COUNTED = frozenset({"nth", "call", "attempt"})
@@ -53,18 +56,6 @@ class Warned:
         return f"{self.file}:{self.line}: warning: rule '{self.rule}' {self.words}"
 
 
-@record
-class _Looked:
-    """A rule, and its tests by their paths."""
-
-    rule: Rule
-    tests: Mapping[str, FieldTest]
-
-    @classmethod
-    def of(cls, rule: Rule) -> _Looked:
-        return cls(rule, {test.path: test for test in rule.tests})
-
-
 def warnings(scenario: Scenario) -> list[Warned]:
     """Every rule of a file that never fires, or not where it seems to, in the order of the file; one warning a rule."""
     raw = scenario.source.get("rules")
@@ -74,15 +65,16 @@ def warnings(scenario: Scenario) -> list[Warned]:
         words = next(_alone(scenario, rule, data), None)
         if words is not None:
             found[rule.id] = Warned(rule.file, rule.line, rule.id, words)
-    deciding = [(place, _Looked.of(rule)) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
-    looked = [_Looked.of(rule) for rule in scenario.rules]
-    pairs = ((first, later) for place, first in deciding for later in looked[place + 1 :])
+    tests = {rule.id: {test.path: test for test in rule.tests} for rule in scenario.rules}
+    deciding = [(place, rule) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
+    pairs = ((first, later) for place, first in deciding for later in scenario.rules[place + 1 :])
     for first, later in islice(pairs, _MOST_PAIRS):
-        if first.rule.stage is later.rule.stage and not _disjoint(first.tests, later.tests):
-            words = _shielded(first, later)
-            if words is not None and not found.keys() & {first.rule.id, later.rule.id}:
-                rule = later.rule
-                found[rule.id] = Warned(rule.file, rule.line, rule.id, words)
+        own, others = tests[first.id], tests[later.id]
+        is_apart = any(_excludes(own[path], others[path]) for path in own.keys() & others.keys())
+        if first.stage is later.stage and not is_apart:
+            words = _shielded(first, own, later, others)
+            if words is not None and not found.keys() & {first.id, later.id}:
+                found[later.id] = Warned(later.file, later.line, later.id, words)
     return sorted(found.values(), key=lambda one: one.line)
 
 
@@ -138,18 +130,18 @@ def _is_empty(wanted: Mapping[str, object]) -> bool:
     return any(low > high or (low == high and (over or under)) for low, over in least for high, under in most)
 
 
-def _shielded(first: _Looked, later: _Looked) -> str | None:
+def _shielded(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
     """Why a rule is not asked where it seems to be: an earlier one decides there."""
-    both = first.rule.operations & later.rule.operations
+    both = first.operations & later.operations
     if not both:
         return None
-    quiet = _quiet_words(first.rule)
+    quiet = _quiet_words(first)
     advice = f", which only sets {quiet}: say both in one rule" if quiet else ""
-    before = f"rule '{first.rule.id}' (line {first.rule.line}) decides first{advice}"
-    if all(path in later.tests and _implies(later.tests[path], test) for path, test in first.tests.items()):
-        where = "" if both == later.rule.operations else f" in {_named(both)}"
+    before = f"rule '{first.id}' (line {first.line}) decides first{advice}"
+    if all(path in others and _implies(others[path], test) for path, test in own.items()):
+        where = "" if both == later.operations else f" in {_named(both)}"
         return f"never fires{where}: {before}"
-    if quiet and any(_says_more(outcome) for outcome in outcomes_of(later.rule.plan)):
+    if quiet and any(not _levels(outcome) <= _QUIET for outcome in outcomes_of(later.plan)):
         return f"is not asked wherever both match: {before}"
     return None
 
@@ -178,11 +170,6 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
     return wanted.wants_presence and not own.holds(None)
 
 
-def _disjoint(first: Mapping[str, FieldTest], later: Mapping[str, FieldTest]) -> bool:
-    """Whether no call can pass the tests of both."""
-    return any(_excludes(one, later[path]) for path, one in first.items() if path in later)
-
-
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
     if one.anyhow is not None and other.anyhow is not None:
@@ -200,10 +187,6 @@ def _quiet_words(rule: Rule) -> str:
     """What a rule sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
     levels = set().union(*(_levels(outcome) for outcome in outcomes_of(rule.plan)))
     return " and ".join(sorted(levels)) if levels <= _QUIET else ""
-
-
-def _says_more(outcome: Outcome) -> bool:
-    return not _levels(outcome) <= _QUIET
 
 
 def _named(operations: frozenset[str]) -> str:

@@ -15,7 +15,7 @@ from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.marks import Shown
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.remembered import Remembered, one_of_equals
+from mockserver.domain.remembered import Remembered
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import (
     Body,
@@ -335,7 +335,7 @@ def _are_short(names: _Names) -> bool:
     return sum(len(name) for name in names if name) <= _LONGEST_SHARED
 
 
-_SHARED: Remembered[_Names, _Names] = one_of_equals(_MOST_SHARED, _are_short)
+_SHARED: Remembered[_Names, _Names] = Remembered(_MOST_SHARED, lambda names: names, _are_short)
 """Payers come back: equal texts are kept once, 230 bytes of a charge."""
 
 

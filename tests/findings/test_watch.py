@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mockserver.domain.clock import MINUTE, SECOND
+from mockserver.domain.remembered import Recent
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Doubt, Policy
-from mockserver.findings.recent import Recent
 from tests.charges import charge_in
 from tests.findings.story import Story, declined
 

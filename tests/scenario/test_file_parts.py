@@ -11,8 +11,7 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
-from mockserver.scenario import foreign_words
-from mockserver.scenario.operations import OPERATIONS
+from mockserver.scenario.operations import FOREIGN_DECLINES, FOREIGN_OPERATIONS, OPERATIONS
 from mockserver.scenario.outcome_catalogue import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, CostMap, WaitMap
@@ -227,9 +226,9 @@ def test_words_of_other_tools_are_reported_as_they_are_called_here(rule: str, pl
 
 
 def test_every_word_that_a_hint_names_is_one() -> None:
-    assert set(foreign_words.DECLINES.values()) <= set(DECLINES)
-    assert not set(foreign_words.DECLINES) & set(DECLINES)
-    named = {word.split("'")[1] if "'" in word else word for word in foreign_words.OPERATIONS.values()}
+    assert set(FOREIGN_DECLINES.values()) <= set(DECLINES)
+    assert not set(FOREIGN_DECLINES) & set(DECLINES)
+    named = {word.split("'")[1] if "'" in word else word for word in FOREIGN_OPERATIONS.values()}
     assert named <= set(OPERATIONS)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
+from mockserver.domain.remembered import Recent
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import Changes, KeptPart, KeptRow, MemoryPart, WholePart
 from mockserver.findings.doubts import Chains
 from mockserver.findings.ledger import Finding, Ledger
-from mockserver.findings.recent import Recent
 from mockserver.findings.watch import Watch
 
 
