@@ -16,11 +16,12 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.ids import Seed, digest
 from mockserver.domain.masking import mask_text
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.codec import Form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer
 from mockserver.engine.journal import size_of
 from mockserver.engine.kept.batches import BatchPart, BatchRowsPart
-from mockserver.engine.kept.forms import Forms, KeptForm
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.head import Head, KeptConfig, KeptCounters, counted
 from mockserver.engine.kept.judges import memories, numbers
 from mockserver.engine.kept.logs import (
@@ -264,10 +265,10 @@ class Keeping:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = b""
 
-    def _first_form(self, plain: KeptForm) -> KeptForm:
+    def _first_form(self, plain: Form) -> Form:
         """The form of a first answer, with the objects that its step was about."""
 
-        def write(first: Any) -> list[object]:
+        def write(first: Any, secrets: bool) -> list[object]:
             return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.result)]
 
         def read(raw: Any, cards: CardRegistry) -> Any:
@@ -278,7 +279,7 @@ class Keeping:
                 first.size = size
             return first
 
-        return KeptForm(write, read)
+        return Form(write, read)
 
     def _places(self, scenarios: Iterable[Scenario]) -> list[str]:
         return [self._around.place_of(scenario) for scenario in scenarios]

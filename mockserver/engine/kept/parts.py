@@ -16,8 +16,8 @@ from typing import Any, Protocol, TypeAlias
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.codec import Form
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.kept.forms import KeptForm
 
 BLOCK = 50
 """Entries of something that only grows of which a row is made, at most."""
@@ -66,7 +66,7 @@ class TablePart:
 
     __slots__ = ("_changed", "_kept", "_known", "_table", "name")
 
-    def __init__(self, name: str, table: Table[Any], kept: KeptForm) -> None:
+    def __init__(self, name: str, table: Table[Any], kept: Form) -> None:
         self.name = name
         self._table = table
         self._kept = kept
@@ -123,7 +123,7 @@ class MemoryPart:
 
     __slots__ = ("_key", "_known", "_last", "_owner", "_slot", "_value", "name")
 
-    def __init__(self, name: str, owner: object, slot: str, key: KeptForm, value: KeptForm) -> None:
+    def __init__(self, name: str, owner: object, slot: str, key: Form, value: Form) -> None:
         self.name = name
         self._owner = owner
         self._slot = slot
