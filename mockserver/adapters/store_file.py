@@ -14,18 +14,19 @@ import contextlib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from secrets import randbelow
 from threading import Lock
 from weakref import WeakSet
+from zlib import crc32
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.store_log import IN_LOG, STORE_SHIFT, STORES, fault_of_log, log_of
-from mockserver.adapters.store_rows import checked, index_of, page_sum, readable, row_sum, rows_of
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable
-from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
+from mockserver.engine.kept.commits import HEAD_PART, SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable, is_part
+from mockserver.engine.sandbox import masked_key
 
 FORMAT = 2
 """Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
@@ -34,6 +35,8 @@ SLICE = 5_000
 """Rows of worlds that nobody names any more that are cleared away in one commit."""
 
 _APPLICATION = 0x6D6F636B
+_MOST_NAMED = 5
+_ROWS = "SELECT world, part, number, value, sum FROM rows"
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
@@ -109,13 +112,10 @@ class StoreFile:
             if before != kept.world:
                 self._garbage.append(before)
 
-    def rows(self, world: int) -> list[Row]:
-        """Every row of a world, by part and number. Raises ``Unreadable``."""
-        return self._rows("world = ?", world)
-
-    def rows_of_part(self, world: int, part: str) -> list[Row]:
-        """Every row of one part, by number. Raises ``Unreadable``."""
-        return self._rows("world = ? AND part = ?", world, part)
+    def rows(self, world: int, part: str | None = None) -> list[Row]:
+        """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
+        with self._lock:
+            return rows_of(self._db, world, part)
 
     def keys_with_page(self, page_id: str) -> list[str]:
         """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""
@@ -156,15 +156,6 @@ class StoreFile:
                 self._into_file()
             self._db.close()
         _OPEN.discard(self)
-
-    def _rows(self, which: str, *values: object) -> list[Row]:
-        query = f"SELECT part, number, value FROM rows WHERE {which} ORDER BY part, number"
-        with self._lock:
-            try:
-                # Their sums were right when the file was opened, and nobody else has written to it since.
-                return self._db.execute(query, values).fetchall()
-            except sqlite3.Error as problem:
-                raise Unreadable(f"{self.path} is damaged: {problem}") from None
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -292,10 +283,7 @@ class StoreReader:
 
     def rows(self, world: int) -> list[Row]:
         """Every row of a world, by part and number. Raises ``Unreadable``."""
-        try:
-            return rows_of(self.db, world)
-        except (sqlite3.Error, ValueError, TypeError) as problem:
-            raise Unreadable(str(problem)) from None
+        return rows_of(self.db, world)
 
     def counts(self) -> Mapping[int, Mapping[str, int]]:
         """How many rows each part of each world has."""
@@ -395,3 +383,81 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     if begins != _MAGIC:
         raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
     return False
+
+
+def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
+    """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
+    found, damage = [], []
+    for *row, written in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
+        kept = KeptSandbox(*row)
+        if kept.sum == written:
+            found.append(kept)
+        else:
+            damage.append(f"the index, at sandbox {masked_key(str(kept.key) or '?')}")
+    return found, damage
+
+
+def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
+    """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
+    an error of the database."""
+    [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        raise ValueError(verdict.splitlines()[-1])
+    found = {(world, part) for world, part, _, _ in _sound(db.execute(_ROWS))}
+    for page_id, world, written in db.execute("SELECT id, world, sum FROM pages"):
+        if page_sum(page_id, world) != written:
+            raise ValueError(f"the pages, at {page_id}")
+    for _, part in found:
+        if not is_part(part):
+            raise ValueError(f"rows of {part}, a part that no sandbox has")
+    for kept in index:
+        if (kept.world, HEAD_PART) not in found:
+            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
+    return {world for world, _ in found}
+
+
+def readable(db: sqlite3.Connection) -> str:
+    """What can still be read of a damaged file, in words."""
+    sound = []
+    try:
+        index, damage = index_of(db)
+    except (sqlite3.Error, ValueError):
+        return "none of its sandboxes can be read; it was not changed"
+    broken = len(damage)
+    for kept in index:
+        try:
+            rows_of(db, kept.world)
+            sound.append(masked_key(kept.key))
+        except Unreadable:
+            broken += 1
+    names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
+    count = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
+    return f"{count} (mockserver store export); it was not changed"
+
+
+def rows_of(db: sqlite3.Connection, world: int, part: str | None = None) -> list[Row]:
+    """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
+    which, values = ("world = ?", [world]) if part is None else ("world = ? AND part = ?", [world, part])
+    try:
+        found = _sound(db.execute(f"{_ROWS} WHERE {which} ORDER BY part, number", values))
+        return [(name, number, value) for _, name, number, value in found]
+    except (sqlite3.Error, ValueError, TypeError) as problem:
+        raise Unreadable(str(problem)) from None
+
+
+def _sound(rows: Iterable[tuple[int, str, int, object, int]]) -> Iterator[tuple[int, str, int, bytes]]:
+    """Stored rows without their sums. Raises ``ValueError`` at one that is damaged."""
+    for world, part, number, value, written in rows:
+        if not isinstance(value, bytes) or row_sum(world, part, number, value) != written:
+            raise ValueError(f"row {number} of {part}")
+        yield world, part, number, value
+
+
+def row_sum(world: int, part: str, number: int, value: bytes) -> int:
+    """The sum of a row."""
+    return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+
+
+def page_sum(page_id: str, world: int) -> int:
+    """The sum of an entry of the pages."""
+    return crc32(f"{world}.{page_id}".encode())

@@ -86,7 +86,7 @@ class Record(Form):
     lists: Mapping[str, Record]
 
 
-class Forms:
+class DocumentForms:
     """The forms of state documents, each made once from its annotation. Those of a store (``kept.forms``) are made
     likewise, with other ``leaves``, records, unions and maps."""
 
@@ -410,9 +410,9 @@ LEAVES: Mapping[Any, Form] = {
 }
 """The forms of the simplest types."""
 
-Forms.leaves = LEAVES
+DocumentForms.leaves = LEAVES
 
-form = Forms().of
+form = DocumentForms().of
 """The form of an annotation in a state document. Raises ``TypeError`` for one that has none."""
 
 

@@ -153,7 +153,7 @@ class StoreRoom:
         found = {}
         for kept in some:
             with _readable():
-                rows = chain.from_iterable(file.rows_of_part(kept.world, part) for part in BEGINNING)
+                rows = chain.from_iterable(file.rows(kept.world, part) for part in BEGINNING)
                 found[kept.key] = kept_beginning(self.by_part(rows), self)
         return found
 

@@ -22,9 +22,18 @@ from mockserver.domain.cards import CardNumber
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import Instrument
-from mockserver.engine import codec
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import AS_IT_IS, LEAVES, Form, Read, is_required, read_plain, stored, write_plain
+from mockserver.engine.codec import (
+    AS_IT_IS,
+    LEAVES,
+    DocumentForms,
+    Form,
+    Read,
+    is_required,
+    read_plain,
+    stored,
+    write_plain,
+)
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
 
 Names: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
@@ -33,7 +42,7 @@ Names: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...]
 _MOST_ALIKE = 1_000
 
 
-class Forms(codec.Forms):
+class Forms(DocumentForms):
     """The forms of one file. ``fields`` are the fields of each type by its name, in the order of the file; those of
     ``kept`` stand in it already. ``new`` names the types whose fields the file does not have yet."""
 
