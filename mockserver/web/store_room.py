@@ -20,9 +20,8 @@ from mockserver.engine.codec import read_plain, write_plain
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.kept.commits import SERVER, Commit, KeptFile, KeptSandbox, Row, Unreadable
 from mockserver.engine.kept.forms import Forms
-from mockserver.engine.kept.keeping import DamagedSandbox, Keeping
+from mockserver.engine.kept.keeping import BEGINNING, DamagedSandbox, Keeping, kept_beginning, kept_sandbox
 from mockserver.engine.kept.parts import KeptRow
-from mockserver.engine.kept.restoring import BEGINNING, kept_beginning, kept_sandbox
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused

@@ -24,8 +24,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
 from mockserver.engine.config import Beginning
 from mockserver.engine.kept.commits import Commit, KeptFile, KeptSandbox, NotWritten
-from mockserver.engine.kept.keeping import Keeping
-from mockserver.engine.kept.restoring import next_due
+from mockserver.engine.kept.keeping import Keeping, next_due
 from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.web.store_room import WAIT, StoreRoom
