@@ -95,6 +95,7 @@ class Api:
         scenario: str | Sequence[str] | None = None,
         real_clock: Callable[[], Micros] = lambda: NOW,
         waits: bool = False,
+        fast_lane: bool = FAST_LANE,
         **settings: Any,
     ) -> None:
         text, names = (scenario, ()) if isinstance(scenario, str) else (None, tuple(scenario or ()))
@@ -102,6 +103,7 @@ class Api:
         given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
         self.waits = waits
+        self._fast_lane = fast_lane
         self.app = Application(chosen, real_clock, given)
 
     @property
@@ -111,7 +113,7 @@ class Api:
 
     @app.setter
     def app(self, app: Application) -> None:
-        self._app, self._entrance = app, fast_app(app) if FAST_LANE else app
+        self._app, self._entrance = app, fast_app(app) if self._fast_lane else app
 
     def call(
         self,

@@ -51,7 +51,7 @@ class WholeUnits(Said):
             ),
             (" | WholeUnits", "\nBY_NAME: "),
         ],
-        "mockserver/scenario/outcome_map.py": [
+        "mockserver/scenario/outcome.py": [
             (", WholeUnits", "\nfrom mockserver.scenario.scalars import"),
             (', "whole_units"', ")\n\n\ndef _amount("),
             ("    whole_units: WholeUnits | None = None\n", "    latency: LatencyWord | None = None\n"),

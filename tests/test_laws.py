@@ -336,7 +336,7 @@ class Way:
 
 
 def test_the_way_of_a_charge_is_short(capsys: pytest.CaptureFixture[str]) -> None:
-    api, way = Api(), Way()
+    api, way = Api(fast_lane=False), Way()
     charge = card_charge(reference="order-1")
     for _ in range(2):
         assert api.post("/charge/card", charge).status == 201

@@ -27,7 +27,7 @@ from mockserver.wire.source_bodies import CHARGE_ROUTES, ChargeRoute
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120
 _READERS = {"read_number": "#", "_read_whole": "#", "_read_payer_amount": "#", "_read_flag": "?"}
-"""The marks of ``mockserver.scenario.requests`` by the functions that read values."""
+"""The marks of ``mockserver.scenario.paths`` by the functions that read values."""
 
 
 def charge_routes() -> str:

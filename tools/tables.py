@@ -16,8 +16,7 @@ from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.cli import GROUPS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
-from mockserver.domain.law import mermaid
-from mockserver.domain.states import TABLES
+from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.outcome_catalogue import CATALOGUE

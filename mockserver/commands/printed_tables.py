@@ -50,8 +50,7 @@ def _show_wrapped(names: Sequence[str], rows: Sequence[Mapping[str, str]], heade
 def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     """Print every state with the events that leave it; with SUBJECT of that kind only."""
     from mockserver.assumptions import Assumed, Profile
-    from mockserver.domain.law import mermaid
-    from mockserver.domain.states import TABLES
+    from mockserver.domain.states import TABLES, mermaid
     from mockserver.wire.profile import profile_of
 
     if subject is not None and subject not in TABLES:

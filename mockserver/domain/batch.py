@@ -265,7 +265,6 @@ class BatchReader:
     def __init__(self, text: str) -> None:
         self.rows: list[BatchRow] = []
         self.faults: dict[str, str] = {}
-        self._amounts: dict[str, Decimal] = {}
         self._line = 1
         self._blank = 0
         self._lines = _Lines(text)
@@ -301,7 +300,7 @@ class BatchReader:
         if self._blank:
             self._add_fault(self._blank, "blank, and not the end")
             self._blank = 0
-        row = _row(cells, self._amounts)
+        row = _row(cells)
         if isinstance(row, str):
             self._add_fault(self._line, row)
         else:
@@ -312,22 +311,19 @@ class BatchReader:
             self.faults[f"Batch.Line{line}"] = f"line {line}: {words}"
 
 
-def _row(cells: list[str], amounts: dict[str, Decimal]) -> BatchRow | str:
-    """The row of a line, or what is wrong with it; ``amounts`` are those read before, by their text."""
+def _row(cells: list[str]) -> BatchRow | str:
+    """The row of a line, or what is wrong with it."""
     if len(cells) != len(COLUMNS):
         return f"wanted {len(COLUMNS)} columns, got {len(cells)}"
     method_id, amount, currency, reference = cells
     if not method_id or len(method_id) > LONGEST_ID:
         return f"PaymentMethodId: got {len(method_id)} characters, wanted 1 to {LONGEST_ID}"
-    number = amounts.get(amount)
-    if number is None:
-        bare = amount.strip()
-        if not _AMOUNT.fullmatch(bare):
-            return f"Amount: {amount_fault(bare, currency, _MOST_PLACES)}"
-        number = amounts[amount] = Decimal(bare)
+    bare = amount.strip()
+    if not _AMOUNT.fullmatch(bare):
+        return f"Amount: {amount_fault(bare, currency, _MOST_PLACES)}"
     if len(reference) > LONGEST_REFERENCE:
         return f"Reference: got {len(reference)} characters, wanted at most {LONGEST_REFERENCE}"
-    return BatchRow(method_id.strip(), number, currency.strip(), reference)
+    return BatchRow(method_id.strip(), Decimal(bare), currency.strip(), reference)
 
 
 def results_text(batch: Batch) -> str:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator
+from functools import lru_cache
 from itertools import accumulate
+from urllib.parse import unquote
 
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, lengths_of
 
@@ -34,7 +36,6 @@ LIKE_A_CARD = re.compile(rf"[0-9](?:{_PART}[0-9]){{11}}")
 
 _PARTING = frozenset({"Zs", "Zl", "Zp", "Pd", "Pc", "Cf", "Mn", "Me"})
 _GROUP = re.compile(r"[0-9]+")
-_ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})++")
 _ENCODED_DIGIT = re.compile("%(?:25)*3[0-9]")
 _LONGEST_ID = 40
 _USUAL = (15, 16)
@@ -55,50 +56,32 @@ _SURE_PHONE = 13
 """Digits up to which no card is issued nowadays that a phone number could be taken for."""
 
 
-class _Plain(dict[int, str]):
-    """A table for ``str.translate``: digits of every script and form as 0 to 9, what separates or joins characters as
-    a blank. Every character stays one character, so that positions hold."""
-
-    def __missing__(self, code: int) -> str:
-        plain = chr(code)
-        digit, simple = unicodedata.digit(plain, None), unicodedata.normalize("NFKC", plain)
-        if digit is not None:
-            plain = str(digit)
-        elif unicodedata.category(plain) in _PARTING or plain in "·•\u2212\x85":
-            plain = " "
-        elif len(simple) == 1:
-            plain = simple
-        if len(self) < _MOST_KNOWN:
-            self[code] = plain
-        return plain
-
-
-_PLAIN = _Plain({code: chr(code) for code in range(128)})
+@lru_cache(maxsize=_MOST_KNOWN)
+def _plain(char: str) -> str:
+    """A digit of any script and form as 0 to 9, what separates or joins characters as a blank. It stays one character,
+    so that positions hold."""
+    digit, simple = unicodedata.digit(char, None), unicodedata.normalize("NFKC", char)
+    if digit is not None:
+        return str(digit)
+    if unicodedata.category(char) in _PARTING or char in "·•\u2212\x85":
+        return char if char.isascii() else " "
+    return simple if len(simple) == 1 else char
 
 
 def plain_of(text: str) -> str:
-    """The text with digits as 0 to 9 and what parts them in ASCII, sign by sign."""
-    return text if text.isascii() else text.translate(_PLAIN)
-
-
-def decoded(text: str) -> str:
-    """What ``urllib.parse.unquote`` makes of a text, in linear time also where percent signs stand for themselves."""
-    return _ENCODED.sub(_read_encoded, text)
+    """The text with digits as 0 to 9 and what parts them in ASCII, character by character."""
+    return text if text.isascii() else "".join(map(_plain, text))
 
 
 def readings_of(text: str) -> Iterator[str]:
     """The text as it stands, and as it reads decoded once and twice, where that differs."""
     yield text
     for _ in range(_MOST_DECODED):
-        plain = decoded(text)
+        plain = unquote(text)
         if plain == text:
             return
         yield plain
         text = plain
-
-
-def _read_encoded(part: re.Match[str]) -> str:
-    return bytes.fromhex(part[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def cards_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -147,8 +147,6 @@ class Charge:
         paid = self.succeeded
         if paid is None:
             return ()
-        if not self.refunds and self.returned is None:
-            return (paid - paid % DAY,)
         instants = {paid, *(refund.moved for refund in self.refunds), self.returned or paid}
         return tuple({instant - instant % DAY for instant in instants})
 

@@ -7,7 +7,6 @@ from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.calendar import Interval
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.clock import Instant
 from mockserver.domain.customer import CustomerDetails
@@ -15,7 +14,7 @@ from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.payto import PayIdDetails
 from mockserver.domain.record import record
 from mockserver.domain.sources import BankAccount, CardDetails, ChargeSource
-from mockserver.domain.subscription import EndAfter, Retry
+from mockserver.domain.subscription import EndAfter, Interval, Retry
 from mockserver.domain.vault import NEVER, Expiry
 
 

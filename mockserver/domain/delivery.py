@@ -1,50 +1,29 @@
-"""Webhooks on their way: what goes to whom, every try, and the law by which a delivery moves.
+"""Webhooks on their way: what they report, what goes to whom, and every try.
 
-Sources: docs/spec/published-facts.md, 6 (envelope, signature); assumptions ``webhook.*``.
+Sources: docs/spec/published-facts.md, 6 (envelope, signature); docs/control-api.md (``/__admin/events``); assumptions
+``webhook.*``.
 """
 
 from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
 from hmac import digest
+from typing import Any
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.codes import Code
-from mockserver.domain.law import law
+from mockserver.domain.events import Subject
+from mockserver.domain.network_token import NetworkToken
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.payto import Agreement
 from mockserver.domain.record import entity, record
+from mockserver.domain.states import DeliveryState
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
-
-
-class DeliveryState(StrEnum):
-    """Where a delivery stands."""
-
-    HELD = "held"
-    WAITING = "waiting"
-    SENDING = "sending"
-    DELIVERED = "delivered"
-    GIVEN_UP = "given_up"
-
-
-class DeliveryEvent(StrEnum):
-    """What can happen to a delivery."""
-
-    PLANNED = "planned"
-    HELD_BACK = "held_back"
-    RELEASED = "released"
-    CAME_DUE = "came_due"
-    ACCEPTED = "accepted"
-    FAILED = "failed"
-    EXHAUSTED = "exhausted"
-    WITHDRAWN = "withdrawn"
-    RESENT = "resent"
-
-
-DELIVERY = law("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
 
 
 @record
@@ -162,3 +141,20 @@ def header_fault(text: str) -> str | None:
 def sign(key: str, body: bytes) -> str:
     """``X-Payfurl-Signature``: base64 of HMAC-SHA256 over the raw body, keyed with the bytes of the key's text."""
     return b64encode(digest(key.encode(), body, sha256)).decode()
+
+
+@record
+class Notice:
+    """``data`` at the instant ``at``: an object of ``kind``, or the caller's own data when that is None.
+
+    ``extra`` members stand beside those of the object. A customer comes with its ``default_method``, a payment method
+    with its ``agreement`` and ``network_token``.
+    """
+
+    at: Micros
+    data: Any
+    kind: Subject | None = None
+    default_method: PaymentMethod | None = None
+    agreement: Agreement | None = None
+    network_token: NetworkToken | None = None
+    extra: Mapping[str, object] | None = None

@@ -106,12 +106,7 @@ def ip_info(ip: str, seed: int) -> IpInfo:
 
 def bank_name(bank_code: str) -> str:
     """The bank of a bank code: the first two characters name it, as in Australia's BSB numbers."""
-    return _bank_name(bank_code.strip()[:2].upper())
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _bank_name(bank: str) -> str:
-    return _drawn(_issuers(), "bank", bank).name
+    return _drawn(_issuers(), "bank", bank_code.strip()[:2].upper()).name
 
 
 @lru_cache(maxsize=REMEMBERED)

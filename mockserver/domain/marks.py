@@ -8,6 +8,7 @@ itself is not loaded for that, which takes a tenth of the time to a first answer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,12 +27,12 @@ class Marker:
         return handler(core)
 
 
+@dataclass(eq=False)
 class Reads(Marker):
     """The value is what a function makes of what is given; ``schema`` is the JSON schema of what it takes."""
 
-    def __init__(self, read: Read, schema: Mapping[str, Any]) -> None:
-        self.read = read
-        self.schema = schema
+    read: Read
+    schema: Mapping[str, Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         return plain(self.read)
@@ -40,24 +41,24 @@ class Reads(Marker):
         return dict(self.schema)
 
 
+@dataclass(eq=False)
 class Before(Marker):
     """What a function makes of what is given is read as the type says. ``takes`` is the type of what it takes, for the
     JSON schema."""
 
-    def __init__(self, read: Read, takes: Any = None) -> None:
-        self.read = read
-        self.takes = takes
+    read: Read
+    takes: Any = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         taken = {} if self.takes is None else {"json_schema_input_schema": handler.generate_schema(self.takes)}
         return {"type": "function-before", "function": _function(self.read), "schema": handler(source), **taken}
 
 
+@dataclass(eq=False)
 class After(Marker):
     """The value is what a function makes of what was read as the type says."""
 
-    def __init__(self, read: Read) -> None:
-        self.read = read
+    read: Read
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         return after(self.read, handler(source))
@@ -82,11 +83,11 @@ _COUNTED = {"array": "Items", "object": "Properties"}
 """What JSON schemas say is counted, where it is not the characters of a text."""
 
 
+@dataclass(eq=False)
 class Shown(Marker):
     """The value has this JSON schema."""
 
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        self.schema = schema
+    schema: Mapping[str, Any]
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
         return dict(self.schema)
@@ -99,19 +100,19 @@ class ShownWith(Shown):
         return {**handler(core), **self.schema}
 
 
+@dataclass(eq=False)
 class FileKey(Marker):
     """The key by which a field goes in a file, where it is not its name."""
 
-    def __init__(self, key: str) -> None:
-        self.key = key
+    key: str
 
 
+@dataclass(eq=False)
 class Choice(Marker):
     """The value is read as one of several types: that which ``kind_of`` names of what is given."""
 
-    def __init__(self, kind_of: Callable[[Any], str], types: Mapping[str, Any]) -> None:
-        self.kind_of = kind_of
-        self.types = types
+    kind_of: Callable[[Any], str]
+    types: Mapping[str, Any]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         choices = {name: handler.generate_schema(one) for name, one in self.types.items()}

@@ -11,13 +11,12 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from mockserver.domain.card_search import (
     CANDIDATE,
     LIKE_A_CARD,
     cards_in,
-    decoded,
     is_card,
     is_phone,
     plain_of,
@@ -32,8 +31,6 @@ CARD_VARIABLE = "$CARD_NUMBER"
 """Replaces a card number that is not a published test number, in a request that is to be sent again."""
 
 KEY = re.compile(r"(?<![0-9A-Za-z])sk_[\w.~-]+")
-_DIGITS = re.compile("[0-9]+")
-_STARS = str.maketrans("0123456789", "*" * 10)
 _CARD_FIELDS = frozenset({"cardnumber", "pan", "accountnumberpan"})
 _CCV_FIELD = re.compile(r"(?:ccv|cvv|cvc|cvn|csc)2?$|securitycode$|verificationvalue$")
 _CCV_PRINTED = (
@@ -123,13 +120,7 @@ def star_key(path: str, key: str | None) -> str:
 
 def mask_digits(text: str) -> str:
     """The text with every digit masked: for what cannot be read, where a card number may stand in any form."""
-    if text.isascii():
-        return text.translate(_STARS)
-    parts, done = list[str](), 0
-    for run in _DIGITS.finditer(plain_of(text)):
-        parts += [text[done : run.start()], "*" * len(run[0])]
-        done = run.end()
-    return "".join(parts) + text[done:]
+    return "".join("*" if plain.isdigit() else char for char, plain in zip(text, plain_of(text), strict=True))
 
 
 def sendable_field(name: str, text: str) -> str:
@@ -197,7 +188,7 @@ def is_for_phones(name: str) -> bool:
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
     """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
     pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
-    return {mask_text(name): field(decoded(name), value) for name, value in pairs}
+    return {mask_text(name): field(unquote(name), value) for name, value in pairs}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:

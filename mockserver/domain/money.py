@@ -107,8 +107,6 @@ def number_text(number: Decimal) -> str:
     Raises ``ValueError`` when ``number`` is not finite.
     """
     text = str(number)
-    if text.isdecimal():
-        return text
     if not number.is_finite():
         raise ValueError(f"got {text[:4]}, wanted a finite number")
     if "E" in text:
@@ -135,12 +133,8 @@ def share(amount: Decimal, percent: Decimal, digits: int = 2, plus: Decimal = ZE
 def places(amount: Decimal) -> int:
     """Digits after the point that are left without trailing zeros, for a finite number."""
     _, digits, exponent = amount.as_tuple()
-    if not amount:
-        return 0
-    zeros = 0
-    while digits[-1 - zeros] == 0:
-        zeros += 1
-    return max(0, -int(exponent) - zeros)
+    written = "".join(map(str, digits)).rstrip("0")
+    return max(0, len(written) - len(digits) - int(exponent)) if amount else 0
 
 
 def _refused(reason: str) -> Invalid:

@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Annotated
 
 from mockserver.domain.cards import Brand, CardNumber
-from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.domain.constraints import CurrencyCode, OneOf, ProviderId, Within
 from mockserver.domain.errors import Faults
@@ -21,6 +20,7 @@ from mockserver.domain.fake_lookups import iin_data
 from mockserver.domain.money import Currency, share
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record, replace, updated
+from mockserver.domain.sources import CHECKOUTS
 from mockserver.domain.states import PROVIDER, Presence, PresenceEvent
 
 DEFAULT_PROVIDER_ID = "a26c371f-94f6-40da-add2-28ec8e9da8ed"

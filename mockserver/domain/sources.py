@@ -1,6 +1,8 @@
-"""Where the money of a charge comes from: many routes, one command.
+"""Where the money of a charge comes from: many routes, one command. Checkouts are providers on whose own pages a payer
+approves a payment, such as PayPal, Zip or PayID.
 
-Source: docs/spec/service.md, What the service does, 3.
+Sources: docs/spec/service.md, What the service does, 3, and Limits (``allowedPaymentTypes``);
+docs/spec/published-facts.md, 3 (provider types, payment types).
 """
 
 from __future__ import annotations
@@ -12,9 +14,29 @@ from enum import StrEnum
 from typing import Annotated, get_args
 
 from mockserver.domain.cards import Card
-from mockserver.domain.checkouts import CHECKOUTS
 from mockserver.domain.constraints import CustomerId, PaymentMethodId, TokenId, Within
 from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
+
+
+@record
+class Checkout:
+    """A type of provider, the ``type`` of the payments that it takes, and its name as payers read it."""
+
+    type: str
+    payment_type: str
+    name: str
+
+
+CHECKOUTS: Mapping[str, Checkout] = {row.type: row for row in read_table("checkouts", Checkout)}
+"""Every checkout by the type of its provider, in alphabetical order."""
+
+_FOLDED = {name.replace("_", ""): row for name, row in CHECKOUTS.items()}
+
+
+def checkout_named(word: str) -> Checkout | None:
+    """The checkout that a word such as ``zip``, ``PAYBYACCOUNT`` or ``Pay by Account`` names, or None."""
+    return _FOLDED.get("".join(mark for mark in word.lower() if mark.isalnum()))
 
 
 class PaymentType(StrEnum):

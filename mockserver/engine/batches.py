@@ -1,7 +1,8 @@
-"""Batch use cases: submit, prepare, start, find.
+"""Batch use cases: submit, prepare, start, find, and take the rows: each is a charge like any other, when its time
+comes.
 
-Sources: docs/spec/service.md, Batches, and States and transitions; assumptions ``batch.flow``,
-``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch.
+Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions ``batch.flow``,
+``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM, BATCH_RETURNED
+from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM
 from mockserver.domain.batch import (
     LINES,
     Batch,
@@ -23,14 +24,17 @@ from mockserver.domain.batch import (
 )
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
-from mockserver.domain.commands import NewBatch
-from mockserver.domain.errors import Invalid
+from mockserver.domain.commands import NewBatch, NewCharge
+from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices, at_once
-from mockserver.domain.states import BATCH, BatchEvent, ChargeState
+from mockserver.domain.sources import MethodSource
+from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
+from mockserver.engine import charges, step_effects
 from mockserver.engine.lookup import found
+from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step
@@ -40,8 +44,12 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
 _ORDINARY = BatchScript()
-_TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
-_RETURNED = RowFailure("The payment was returned after the transaction had been processed")
+
+ROWS_OF_STEP = 600
+"""Rows taken in one step, at most: other sandboxes and their callers wait no longer than that takes, some 20 ms."""
+
+ROWS_OF_WEBHOOK = 3
+"""How many of them a webhook counts as."""
 
 
 @record
@@ -156,17 +164,103 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
-def follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
-    """A charge of a batch has moved: a row whose payment is returned has failed (assumption ``batch.returned_row``)."""
+def run(step: Step, batch_id: str) -> None:
+    """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
     sandbox = step.sandbox
-    batch = sandbox.batches.get(charge.batch_id or "")
-    returned = before in _TAKEN and charge.status is ChargeState.FAILED
-    if batch is None or not returned or step.assume(BATCH_RETURNED) != "row_fails":
-        return
-    place = batch.place_of(charge.charge_id)
-    if place is not None:
+    batch = sandbox.batches.get(batch_id)
+    if batch is not None and batch.status is BatchState.IN_PROGRESS:
         with sandbox.batches.changing(batch):
-            batch.return_row(place, _RETURNED)
+            _run(step, batch)
+
+
+def _run(step: Step, batch: Batch) -> None:
+    sandbox, batch_id = step.sandbox, batch.batch_id
+    entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch_id)
+    last, left = batch.pace.last, ROWS_OF_STEP
+    for row, after in enumerate(batch.pace.times(batch.reached + 1), batch.reached + 1):
+        if row > last:
+            break
+        if batch.rows[row - 1].stalls:
+            batch.stalled = (batch.stalled or 0) + 1
+            continue
+        at = batch.added + after
+        # What is due at the instant of the next row comes first, however far this run may go: else the order of rows
+        # of batches side by side followed from that.
+        waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
+        if left <= 0 or at > sandbox.horizon or waits:
+            sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch_id)
+            return
+        sandbox.now = max(sandbox.now, at)
+        scripted = scripts.get(row) if scripts else None
+        row_step = Step(sandbox, Asked("batch.row", request=_request(batch, row - 1), row=row, scripted=scripted))
+        _take(row_step, batch, row - 1)
+        step_effects.plan(row_step)
+        result = row_step.result
+        left -= 1 + ROWS_OF_WEBHOOK * len(result.webhooks)
+        if any(decision.rule is not None for decision in result.decisions):
+            sandbox.journal.note_due(sandbox.now, row_step.asked, result)
+    _end(step, batch)
+
+
+def _request(batch: Batch, place: int) -> dict[str, object]:
+    """A row as rules see it."""
+    row = batch.rows[place]
+    return {
+        "paymentMethodId": row.payment_method_id,
+        "amount": row.amount,
+        "currency": row.currency,
+        "reference": row.reference,
+        "metadata": batch.metadata,
+    }
+
+
+def _take(step: Step, batch: Batch, place: int) -> None:
+    sandbox = step.sandbox
+    row = batch.rows[place]
+    step.result.about["batch"] = batch
+    try:
+        charge = charges.create(
+            step,
+            NewCharge(
+                source=MethodSource(row.payment_method_id),
+                amount=row.amount,
+                currency=row.currency or None,
+                reference=row.reference or None,
+                batch_id=batch.batch_id,
+            ),
+        )
+    except Refused as refused:
+        batch.end_row(place, _refusal(refused), None, row.amount)
+        return
+    batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
+    if sandbox.watch is not None and batch.results_fault is None:
+        # A client cannot be blamed for what spoilt results made it believe.
+        sandbox.watch.charged(charge, sandbox.now, sandbox.journal.last)
+
+
+def _end(step: Step, batch: Batch) -> None:
+    """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
+    if batch.pace.breaks:
+        move(step, batch, BatchEvent.BROKE_DOWN)
+    elif batch.done == len(batch.rows):
+        move(step, batch, BatchEvent.FINISHED)
+    else:
+        return
+    step.sandbox.scripts.pop(batch.batch_id, None)
+
+
+def _failure_of(charge: Charge) -> RowFailure | None:
+    """Why a charge failed; a pending one is on its way."""
+    if charge.status is not ChargeState.FAILED:
+        return None
+    said = charge.failed_attempts[-1]
+    return RowFailure(said.error_message, said.gateway_code, said.gateway_message, said.is_retryable)
+
+
+def _refusal(refused: Refused) -> RowFailure:
+    """The words of a refusal."""
+    details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
+    return RowFailure(f"{refused.message} ({details})" if details else refused.message)
 
 
 def _move_open(step: Step, batch_id: str, event: BatchEvent) -> Batch | None:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from mockserver.assumptions.table import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
 from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
-from mockserver.domain.clock import DAY, Micros, datetime_of, instant_of
+from mockserver.domain.clock import Micros, datetime_of, instant_of
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
 from mockserver.domain.sources import CardDetails, Instrument
-from mockserver.engine.card_registry import Accepted
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -25,6 +23,7 @@ _NO_TEST_NUMBER = (
 )
 _EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
 _TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_USUAL_EXPIRY = 20
 
 
 def check(
@@ -39,12 +38,11 @@ def check(
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "PaymentInformation", "required: cardNumber and expiryDate")
         return None
     given = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
-    accepted, ccv = sandbox.cards.accepted.get(given), details.ccv
-    if accepted is not None and ccv is not None:
+    end, found = sandbox.cards.accepted.get(given) or (0, None)
+    if found is not None and details.ccv and sandbox.now < end:
         # Cards come back: what stays to be asked are the ccv, which nobody keeps, and the clock.
-        end, (shortest, longest), found = accepted
-        if shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii() and sandbox.now < end:
-            return found
+        check_ccv(details.ccv, found[0].number, faults)
+        return found
     facts = check_number(step, details.number, faults)
     if details.ccv is None and step.assume(CARD_CCV) == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
@@ -56,9 +54,9 @@ def check(
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
-    found = sandbox.cards.entered(facts, expiry, details.cardholder, bool(ccv), trans_id)
-    if ccv and expiry is not None and len(details.expiry or "") <= _USUAL_EXPIRY and not faults:
-        sandbox.cards.accept(given, Accepted(_end_of(expiry), ccv_length(facts.brand), found))
+    found = sandbox.cards.entered(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+    if details.ccv and expiry is not None and len(details.expiry or "") <= _USUAL_EXPIRY and not faults:
+        sandbox.cards.accept(given, (_end_of(expiry), found))
     return found
 
 
@@ -68,10 +66,8 @@ def check_number(step: Step, number: str | None, faults: Faults) -> CardNumber |
     if not number:
         faults.add(Code.INVALID_PAYMENT_INFORMATION, "CardNumber", "required")
         return None
-    facts = sandbox.cards.published(number)
-    digits = clean(number) if facts is None else None
-    if digits:
-        facts = sandbox.cards.known(digits)
+    digits = clean(number)
+    facts = sandbox.cards.known(digits) if digits else None
     if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
         facts = sandbox.cards.meet(digits)
     if facts is None:
@@ -111,7 +107,7 @@ def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, skip
         faults.add(Code.INVALID_EXPIRY_DATE, "ExpiryDate", f"got '{expiry[:7]}', wanted MM/YY")
         return None
     written, month = read
-    if not skip and month < _month_of(sandbox.now // DAY):
+    if not skip and month < _month_of(sandbox.now):
         today = datetime_of(sandbox.now)
         faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {written}, today is {today:%Y-%m-%d}")
         return None
@@ -122,7 +118,7 @@ def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> N
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
     sandbox = step.sandbox
     read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if read is not None and read[1] < _month_of(sandbox.now // DAY) and step.assume(CARD_EXPIRED) == "refuse":
+    if read is not None and read[1] < _month_of(sandbox.now) and step.assume(CARD_EXPIRED) == "refuse":
         faults.add(
             Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(sandbox.now):%Y-%m-%d}"
         )
@@ -130,15 +126,6 @@ def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> N
 
 def read_expiry(expiry: str) -> tuple[str, int] | None:
     """``MM/YY`` and the months from the year 0 to its month; None when it is not an expiry date."""
-    # Long ones are not kept: they would fill the memory.
-    return _read_expiry(expiry) if len(expiry) <= _USUAL_EXPIRY else _read_expiry.__wrapped__(expiry)
-
-
-_USUAL_EXPIRY = 20
-
-
-@lru_cache(maxsize=1024)
-def _read_expiry(expiry: str) -> tuple[str, int] | None:
     found = _EXPIRY.fullmatch(expiry.strip())
     if found is None:
         return None
@@ -146,17 +133,16 @@ def _read_expiry(expiry: str) -> tuple[str, int] | None:
     return f"{month:02d}/{year:02d}", (2000 + year) * 12 + month
 
 
+def _month_of(now: Micros) -> int:
+    """The months from the year 0 to the month of an instant."""
+    date = datetime_of(now)
+    return date.year * 12 + date.month
+
+
 def _end_of(expiry: str) -> Micros:
     """The instant at which a card expires, ``MM/YY``."""
     month, year = int(expiry[:2]), 2000 + int(expiry[3:])
     return instant_of(datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC))
-
-
-@lru_cache(maxsize=64)
-def _month_of(day: int) -> int:
-    """The months from the year 0 to the month of a day that is counted from the epoch."""
-    date = datetime_of(day * DAY)
-    return date.year * 12 + date.month
 
 
 def bare(number: str) -> str:

@@ -7,7 +7,7 @@ No number is kept but published test numbers: facts are looked up by a salted di
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from mockserver.domain.cards import (
     PREFIX_LENGTHS,
@@ -28,53 +28,29 @@ Given: TypeAlias = tuple[str | None, str | None, str | None, str | None]
 """What is given of a card: number, expiry, cardholder, id of the 3-D Secure server transaction."""
 
 
-class Accepted(NamedTuple):
-    """A card that was accepted as it was given: the instant at which it expires, how many digits its ccv may have, and
-    what it became."""
-
-    end: Micros
-    ccv_length: tuple[int, int]
-    found: tuple[Card, Instrument]
+Accepted: TypeAlias = tuple[Micros, tuple[Card, Instrument]]
+"""A card that was accepted as it was given: the instant at which it expires, and what it became."""
 
 
 class CardRegistry:
     """Interned card facts of one sandbox, ``facts`` by their fingerprint, and the instruments of the cards that paid
-    lately; ``alike`` is what was read of a store lately that many rows hold, ``accepted`` are published cards by what
-    was given of them."""
+    lately; ``accepted`` are published cards by what was given of them, ``alike`` is what was read of a store lately
+    that many rows hold. ``salt`` is what the digests of card numbers begin with: a secret of at most 64 characters of
+    ASCII."""
 
-    __slots__ = ("_by_prefix", "_instruments", "_published", "_salt", "accepted", "alike", "facts")
+    __slots__ = ("_by_prefix", "_instruments", "accepted", "alike", "facts", "salt")
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
         self.facts: dict[str, CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
         self._instruments: dict[tuple[object, ...], tuple[Card, Instrument]] = {}
+        self.accepted: dict[Given, Accepted] = {}
         self.alike: dict[Hashable, object] = {}
 
-    @property
-    def salt(self) -> str:
-        """What the digests of card numbers begin with: a secret. It is at most 64 characters of ASCII."""
-        return self._salt
-
-    @salt.setter
-    def salt(self, salt: str) -> None:
-        self._salt = salt
-        self._published: dict[str, CardNumber] = {}
-        self.accepted: dict[Given, Accepted] = {}
-
     def known(self, number: str) -> CardNumber | None:
-        """The facts of a number that was met before, found by its digest; a published one is found without from its
-        second use on."""
-        found = self.published(number)
-        if found is None:
-            found = self.facts.get(fingerprint_of(self.salt, number))
-            if found is not None and number in TEST_NUMBERS:
-                self._published[number] = found
-        return found
-
-    def published(self, number: str) -> CardNumber | None:
-        """The facts of a published number without blanks that was used twice."""
-        return self._published.get(number)
+        """The facts of a number that was met before, found by its digest."""
+        return self.facts.get(fingerprint_of(self.salt, number))
 
     def meet(self, number: str) -> CardNumber:
         """The facts of a valid number, remembered."""
@@ -108,8 +84,8 @@ class CardRegistry:
         return known
 
     def accept(self, given: Given, accepted: Accepted) -> None:
-        """Keep a card that was accepted, to be found without checks; one whose number is not published is left."""
-        if given[0] in self._published:
+        """Keep a card that was accepted; one whose number is not published is left."""
+        if given[0] in TEST_NUMBERS:
             if len(self.accepted) >= MOST_INSTRUMENTS:
                 self.accepted.clear()
             self.accepted[given] = accepted

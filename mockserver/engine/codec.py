@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import KW_ONLY, MISSING, Field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, MISSING, Field, field, fields, is_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import islice, repeat
@@ -65,6 +65,8 @@ class Form:
     read: Read
     rows: Record | None = None
     """Of a list of records: the form of each."""
+    lists: Mapping[str, Record] = field(default_factory=dict)
+    """Of a record: its lists of records."""
 
     def to_plain(self, value: Any) -> Any:
         """The plain data of a value, with its secrets."""
@@ -83,7 +85,6 @@ class Record(Form):
 
     _: KW_ONLY
     write_but_lists: Write
-    lists: Mapping[str, Record]
 
 
 class DocumentForms:

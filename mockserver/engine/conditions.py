@@ -18,7 +18,7 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
 from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
-from mockserver.scenario.stored import STORED, followed, kind_of
+from mockserver.scenario.paths import STORED, followed, kind_of
 
 MOST_TESTS = 1_000
 _MOST_FAULTS = 20

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Clock, Micros
-from mockserver.domain.delivery import WebhookMessage
-from mockserver.domain.notice import Notice
+from mockserver.domain.delivery import Notice, WebhookMessage
 from mockserver.domain.provider import Cost, Provider, ProviderSummary
 from mockserver.domain.record import record, replace
 from mockserver.engine.counts import Counts
-from mockserver.findings.policy import Policy
+from mockserver.findings.facts import Policy
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 

@@ -31,7 +31,7 @@ SHOWN = 2_000
 def create(step: Step, command: NewCustomer) -> Customer:
     """Create a customer with a payment method, which becomes the default.
 
-    Raises ``Invalid`` with the faults of ``prepared_methods.prepare``, or ``ProviderRefused``; then nothing is stored.
+    Raises ``Invalid`` with the faults of ``payment_methods.prepare``, or ``ProviderRefused``; then nothing is stored.
     """
     sandbox = step.sandbox
     wanted = payment_methods.checked(step, command.method)

@@ -15,12 +15,11 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import DELIVERY, Delivery, DeliveryEvent, DeliveryState, Try, WebhookMessage, sign
+from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.notice import Notice
 from mockserver.domain.record import record
-from mockserver.domain.states import ChargeState, PresenceEvent
+from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.sandbox import Sandbox

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from operator import attrgetter
 
-from mockserver.domain.delivery import Delivery, DeliveryState
+from mockserver.domain.delivery import Delivery
+from mockserver.domain.states import DeliveryState
 
 MOST_UNDER_WAY = 10_000
 """Deliveries that may be under way at once: more are dropped and counted."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from mockserver.domain.clock import Micros
 from mockserver.domain.states import ChargeEvent, PayToState
 from mockserver.engine import (
-    batch_rows,
     batches,
     charges,
     customers,
@@ -48,7 +47,7 @@ WORK: Mapping[Due, Callable[[Step, ScheduledWork], None]] = {
     Due.WEBHOOK_HELD: lambda step, entry: deliveries.let_pass(step.sandbox, entry.subject),
     Due.BATCH_PREPARED: lambda step, entry: batches.prepare(step, entry.subject),
     Due.BATCH_STARTED: lambda step, entry: batches.start(step, entry.subject),
-    Due.BATCH_ROWS: lambda step, entry: batch_rows.run(step, entry.subject),
+    Due.BATCH_ROWS: lambda step, entry: batches.run(step, entry.subject),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 

@@ -6,7 +6,7 @@ Source: docs/control-api.md (``/__admin/state``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from heapq import heappush
@@ -17,11 +17,11 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
-from mockserver.domain.slices import MANY, Slices, parts_of
+from mockserver.domain.slices import Slices, parts_of
 from mockserver.engine import consistency, vault
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
-from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form
+from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, form, record_form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
@@ -34,6 +34,9 @@ from mockserver.scenario.scenario import Scenario
 MOST_COUNTERS = 1_000
 """Counters of a document that are of no kind known here: they are read in one step. A sandbox has those and all that
 are known, and its document is taken again."""
+
+KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)], "tables": ROW_CLASSES}
+"""What a document may have, and its tables: of others none is read to its end."""
 
 _Faults = list[tuple[str, str]]
 """Places and what is wrong there, at most ``MOST_FAULTS``."""
@@ -88,17 +91,15 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
         if isinstance(schedule, dict) and isinstance(schedule.get("entries"), list):
             head["schedule"] = {**schedule, "entries": []}
             planned = schedule["entries"]
-            yield from _read_rows(
-                form(ScheduledWork), planned, partial(heappush, entries), cards, "schedule.entries", faults
-            )
+            keep: Callable[[Any], object] = partial(heappush, entries)
+            yield from _read_rows(form(ScheduledWork), planned, keep, cards, "schedule.entries", faults)
         if isinstance(rows, dict):
             head["tables"] = {name: [] if isinstance(held, list) else held for name, held in rows.items()}
             for name, held in rows.items():
                 if name in tables and isinstance(held, list):
                     of_row, keep = record_form(ROW_CLASSES[name]), tables[name].add
-                    read_all = _read_long_rows if of_row.lists else _read_rows
-                    yield from read_all(of_row, held, keep, cards, f"tables.{name}", faults)
-        many = yield from _long_keys(head, cards, faults)
+                    yield from _read_rows(of_row, held, keep, cards, f"tables.{name}", faults)
+        keys = yield from _read_keys(head, cards, faults)
         try:
             state: State = form(State).read(head, cards)
         except ImportFault as fault:
@@ -108,8 +109,8 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             faults.sort(key=lambda fault: order.get(fault[0].partition(".")[0], -1))
             raise ImportFault(*faults[:MOST_FAULTS])
         state.schedule.entries = entries
-        for name, keys in many.items():
-            state.rules.rules[name].keys = keys
+        for name, counted in keys.items():
+            state.rules.rules[name].keys = counted
         return ReadState(state, cards, tables)
 
 
@@ -134,24 +135,23 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(refused.code, refused.details) from None
 
 
-def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
-    """The counters of rules that have counted very many keys, by rule; they are taken out of the document."""
+def _read_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
+    """The counters of the keys of rules, by rule; they are taken out of the document."""
     found: dict[str, KEYS] = {}
     rules = head["rules"] if isinstance(head.get("rules"), dict) else {}
     tallies = rules["rules"] if isinstance(rules.get("rules"), dict) else {}
     for name, tally in tallies.items():
         keys = tally.get("keys") if isinstance(tally, dict) else None
-        if not isinstance(keys, dict) or len(keys) <= MANY:
-            continue
-        found[name] = {}
-        for some in parts_of(keys):
-            try:
-                found[name] |= form(KEYS).read(some, cards)
-            except ImportFault as fault:
-                faults += fault.within(f"rules.rules.{name}.keys")
-            yield
-            if len(faults) >= MOST_FAULTS:
-                break
+        if isinstance(keys, dict):
+            found[name] = {}
+            for some in parts_of(keys):
+                try:
+                    found[name] |= form(KEYS).read(some, cards)
+                except ImportFault as fault:
+                    faults += fault.within(f"rules.rules.{name}.keys")
+                yield
+                if len(faults) >= MOST_FAULTS:
+                    break
     if found:
         head["rules"] = {**rules, "rules": {**tallies, **{name: {**tallies[name], "keys": {}} for name in found}}}
     return found
@@ -160,24 +160,12 @@ def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Sl
 def _read_rows(
     of_row: Form, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
 ) -> Slices[None]:
-    """Keep the values of a list, which is used up."""
+    """Keep the values of a list, which is used up, and afterwards those of the lists of rows in them."""
     for place, raw in enumerate(raws):
         if not place % SLICE:
             yield
         if len(faults) >= MOST_FAULTS:
             return
-        raws[place] = None
-        try:
-            keep(of_row.read(raw, cards))
-        except ImportFault as fault:
-            faults += fault.within(f"{above}.{place}")
-
-
-def _read_long_rows(
-    of_row: Record, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
-) -> Slices[None]:
-    """The same for rows that have lists of rows, which are read afterwards."""
-    for place, raw in enumerate(raws):
         where, raws[place], row = f"{above}.{place}", None, None
         inner = {name: raw[name] for name in of_row.lists if isinstance(raw, dict) and isinstance(raw.get(name), list)}
         try:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from sys import getsizeof
+from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
 from mockserver.engine.journal_room import Lodger
-from mockserver.engine.journal_texts import JournalTexts
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.findings.recent import Recent
@@ -21,6 +21,9 @@ from mockserver.scenario.transport import Transport
 
 MOST_MARKS = 1_000
 """Marks that a journal keeps: a suite that sets one for each test needs the newest only."""
+
+_TEXT = 300
+"""Bytes that a text takes besides its own, roughly."""
 
 _ENTRY = 3_000
 """Bytes that an entry takes besides the bodies of request and answer, as measured with ordinary charges."""
@@ -31,7 +34,7 @@ class JournalEntry(NamedTuple):
 
     ``at`` is sandbox time; ``endpoint`` carried the request out, and can again. ``raw`` and the step's headers are the
     request as it came, secrets included. ``answer`` is what the step answered, which a ``fault`` may have kept from
-    the client; of one that is too long for one piece only its beginning, and ``beyond`` counts the bytes behind it.
+    the client.
     """
 
     number: int
@@ -46,7 +49,6 @@ class JournalEntry(NamedTuple):
     status: int | None = None
     answer: bytes = b""
     fault: Transport | None = None
-    beyond: int = 0
 
     def __repr__(self) -> str:
         """Without what may be long or secret."""
@@ -56,6 +58,31 @@ class JournalEntry(NamedTuple):
 def size_of(entry: JournalEntry) -> int:
     """Roughly the memory that an entry takes, in bytes."""
     return _ENTRY + len(entry.raw) + len(entry.answer)
+
+
+class JournalTexts:
+    """The texts that searches look into, by the number of their entry; ``size`` is roughly what they take, in bytes.
+    ``wording`` is how they were worded: with another one all are made anew."""
+
+    __slots__ = ("by_number", "size", "wording")
+
+    def __init__(self, wording: object) -> None:
+        self.wording = wording
+        self.size = 0
+        self.by_number: dict[int, str] = {}
+
+    def keep(self, number: int, text: str, most: int) -> None:
+        """Keep the text of an entry, unless all that is kept would take more than ``most`` bytes."""
+        grown = _TEXT + getsizeof(text)
+        if self.size + grown <= most:
+            self.size += grown
+            self.by_number[number] = text
+
+    def forget(self, number: int) -> None:
+        """An entry is no longer there."""
+        text = self.by_number.pop(number, None)
+        if text is not None:
+            self.size -= _TEXT + getsizeof(text)
 
 
 class Journal(Lodger):
@@ -108,10 +135,7 @@ class Journal(Lodger):
             if self.texts is not None:
                 self.texts.forget(entries[0].number)
         entries.append(entry)
-        if self.room is None:
-            self.size += grown
-        else:
-            self.room.resize(self, grown)
+        self.resize(grown)
 
     def note_due(self, at: Micros, asked: Asked, result: Result) -> None:
         """Keep a piece of due work, unless it found nothing left to do."""
@@ -137,10 +161,6 @@ class Journal(Lodger):
         """Why entries are no longer there, in words."""
         shared = f", those of all sandboxes {self.room.most} bytes (--journal-memory)," if self.room else ""
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
-
-    def contents(self) -> list[Any]:
-        """The lists and dictionaries of it that may be long."""
-        return [self.entries, *([self.texts.by_number] if self.texts is not None else ())]
 
     def texts_in(self, wording: object) -> JournalTexts:
         """What searches have made of entries, worded in this way."""

@@ -18,7 +18,6 @@ from mockserver.assumptions.table import (
     PROVIDER_LATENCY,
 )
 from mockserver.domain.cards import CardNumber
-from mockserver.domain.checkouts import CHECKOUTS, Checkout
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
@@ -34,7 +33,7 @@ from mockserver.domain.provider import (
     check_costs,
     simulated_latency,
 )
-from mockserver.domain.sources import PaymentType
+from mockserver.domain.sources import CHECKOUTS, Checkout, PaymentType
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step

@@ -146,7 +146,7 @@ class Sandbox(Tables):
         """The lists and dictionaries of it that may be long."""
         tables = [part for name in ROW_CLASSES for part in getattr(self, name).contents()]
         rows = [batch.rows for batch in self.batches]
-        return [*tables, *rows, *self.journal.contents(), self.schedule.entries, self.idempotency.firsts]
+        return [*tables, *rows, self.journal.entries, self.schedule.entries, self.idempotency.firsts]
 
     def apply_config(self, config: SandboxConfig) -> None:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has

@@ -16,7 +16,7 @@ from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import MANY, Slices, in_order, parts_of
+from mockserver.domain.slices import Slices, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -32,7 +32,7 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 FORMAT = "mockserver-sandbox"
 VERSION = 1
 SLICE = 100
-"""Rows that are written in one go: others wait no longer than that takes."""
+"""Rows that are written or read in one go."""
 
 SALT = Ascii(64)
 """What the digest of a card number takes as its key."""
@@ -83,27 +83,16 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     schedule, state.schedule = state.schedule, Schedule(state.schedule.order, [])
     taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
     taken["batches"] = [batch.copied() for batch in taken["batches"]]
-    many = {}
-    for name, tally in state.rules.rules.items():
-        if len(tally.keys) > MANY:
-            # As the document names the rule: without secrets, a card number in a name is masked.
-            many[form(str).write(name, secrets)], tally.keys = tally.keys, {}
-    forms = {}
-    for name, row in ROW_CLASSES.items():
-        # Each is worked out when it is first asked for: all of them take as long as others may wait.
-        forms[name] = record_form(row)
-        yield
-    write = form(State).write
-    document: ExportedState = write(state, secrets)
-    for name, tally in document["rules"]["rules"].items():
-        for some in parts_of(many.get(name, {})):
-            tally["keys"] |= form(KEYS).write(some, secrets)
+    # As the document names the rule: without secrets, a card number in a name is masked.
+    keys = {form(str).write(name, secrets): tally.keys for name, tally in state.rules.rules.items()}
+    for tally in state.rules.rules.values():
+        tally.keys = {}
+    document: ExportedState = form(State).write(state, secrets)
+    for name, written in document["rules"]["rules"].items():
+        for some in parts_of(keys[name]):
+            written["keys"] |= form(KEYS).write(some, secrets)
             yield
-        if many.pop(name, None) is None:
-            tally["keys"] = dict(sorted(tally["keys"].items()))
-        else:
-            tally["keys"] = yield from in_order(tally["keys"])
-            yield
+        written["keys"] = yield from in_order(written["keys"])
     entries = list[Any]()
     while schedule.entries:
         entries += schedule.take(LINES)
@@ -115,7 +104,8 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
             batch.settle_rows(start)
             yield
     yield from _write(entries, form(ScheduledWork).write, secrets)
-    for name, rows in forms.items():
+    for name, row_class in ROW_CLASSES.items():
+        rows = record_form(row_class)
         yield from _write(taken[name], rows.write_but_lists, secrets)
         for part, inner in rows.lists.items():
             for row in taken[name]:
@@ -180,24 +170,15 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
 
 
 def opened(
-    key: str,
-    config: SandboxConfig,
-    state: State,
-    tables: Mapping[str, Table[Any]],
-    cards: CardRegistry,
-    real: Micros,
+    key: str, config: SandboxConfig, state: State, tables: Mapping[str, Table[Any]], cards: CardRegistry, real: Micros
 ) -> Sandbox:
     """The sandbox of a state, with these tables and cards. Its schedule holds a heap."""
     assumed = config.assumed.or_else(state.profile, state.assumptions)
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
     cards.salt = sandbox.cards.salt if state.salt is None else state.salt
-    sandbox.cards, sandbox.clock, sandbox.schedule, sandbox.scripts = (
-        cards,
-        state.clock,
-        state.schedule,
-        state.records.scripts,
-    )
+    sandbox.cards, sandbox.clock = cards, state.clock
+    sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
     sandbox.idempotency = Idempotency(state.records.idempotency.items())
     sandbox.replays = Replays((state.records.replays or {}).items())
     sandbox.ids.counters.update(state.counters)

@@ -1,25 +1,28 @@
-"""From the source of a charge to its first route: which instrument, through which provider, for whom.
+"""From the source of a charge to its routes: which instrument, through which provider, for whom, and who is next when
+one fails.
 
-Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``, ``provider.unknown``,
-``charge.customer_summary``, ``payto.status``.
+Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``, ``failover``,
+``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import assert_never
 
 from mockserver.assumptions.table import CHECKOUT_WORD, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
-from mockserver.domain.checkouts import CHECKOUTS, checkout_named
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.money import Currency
+from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
 from mockserver.domain.sources import (
+    CHECKOUTS,
     BankSource,
     CardSource,
     CheckoutSource,
@@ -30,15 +33,25 @@ from mockserver.domain.sources import (
     PaymentType,
     TokenSource,
     WalletSource,
+    checkout_named,
 )
 from mockserver.domain.states import Presence
 from mockserver.domain.token import Token
-from mockserver.engine import card_entry, network_tokens, prepared_methods, providers, tokens
+from mockserver.engine import card_entry, network_tokens, payment_methods, providers, tokens
 from mockserver.engine.lookup import check_in_use, unknown
-from mockserver.engine.routing import ProviderRoute, stored_route
+from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
 _CARD = Capability.CARD
+
+
+@record
+class ProviderRoute:
+    """One way for the money: an instrument through a provider; ``method`` is the stored method behind it."""
+
+    provider: Provider
+    instrument: Instrument
+    method: PaymentMethod | None = None
 
 
 @record
@@ -62,7 +75,7 @@ def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults)
             return _card(step, command, source, money, faults)
         case BankSource(account=account, provider_id=provider_id):
             provider = providers.named(step.sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
-            return ChargePlan(provider, prepared_methods.bank_instrument(account)) if provider else None
+            return ChargePlan(provider, payment_methods.bank_instrument(account)) if provider else None
         case MethodSource(payment_method_id=method_id):
             return _method(step, method_id, command.amount, faults)
         case TokenSource():
@@ -99,11 +112,13 @@ def _card(
     step: Step, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
     found = card_entry.check(step, source if source.is_given else None, faults)
+    authenticated = source.three_ds_server_trans_id or source.external_three_ds
+    verified = bool(authenticated) and step.assume(THREE_DS) == "trusted"
     if source.provider_id is not None:
         provider = providers.named(step.sandbox, source.provider_id, _CARD, faults)
         if found is None or provider is None:
             return None
-        return ChargePlan(provider, found[1], None, (), None, _is_verified(step, source))
+        return ChargePlan(provider, found[1], verified=verified)
     if found is None or faults:
         return None
     card, instrument = found
@@ -111,12 +126,7 @@ def _card(
     if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=_is_verified(step, source))
-
-
-def _is_verified(step: Step, source: CardSource) -> bool:
-    given = source.three_ds_server_trans_id or source.external_three_ds
-    return bool(given) and step.assume(THREE_DS) == "trusted"
+    return ChargePlan(able[0], instrument, others=tuple(able[1:]), verified=verified)
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
@@ -126,13 +136,13 @@ def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> Char
     if method is None or method.state is Presence.REMOVED:
         return None
     step.result.about["payment_method"] = method
-    owner = prepared_methods.owner_of(sandbox, method)
+    owner = payment_methods.owner_of(sandbox, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
             faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
             return None
         step.result.about["customer"] = owner
-    route = stored_route(step, method, amount, faults)
+    route = _stored_route(step, method, amount, faults)
     return ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
 
 
@@ -226,3 +236,49 @@ def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
     by_kind = own is not None and step.assume(CHECKOUT_WORD) == "by_kind"
     return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))
+
+
+def routes(step: Step, first: ProviderRoute, cheaper: Sequence[Provider], amount: Decimal) -> Iterator[ProviderRoute]:
+    """The ways that a charge may take, each to be tried when the one before has failed: the first, the other cheap
+    providers, each provider's fallback, the method's fallback."""
+    tried: set[tuple[str, str | None]] = set()
+    waiting = [first, *(ProviderRoute(provider, first.instrument) for provider in cheaper)]
+    while waiting:
+        route = waiting.pop(0)
+        way = route.provider.provider_id, route.instrument.payment_method_id
+        if way not in tried:
+            tried.add(way)
+            yield route
+            waiting = [*_fallback_provider(step.sandbox, route), *waiting] or _fallback_method(step, route, amount)
+
+
+def _stored_route(step: Step, method: PaymentMethod, amount: Decimal, faults: Faults) -> ProviderRoute | None:
+    """The route of a stored method through its own provider, or None.
+
+    Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much), 14 (expired card).
+    """
+    sandbox = step.sandbox
+    provider = providers.named(sandbox, method.provider.provider_id, providers.NEEDS[method.instrument.type], faults)
+    agreement = sandbox.payto.get(method.payto_id) if method.payto_id else None
+    if agreement is not None:
+        step.result.about["payto"] = agreement
+        check_charge(agreement, amount, faults)
+    card_entry.check_stored(step, method.instrument.card, "PaymentMethodId", faults)
+    return ProviderRoute(provider, method.charged(), method) if provider else None
+
+
+def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderRoute]:
+    fallback = providers.known(sandbox, route.provider.fallback_provider_id)
+    if fallback is None or providers.NEEDS[route.instrument.type] not in fallback.capabilities:
+        return []
+    return [ProviderRoute(fallback, route.instrument, route.method)]
+
+
+def _fallback_method(step: Step, route: ProviderRoute, amount: Decimal) -> list[ProviderRoute]:
+    fallback_id = route.method.fallback_payment_method_id if route.method else None
+    fallback = step.sandbox.payment_methods.get(fallback_id) if fallback_id else None
+    if fallback is None or fallback.state is Presence.REMOVED:
+        return []
+    faults = Faults()
+    found = _stored_route(step, fallback, amount, faults)
+    return [found] if found and not faults else []

@@ -16,7 +16,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.stored import ALIASES, SECRET, STORED
+from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 _TABLES = {rows: name for name, rows in ROW_CLASSES.items()}
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {

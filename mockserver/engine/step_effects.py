@@ -1,8 +1,9 @@
-"""What follows from a step once it has happened: webhooks, and what a scenario says of later."""
+"""What follows from a step once it has happened: webhooks, what a scenario says of later, and warnings that the oldest
+journal entries, webhooks and inbox messages of a sandbox are no longer kept."""
 
 from __future__ import annotations
 
-from mockserver.engine import deliveries, later
+from mockserver.engine import deliveries, later, past
 from mockserver.engine.step import Step
 
 
@@ -11,3 +12,24 @@ def plan(step: Step) -> None:
     if step.result.ruled:
         later.plan(step)
     deliveries.plan(step)
+
+
+def warn_of_losses(step: Step) -> None:
+    """Warn once in the life of a sandbox for each list that overflows, and when the memory of all journals does."""
+    sandbox = step.sandbox
+    journal = sandbox.journal
+    if journal.last - len(journal.entries) > journal.given_up:
+        step.warn(_words("journal entries", journal.limit))
+    if sandbox.deliveries.dropped:
+        step.warn(_words("webhooks", sandbox.deliveries.limit))
+    if sandbox.inboxes.dropped:
+        step.warn(_words("inbox messages", sandbox.inboxes.limit))
+    if sandbox.past is not None and sandbox.past.is_cut:
+        step.warn(f"lag: only the newest {past.MOST_CHANGES} changes can be hidden from reads; older ones are visible")
+    room = journal.room
+    if room is not None and room.dropped and (news := room.news()) is not None:
+        step.result.warnings += (news,)
+
+
+def _words(name: str, limit: int) -> str:
+    return f"only the newest {limit} {name} are kept (--journal-limit); older ones are dropped"

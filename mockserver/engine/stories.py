@@ -1,19 +1,16 @@
 """The story of each object: its changes with the rules that caused them, longer than the journal keeps the requests.
 
-A change is kept as one flat tuple of values that others hold too: a million charges pass through here.
 Source: docs/control-api.md (``/__admin/objects``).
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import record
-from mockserver.domain.remembered import Remembered, one_of_equals
+from mockserver.domain.events import Event
+from mockserver.domain.record import record, replace
 from mockserver.engine.result import Asked, Result
 from mockserver.scenario.provider_outcome import Decline
 
@@ -26,8 +23,6 @@ MOST = 200_000
 _SIZE = 400
 """Bytes that a change takes, as measured with ordinary charges."""
 
-_MOST_CAUSES = 1_000
-
 
 class Cause(NamedTuple):
     """A rule that said what a provider, a batch or time does in the step of a change; ``attempt`` counts the providers
@@ -38,10 +33,6 @@ class Cause(NamedTuple):
     choice: int | None
     code: int | None
     message: str | None
-
-
-_Causes: TypeAlias = tuple[Cause, ...]
-Kept: TypeAlias = tuple[int, str, _Causes, Subject, str, str | None, str | None, Micros]
 
 
 @record
@@ -59,14 +50,13 @@ class Stories:
     """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many.
     ``on_change`` hears of the changes of an entry, by its number."""
 
-    __slots__ = ("_by_subject", "_known", "_order", "most", "on_change")
+    __slots__ = ("_by_subject", "_order", "most", "on_change")
 
     def __init__(self, journal_limit: int) -> None:
         self.most = min(PER_ENTRY * journal_limit, MOST)
-        self._by_subject: dict[str, list[Kept]] = {}
-        self._order: deque[str] = deque()
-        self._known: Remembered[_Causes, _Causes] = one_of_equals(_MOST_CAUSES)
-        self.on_change: Callable[[int, list[tuple[str, Kept]]], None] | None = None
+        self._by_subject: dict[str, deque[Change]] = {}
+        self._order: deque[Change] = deque()
+        self.on_change: Callable[[int, list[Change]], None] | None = None
 
     def __len__(self) -> int:
         return len(self._order)
@@ -74,68 +64,49 @@ class Stories:
     @property
     def oldest(self) -> int:
         """The number of the entry of the oldest change, 0 without one."""
-        return self._by_subject[self._order[0]][0][0] if self._order else 0
+        return self._order[0].number if self._order else 0
 
     @property
     def size(self) -> int:
         """Roughly the memory that they take, in bytes."""
         return len(self._order) * _SIZE
 
-    def by_entry(self) -> dict[int, list[tuple[str, Kept]]]:
-        """Every change by the number of its entry, oldest first."""
-        found: dict[int, list[tuple[str, Kept]]] = {}
-        places: dict[str, int] = {}
-        for subject_id in self._order:
-            place = places.get(subject_id, 0)
-            places[subject_id] = place + 1
-            change = self._by_subject[subject_id][place]
-            found.setdefault(change[0], []).append((subject_id, change))
-        return found
-
-    def take_over(self, changes: Iterable[tuple[str, Kept]]) -> None:
-        """Go on with the changes of a store, oldest first."""
-        for subject_id, (number, op, causes, subject, what, before, after, at) in changes:
-            self._put(subject_id, (number, op, self._known[causes], subject, what, before, after, at))
+    def __iter__(self) -> Iterator[Change]:
+        """Every change, oldest first."""
+        return iter(self._order)
 
     def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes = self._known[_causes(result)] if result.ruled else ()
-        changes: list[tuple[str, Kept]] = [
-            (one.subject_id, (number, asked.op, causes, one.subject, one.what, one.before, one.after, one.at))
-            for one in result.events
-        ]
-        for subject_id, change in changes:
-            self._put(subject_id, change)
+        causes = _causes(result) if result.ruled else ()
+        changes = [Change(number, asked.op, replace(event, data=None), causes) for event in result.events]
+        self.take(changes)
         if self.on_change is not None:
             self.on_change(number, changes)
         return len(changes) * _SIZE - self.shrink(self.most)
+
+    def take(self, changes: Iterable[Change]) -> None:
+        """Keep changes, oldest first."""
+        for change in changes:
+            self._by_subject.setdefault(change.event.subject_id, deque()).append(change)
+            self._order.append(change)
 
     def shrink(self, most: int) -> int:
         """Drop the oldest changes until ``most`` are left; how many bytes they took."""
         dropped = max(len(self._order) - most, 0)
         for _ in range(dropped):
-            self._drop(self._order.popleft())
+            subject_id = self._order.popleft().event.subject_id
+            changes = self._by_subject[subject_id]
+            changes.popleft()
+            if not changes:
+                del self._by_subject[subject_id]
         return dropped * _SIZE
 
     def of(self, subject_id: str) -> list[Change]:
         """The changes of one object that are kept."""
-        return [
-            Change(number, op, Event(subject, subject_id, what, before, after, at), causes)
-            for number, op, causes, subject, what, before, after, at in self._by_subject.get(subject_id, ())
-        ]
-
-    def _drop(self, subject_id: str) -> None:
-        changes = self._by_subject[subject_id]
-        del changes[0]
-        if not changes:
-            del self._by_subject[subject_id]
-
-    def _put(self, subject_id: str, change: Kept) -> None:
-        self._by_subject.setdefault(subject_id, []).append(change)
-        self._order.append(subject_id)
+        return list(self._by_subject.get(subject_id, ()))
 
 
-def _causes(result: Result) -> _Causes:
+def _causes(result: Result) -> tuple[Cause, ...]:
     found = []
     for decision in result.decisions:
         outcome = decision.outcome

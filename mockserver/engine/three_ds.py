@@ -13,8 +13,8 @@ from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.domain.token import Token
 from mockserver.engine import charges, tokens
-from mockserver.engine.routing import ProviderRoute
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.sources import ProviderRoute
 from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline

@@ -13,9 +13,8 @@ from urllib.parse import quote
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
-from mockserver.domain.delivery import Content, MediaType, WebhookMessage, padded, sign
+from mockserver.domain.delivery import Content, MediaType, Notice, WebhookMessage, padded, sign
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.notice import Notice
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState
 from mockserver.domain.webhook_subscription import WebhookType

@@ -16,8 +16,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.explore.points import Point
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
-from mockserver.scenario.outcome import NOTIFYING, fitting
-from mockserver.scenario.outcome_map import OutcomeMap
+from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, fitting
 from mockserver.scenario.part import read_part
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND

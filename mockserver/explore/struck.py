@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mockserver.domain.record import record
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
-from mockserver.scenario.outcome_map import ThenMap
+from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.part import read_part
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan

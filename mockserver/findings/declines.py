@@ -7,7 +7,7 @@ subscription, while it knew of the declines before. Tries that the service makes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable
 
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
@@ -15,10 +15,9 @@ from mockserver.domain.codes import Code
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
-from mockserver.findings.facts import Call
+from mockserver.findings.facts import Call, Policy
 from mockserver.findings.intents import NO_CCV, ccv_of, charged_of, evidence_of, evidence_of_payment, instrument_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent, memory
 
 _MOST = 1_000
@@ -84,25 +83,22 @@ class _Sent:
 @mutable
 class Declines:
     """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with the ccv that was
-    wrong where another one may; ``unseen`` those of them that the client does not know yet."""
+    wrong where another one may; ``_unseen`` those of them that the client does not know yet."""
 
     _ledger: Ledger
     policy: Policy
-    _hard: Recent[str, _Final] = memory(_MOST, is_pending=True)
+    _hard: Recent[str, _Final] = memory(_MOST)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
     _sent: Recent[str, _Sent] = memory(_MOST)
     _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN)
 
-    @property
-    def unseen(self) -> Sized:
-        """What is empty while no answer can show a decline."""
-        return self._unseen
-
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""
         charge = call.charge
-        instrument = charged_of(call, charge) if charge is not None else None
-        if charge is None or instrument is None:
+        if charge is None or not (charge.status is ChargeState.FAILED or self._hard or self._unseen):
+            return
+        instrument = charged_of(call, charge)
+        if instrument is None:
             return
         names = instrument, f"{instrument} {ccv_of(call)}"
         final = self._final(names)

@@ -1,4 +1,5 @@
-"""The facts that findings are judged by: calls of the client, how their answers ended, and webhooks.
+"""The facts that findings are judged by: calls of the client, how their answers ended, and webhooks; and the limits
+(scenario key ``findings``).
 
 Instants named ``at`` are sandbox time, those named ``real`` the machine's, both in microseconds.
 """
@@ -11,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import DAY, SECOND, Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import record
 
@@ -98,3 +99,21 @@ class WebhookTry:
     took: Micros
     result: str
     entry: int
+
+
+@record
+class Policy:
+    """``allow`` are kinds that are not raised. More than ``retry_limit`` declined tries of a card within
+    ``retry_window`` (sandbox time) are too many. ``timeout`` is the longest wait for an answer and ``slow_receiver``
+    the longest time of a receiver, both real; ``poll_limit`` are the reads of one object in a second."""
+
+    allow: frozenset[str] = frozenset()
+    retry_limit: int = 15
+    retry_window: Micros = 30 * DAY
+    timeout: Micros = 30 * SECOND
+    slow_receiver: Micros = 5 * SECOND
+    poll_limit: int = 10
+
+
+DEFAULT = Policy()
+"""The published limits."""

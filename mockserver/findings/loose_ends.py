@@ -41,7 +41,7 @@ class LooseEnds:
     _authorised: Recent[str, Evidence] = memory(_MOST)
     _challenged: Recent[str, Evidence] = memory(_MOST)
     _visited: Recent[str, Evidence] = memory(_MOST)
-    _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
+    _short: Recent[str, _Short] = memory(_MOST_SHORT)
 
     def called(self, call: Call, charge: Charge) -> None:
         """A call about a charge was decided."""
@@ -110,10 +110,10 @@ class LooseEnds:
         self._visited.pop(charge_id, None)
 
     def _created(self, call: Call, charge: Charge) -> None:
-        if charge.status is ChargeState.FAILED:
+        if charge.status is ChargeState.FAILED or not (self._short or call.is_partial):
             return
         wanted = amount_of(call.request.get("amount"))
-        if wanted is None or (self._short and self._complete(charge, wanted)):
+        if wanted is None or self._complete(charge, wanted):
             return
         if call.is_partial and charge.amount < wanted:
             line = evidence_of(call, f"approved for {charge.amount} {charge.currency} only")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record
-from mockserver.findings.facts import Call
+from mockserver.findings.facts import Call, Policy
 from mockserver.findings.intents import asked_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent, memory
 
 _MOST = 256
@@ -30,7 +29,7 @@ class Pace:
 
     _ledger: Ledger
     policy: Policy
-    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST, is_pending=True)
+    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST)
     _hanging: Recent[int, _Wait] = memory(_MOST)
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 

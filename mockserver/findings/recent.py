@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
-from dataclasses import field, fields
-from functools import cache
+from dataclasses import field
 from typing import Any, TypeVar
 
 K = TypeVar("K")
@@ -27,22 +25,6 @@ class Recent(dict[K, V]):
             del self[next(iter(self))]
 
 
-def memory(most: int, *, is_pending: bool = False) -> Any:
-    """A field that begins as an empty memory. One that ``is_pending`` asks for whole calls while it holds anything."""
-    return field(
-        init=False, repr=False, default_factory=lambda: Recent(most), metadata={_PENDING: True} if is_pending else None
-    )
-
-
-_PENDING = "is_pending"
-
-
-def pending(judge: object) -> tuple[Sized, ...]:
-    """What is empty while nothing that a judge saw before asks for whole calls."""
-    kind: Any = type(judge)
-    return tuple(getattr(judge, name) for name in _pending(kind))
-
-
-@cache
-def _pending(cls: Any) -> list[str]:
-    return [one.name for one in fields(cls) if one.metadata.get(_PENDING)]
+def memory(most: int) -> Any:
+    """A field that begins as an empty memory."""
+    return field(init=False, repr=False, default_factory=lambda: Recent(most))

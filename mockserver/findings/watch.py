@@ -6,7 +6,7 @@ Source: docs/findings.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -14,13 +14,11 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import BatchEvent
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, Doubt, WebhookTry
+from mockserver.findings.facts import DEFAULT, Call, Doubt, Policy, WebhookTry
 from mockserver.findings.habits import Habits
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.loose_ends import LooseEnds
 from mockserver.findings.pace import Pace
-from mockserver.findings.policy import DEFAULT, Policy
-from mockserver.findings.recent import pending
 from mockserver.findings.webhooks import Webhooks
 
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
@@ -34,8 +32,6 @@ class Watch:
     """The watch over one sandbox's client. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
     subscription; ``doubts`` are the calls whose end the client cannot know."""
 
-    _before_create: tuple[Sized, ...]
-    _before_read: tuple[Sized, ...]
     _charge_of: Callable[[str], Charge | None]
     _declines: Declines
     _habits: Habits
@@ -60,13 +56,6 @@ class Watch:
         self._webhooks = Webhooks(ledger, self.doubts, policy)
         self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
-        self._before_read = (*pending(self.doubts), *pending(self._pace), self._declines.unseen)
-        self._before_create = (
-            *self._before_read,
-            *pending(self._declines),
-            *pending(self._webhooks),
-            *pending(self._loose_ends),
-        )
 
     @property
     def judges(self) -> Mapping[str, object]:
@@ -79,24 +68,6 @@ class Watch:
             "pace": self._pace,
             "webhooks": self._webhooks,
         }
-
-    def paid(self, entry: int, at: Micros, charge: Charge) -> bool:
-        """A charge was paid in full at once. False when what was seen before asks for the whole call (``called``)."""
-        if any(self._before_create):
-            return False
-        if not charge.reference:
-            self._habits.unnamed(entry, at, charge)
-        return True
-
-    def read(self, op: str, entry: int, at: Micros, pace: Micros | None, subject: str | None) -> bool:
-        """A call went well that moved nothing. False when what was seen before asks for the whole call (``called``)."""
-        if any(self._before_read):
-            return False
-        if subject is not None and op in READS:
-            if pace is not None:
-                self._pace.read(op, entry, at, pace, subject)
-            self._webhooks.read(subject, entry)
-        return True
 
     def apply(self, policy: Policy) -> None:
         """Judge by another policy from now on; what was raised stays."""

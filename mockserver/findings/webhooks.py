@@ -9,10 +9,9 @@ from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import Call, WebhookTry
+from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.intents import MONEY, Intent, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
-from mockserver.findings.policy import Policy
 from mockserver.findings.recent import Recent, memory
 
 _MOST = 256
@@ -64,10 +63,10 @@ class Webhooks:
     _ledger: Ledger
     _doubts: Doubts
     policy: Policy
-    _taken: Recent[str, _Copies] = memory(_MOST, is_pending=True)
+    _taken: Recent[str, _Copies] = memory(_MOST)
     _repeated: Recent[str, _Copies] = memory(_MOST)
     _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
-    _sent: Recent[str, int] = memory(_MOST, is_pending=True)
+    _sent: Recent[str, int] = memory(_MOST)
     _seen: Recent[str, int] = memory(_MOST)
     _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)

@@ -26,8 +26,6 @@ from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Na
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
 from mockserver.scenario.transport import At, ErrorBody, Transport
 
-_PASSED_NOTHING: tuple[tuple[str, Difference], ...] = ()
-
 
 @record
 class Decision:
@@ -46,7 +44,7 @@ class Decision:
     salt: str = ""
     bucket: Bucket | None = field(default=None, repr=False, compare=False)
     attempt: Attempt | None = field(default=None, repr=False, compare=False)
-    passed: tuple[tuple[str, Difference], ...] = field(default=_PASSED_NOTHING, repr=False, compare=False)
+    passed: tuple[tuple[str, Difference], ...] = field(default=(), repr=False, compare=False)
     fired: Rule | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -64,7 +62,7 @@ class Decision:
         if self.bucket is None or self.attempt is None:
             return []
         passed, lost = dict(self.passed), []
-        for rule in takewhile(lambda rule: rule.id != self.rule, (placed.rule for placed in self.bucket.rules)):
+        for rule in takewhile(lambda rule: rule.id != self.rule, self.bucket.rules):
             difference = passed.get(rule.id)
             if difference is None:
                 # Not asked: its indexed test failed, and that reads nothing that has changed since.
@@ -135,8 +133,6 @@ class Director:
     """Rules and counters of one sandbox. ``on_count`` gets each rule and key that is counted, and of each rule
     whose keys begin anew (None)."""
 
-    __slots__ = ("_rules", "_worlds", "on_count", "tallies")
-
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
         self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
@@ -161,15 +157,13 @@ class Director:
         if self.tallies.first is None:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
-        fired = None
-        for placed in bucket.candidates(attempt):
-            found = self._ask(placed.rule, attempt)
+        decision = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt)
+        for rule in bucket.candidates(attempt):
+            found = self._ask(rule, attempt)
             if not isinstance(found, Difference):
-                fired = placed.rule, *found
-                break
-            passed.append((placed.rule.id, found))
-        decision = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
-        return decision if fired is None else self._fired(decision, *fired)
+                return self._fired(replace(decision, passed=tuple(passed)), rule, *found)
+            passed.append((rule.id, found))
+        return replace(decision, passed=tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""
@@ -181,14 +175,12 @@ class Director:
         return replace(silent, outcome=outcome, rule=rule.id, delay=delay, salt=salt, fired=rule)
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
-        for test in rule.tests:
-            difference = test.difference(attempt)
+        for difference in (test.difference(attempt) for test in rule.tests):
             if difference is not None:
                 return difference
-        if rule.window is not None:
-            difference = rule.window.difference(attempt.now, self.tallies.first or 0)
-            if difference is not None:
-                return difference
+        outside = rule.window.difference(attempt.now, self.tallies.first or 0) if rule.window is not None else None
+        if outside is not None:
+            return outside
         count = self.tallies.rules.get(rule.id)
         if count is None:
             count = self.tallies.rules[rule.id] = _untouched(rule)
@@ -196,10 +188,9 @@ class Director:
             count.period, count.fired, count.keys = period, 0, {}
             if self.on_count is not None:
                 self.on_count(rule.id, None)
-        spent = _spent(rule, count, attempt.now)
-        if spent is not None:
+        if (spent := _spent(rule, count, attempt.now)) is not None:
             return spent
-        key, times = "", _ONCE
+        key, times = "", Times(1, 0)
         if rule.counts_by_key:
             key = rule.key_of(attempt)
             seen, fired = count.keys.get(key, (0, 0))
@@ -209,10 +200,8 @@ class Director:
             if self.on_count is not None:
                 self.on_count(rule.id, key)
         count.calls += 1
-        if rule.nth is not None:
-            difference = rule.nth.difference_of(times.seen)
-            if difference is not None:
-                return difference
+        if rule.nth is not None and (difference := rule.nth.difference_of(times.seen)) is not None:
+            return difference
         drawn_by = key if rule.per is None else f"{key}|{count.period}"
         outcome = self._outcome(rule, attempt, count, drawn_by, times)
         if isinstance(outcome, Difference):
@@ -256,9 +245,9 @@ class Director:
     def take_over(self, tallies: Tallies) -> None:
         """Count on from ``tallies``, for rules that are in force with the same text."""
         by_id = self._rules.by_id
-        # There may be 10,000 rules, of which few have been asked.
-        kept = ((name, tally) for name, tally in tallies.rules.items() if name in by_id)
-        same = {name: tally for name, tally in kept if tally.text == by_id[name].text}
+        same = {
+            name: tally for name, tally in tallies.rules.items() if name in by_id and tally.text == by_id[name].text
+        }
         self.tallies = Tallies(tallies.first, same, tallies.calls)
 
     def rules(self, now: Micros | None = None) -> list[RuleReport]:
@@ -289,9 +278,6 @@ class Director:
             if words is not None:
                 found.append(f"rule '{rule.id}' ({rule.file}): {words}")
         return found
-
-
-_ONCE = Times(1, 0)
 
 
 def _untouched(rule: Rule) -> Tally:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.compile_when import is_test, operations_of, tests_of, window_of
+from mockserver.scenario.compile_rule import is_test, operations_of, tests_of, window_of
 from mockserver.scenario.matching import Difference, FieldTest, shown
 from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.problems import Path, Problems

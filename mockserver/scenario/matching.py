@@ -9,12 +9,13 @@ A ``Kind`` says how the values of a field are read, and what a test may want of 
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
@@ -38,9 +39,7 @@ def canonical(value: object) -> Value:
         case str():
             if isinstance(value, SpelledWord):
                 return value.plain
-            if value and (value[0] in "-0123456789") and _NUMBER.fullmatch(value):
-                return Decimal(value)
-            return value
+            return Decimal(value) if _NUMBER.fullmatch(value) else value
         case None | Decimal():
             return value
         case bool():
@@ -85,21 +84,10 @@ def _number(value: object) -> Decimal | None:
     return plain if isinstance(plain, Decimal) and plain.is_finite() else None
 
 
-def _equal(wanted: object) -> Callable[[object], bool]:
-    same = canonical(wanted)
-    return lambda got: canonical(got) == same
-
-
-def _unequal(wanted: object) -> Callable[[object], bool]:
-    same = canonical(wanted)
-    return lambda got: canonical(got) != same
-
-
-def _one_of(wanted: object) -> Callable[[object], bool]:
+def _values(wanted: object) -> frozenset[Value]:
     if not isinstance(wanted, list) or not wanted:
         raise ValueError("wanted a list of values")
-    allowed = frozenset(canonical(one) for one in wanted)
-    return lambda got: canonical(got) in allowed
+    return frozenset(map(canonical, wanted))
 
 
 def _bound(wanted: object) -> Decimal:
@@ -109,31 +97,18 @@ def _bound(wanted: object) -> Decimal:
     return limit
 
 
-def _compare(holds: Callable[[Decimal, Decimal], bool]) -> Callable[[object], Callable[[object], bool]]:
-    def compiled(wanted: object) -> Callable[[object], bool]:
-        limit = _bound(wanted)
-
-        def test(got: object) -> bool:
-            number = _number(got)
-            return number is not None and holds(number, limit)
-
-        return test
-
-    return compiled
-
-
-def _between(wanted: object) -> Callable[[object], bool]:
+def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError("wanted a list of the lowest and the highest number, both included")
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
         raise ValueError(f"got [{low:f}, {high:f}], wanted the lower number first")
+    return low, high
 
-    def test(got: object) -> bool:
-        number = _number(got)
-        return number is not None and low <= number <= high
 
-    return test
+def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bool]:
+    """A comparison that only numbers can pass."""
+    return lambda got, wanted: (number := _number(got)) is not None and holds(number, wanted)
 
 
 def _text(wanted: object) -> str:
@@ -150,74 +125,69 @@ def _as_text(got: object) -> str:
     return format(got, "f") if isinstance(got, Decimal) else str(got)
 
 
-def _affix(holds: Callable[[str, str], bool]) -> Callable[[object], Callable[[object], bool]]:
-    def compiled(wanted: object) -> Callable[[object], bool]:
-        text = _text(wanted)
-        return lambda got: holds(_as_text(got), text)
-
-    return compiled
-
-
-def _contains(wanted: object) -> Callable[[object], bool]:
-    text = _text(wanted)
-    same = canonical(wanted)
-
-    def test(got: object) -> bool:
-        if isinstance(got, (list, tuple)):
-            return any(canonical(one) == same for one in got)
-        return text in _as_text(got)
-
-    return test
+def _contains(got: object, wanted: tuple[str, Value]) -> bool:
+    text, same = wanted
+    if isinstance(got, (list, tuple)):
+        return any(canonical(one) == same for one in got)
+    return text in _as_text(got)
 
 
-def _matches(wanted: object) -> Callable[[object], bool]:
+def _pattern(wanted: object) -> Any:
     text = _text(wanted)
     if len(text) > _LONGEST_PATTERN:
         raise ValueError(f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed")
-    # Heavy, and few files have patterns. It takes a time in proportion to the text, whatever the pattern is.
+    # Loaded for the few files that have patterns. Its time is in proportion to the text, whatever the pattern is.
     import re2
 
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
     try:
-        pattern = re2.compile(text, options)
+        return re2.compile(text, options)
     except re2.error as problem:
         why = problem.args[0].decode(errors="replace")
         raise ValueError(f"got {shown(text)}, which is not a regular expression{_BEYOND}: {why}") from None
-    return lambda got: got is not None and pattern.fullmatch(_as_text(got)[:_LONGEST_MATCHED]) is not None
 
 
-def _exists(wanted: object) -> Callable[[object], bool]:
+def _presence(wanted: object) -> bool:
     if not isinstance(wanted, bool):
         raise ValueError(f"got {shown(wanted)}, wanted true or false")
-    return lambda got: (got is not None) is wanted
+    return wanted
 
 
 @record
 class Operator:
-    """One word of a test: how an explanation puts it, how it is compiled (raising ``ValueError`` on a senseless
-    operand).
-    """
+    """One word of a test: how an explanation puts it, what is made of its operand (``ValueError`` for a senseless one),
+    and when a value passes."""
 
     words: str
-    compile: Callable[[object], Callable[[object], bool]]
+    operand: Callable[[object], Any]
+    holds: Callable[[object, Any], bool]
+
+    def compile(self, wanted: object) -> Callable[[object], bool]:
+        """What passes with an operand."""
+        operand = self.operand(wanted)
+        return lambda got: self.holds(got, operand)
 
 
 OPERATORS: Mapping[str, Operator] = {
-    "eq": Operator("", _equal),
-    "ne": Operator("anything but ", _unequal),
-    "in": Operator("one of ", _one_of),
-    "gt": Operator("more than ", _compare(lambda got, limit: got > limit)),
-    "gte": Operator("at least ", _compare(lambda got, limit: got >= limit)),
-    "lt": Operator("less than ", _compare(lambda got, limit: got < limit)),
-    "lte": Operator("at most ", _compare(lambda got, limit: got <= limit)),
-    "between": Operator("between ", _between),
-    "starts_with": Operator("a text beginning with ", _affix(str.startswith)),
-    "ends_with": Operator("a text ending with ", _affix(str.endswith)),
-    "contains": Operator("something containing ", _contains),
-    "matches": Operator("a text wholly matching ", _matches),
-    "exists": Operator("existing: ", _exists),
+    "eq": Operator("", canonical, lambda got, wanted: canonical(got) == wanted),
+    "ne": Operator("anything but ", canonical, lambda got, wanted: canonical(got) != wanted),
+    "in": Operator("one of ", _values, lambda got, wanted: canonical(got) in wanted),
+    "gt": Operator("more than ", _bound, _counts(operator.gt)),
+    "gte": Operator("at least ", _bound, _counts(operator.ge)),
+    "lt": Operator("less than ", _bound, _counts(operator.lt)),
+    "lte": Operator("at most ", _bound, _counts(operator.le)),
+    "between": Operator("between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])),
+    "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: _as_text(got).startswith(wanted)),
+    "ends_with": Operator("a text ending with ", _text, lambda got, wanted: _as_text(got).endswith(wanted)),
+    "contains": Operator("something containing ", lambda wanted: (_text(wanted), canonical(wanted)), _contains),
+    "matches": Operator(
+        "a text wholly matching ",
+        _pattern,
+        lambda got, wanted: got is not None and wanted.fullmatch(_as_text(got)[:_LONGEST_MATCHED]) is not None,
+    ),
+    "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }
 """Every test operator by its key."""
 
@@ -263,11 +233,7 @@ class FieldTest:
         return all(check(got) for check in self.checks)
 
 
-def _unread(attempt: Attempt) -> object:
-    return None
-
-
-def compile_test(name: str, wanted: object, read: Reader = _unread) -> FieldTest:
+def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None) -> FieldTest:
     """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts.
 
     Raises ``ValueError`` when it makes no sense.
@@ -277,15 +243,13 @@ def compile_test(name: str, wanted: object, read: Reader = _unread) -> FieldTest
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
     checks = tuple(OPERATORS[word].compile(operand) for word, operand in operators.items())
     words = tuple(OPERATORS[word].words + _operand(operand) for word, operand in operators.items())
-    anyhow: frozenset[Value] | None = None
-    if len(operators) == 1:
-        match operators:
-            case {"eq": operand}:
-                anyhow = frozenset((canonical(operand),))
-            case {"in": list() as operands}:
-                anyhow = frozenset(canonical(operand) for operand in operands)
-            case _:
-                pass
+    match operators:
+        case {"eq": operand, **others} if not others:
+            anyhow: frozenset[Value] | None = frozenset((canonical(operand),))
+        case {"in": list() as operands, **others} if not others:
+            anyhow = frozenset(map(canonical, operands))
+        case _:
+            anyhow = None
     return FieldTest(name, read, words, checks, anyhow, operators == {"exists": True})
 
 
@@ -343,11 +307,7 @@ class Kind:
         return read
 
 
-def _same(value: object) -> object:
-    return value
-
-
-TEXT = Kind(_same, "a text")
+TEXT = Kind(lambda value: value, "a text")
 NUMBER = Kind(number_of, "a number")
 FLAG = Kind(flag_of, "true or false", is_ordered=False)
 

@@ -18,7 +18,7 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.matching import OPERATORS
 from mockserver.scenario.operations import OPERATIONS, SOURCES
-from mockserver.scenario.outcome_map import OutcomeMap, StepMap, ThenMap
+from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.part import adapter, given, given_as, needs, one_of, part
 from mockserver.scenario.paths import CARD_FACTS
 from mockserver.scenario.rule import AtEnd, Draws

@@ -1,17 +1,19 @@
 """What a rule can make happen: closed sets of outcomes, one module for each level of an operation's life.
 
-Each is a part of a file and the value that runs, with the words that explanations say.
+Each is a part of a file and the value that runs, with the words that explanations say. ``OutcomeMap`` has the keys
+under which a file says what happens, in ``then``, in a step, in a chance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import assert_never
+from typing import Annotated, Any, assert_never
 
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.marks import Before
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.later_step import Later, Move
+from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     BODIES,
@@ -22,7 +24,18 @@ from mockserver.scenario.operations import (
     TAKING,
     UNREQUESTED,
 )
-from mockserver.scenario.provider_outcome import Latency, ProviderOutcome
+from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
+from mockserver.scenario.part import any_of, at_most_one_of, given, keys_of, needs, part
+from mockserver.scenario.provider_outcome import (
+    Approve,
+    Challenge,
+    Latency,
+    LatencyWord,
+    PartialApprove,
+    Pending,
+    ProviderOutcome,
+)
+from mockserver.scenario.scalars import Count, Lag, Positive, Switch, Text
 from mockserver.scenario.transport import At, Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -120,3 +133,86 @@ def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
             yield f"later: {later.move}", _ABOUT_A_CHARGE
         case _:
             assert_never(later.move)
+
+
+PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
+
+
+def _amount(value: object) -> object:
+    return None if value is None else {"amount": value}
+
+
+def _schema(schema: dict[str, Any]) -> None:
+    """What an outcome refuses as a whole, for editors."""
+    words = [word for word in schema["properties"] if word != "times"]
+    schema["allOf"] = [any_of(words), at_most_one_of(PROVIDER_WORDS)]
+    if "outcome_from" in words:
+        schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
+
+
+@part
+class OutcomeMap:
+    """What happens, level by level; one outcome may combine several levels."""
+
+    schema = staticmethod(_schema)
+
+    approve: Approve | None = None
+    decline: DeclineWord | None = None
+    pending: Pending | None = None
+    challenge: Challenge | None = None
+    provider_down: Down | None = None
+    provider_timeout: TimedOut | None = None
+    partial_approve: Annotated[PartialApprove | None, Before(_amount, takes=Positive | None)] = None
+    latency: LatencyWord | None = None
+    transport: Transport | None = None
+    webhook: WebhookPlan | None = None
+    batch: BatchScript | None = None
+    later: tuple[Later, ...] = ()
+    lag: Lag | None = None
+    replay: Switch = False
+
+    def __post_init__(self) -> None:
+        asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
+        if len(asked) > 1:
+            raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
+        if not self.names_another and self.outcome == Outcome():
+            raise ValueError(f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}")
+
+    @property
+    def names_another(self) -> bool:
+        """Whether the outcome stands elsewhere."""
+        return False
+
+    @property
+    def outcome(self) -> Outcome:
+        """What happens."""
+        said = (getattr(self, word) for word in PROVIDER_WORDS)
+        return Outcome(
+            provider=next((one for one in said if one is not None), None),
+            latency=self.latency,
+            transport=self.transport,
+            webhook=self.webhook,
+            batch=self.batch,
+            later=self.later + (act_of_payer(self.challenge) if self.challenge is not None else ()),
+            lag=self.lag or 0,
+            replay=self.replay,
+        )
+
+
+@part
+class ThenMap(OutcomeMap):
+    """What happens; or, alone, where its name stands."""
+
+    outcome_from: Text | None = None
+
+    @property
+    def names_another(self) -> bool:
+        """Whether the outcome stands in the request."""
+        return self.outcome_from is not None
+
+
+@part
+class StepMap(OutcomeMap):
+    """A step of a sequence."""
+
+    times: Count = 1

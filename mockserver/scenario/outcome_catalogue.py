@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.marks import Before, FileKey, Marker, ShownWith, after
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario import foreign_words
 from mockserver.scenario.foreign_words import hint
@@ -101,13 +101,9 @@ class DeclineMap:
             base = Decline(self.name or f"error_{code}", code or 0, "Declined", None, None, is_retryable=False)
         other = code is not None and (code != base.error_code or base.name not in DECLINES)
         message = MESSAGES.get(Code(code), base.error_message) if other and code in _CODES else base.error_message
-        return Decline(
-            name=base.name,
-            error_code=base.error_code if code is None else code,
+        return replace(
+            updated(base, self),
             error_message=self.error_message or message,
-            gateway_code=base.gateway_code if self.gateway_code is None else self.gateway_code,
-            gateway_message=base.gateway_message if self.gateway_message is None else self.gateway_message,
-            is_retryable=base.is_retryable if self.is_retryable is None else self.is_retryable,
             own_code=code,
             own_message=self.error_message,
         )

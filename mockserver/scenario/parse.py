@@ -14,20 +14,18 @@ from typing import Any, TypeVar
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.assumptions import read as read_assumption
-from mockserver.domain.clock import FAST, ClockMode, parse_duration
+from mockserver.domain.clock import FAST, UTC_ZONE, ClockMode, parse_duration
 from mockserver.domain.errors import nearest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
-from mockserver.domain.zones import UTC_ZONE
 from mockserver.scenario.answers import placeholders
-from mockserver.scenario.compile_rule import compile_rule
-from mockserver.scenario.compile_when import compile_when, operations_of
+from mockserver.scenario.compile_rule import compile_rule, compile_when, operations_of
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import ClockMap, FindingsMap, RuleMap, ScenarioFile
+from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.outcome_catalogue import decline
-from mockserver.scenario.outcome_map import ThenMap
 from mockserver.scenario.part import read_part
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge

@@ -1,21 +1,192 @@
 """Paths that ``when`` and ``key`` may name: whether they lead anywhere, how each is read from an attempt, and what its
-values are."""
+values are.
+
+``requests.txt`` says what the request of each operation holds, field by field, and how the API reads it; ``python -m
+tools.docs`` prints it from the models of the routes. ``unrequested.txt`` says the same of operations that nobody asks
+for (``data`` and ``meta`` are what a webhook says). Each has a paragraph of operations and one of fields that have
+fields of their own; each name is followed by its fields. What is stored is read from the entities themselves. Sources:
+docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import is_dataclass
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from pkgutil import resolve_name
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
+from mockserver.domain.batch import Batch
 from mockserver.domain.cards import TEST_CARDS, Brand
-from mockserver.domain.clock import iso
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Zone, iso
+from mockserver.domain.customer import Customer
 from mockserver.domain.errors import nearest
+from mockserver.domain.network_token import NetworkToken
+from mockserver.domain.payment_link import PaymentLink
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.payto import Agreement
+from mockserver.domain.provider import Provider
 from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
-from mockserver.domain.zones import Zone
+from mockserver.domain.subscription import Subscription
+from mockserver.domain.token import Token
+from mockserver.domain.transfer import Transfer
+from mockserver.domain.vault import VaultItem
+from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import NUMBER, TEXT, Kind, Reader
+from mockserver.scenario.matching import FLAG, NUMBER, TEXT, Kind, Reader, choice
 from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
-from mockserver.scenario.requests import Field, fields_of, parts_of
-from mockserver.scenario.stored import STORED, followed, kind_of
+
+STORED: Mapping[str, type] = {
+    "charge": Charge,
+    "vault": VaultItem,
+    "payment_method": PaymentMethod,
+    "provider": Provider,
+    "transfer": Transfer,
+    "subscription": Subscription,
+    "webhook_subscription": WebhookSubscription,
+    "batch": Batch,
+    "payment_link": PaymentLink,
+    "customer": Customer,
+    "token": Token,
+    "network_token": NetworkToken,
+    "payto": Agreement,
+}
+"""Kinds of objects that a path may begin with."""
+
+ALIASES: Mapping[str, str] = {
+    "refunded_amount": "refunded",
+    "authorisation_amount": "authorised",
+    "date_added": "added",
+    "success_date": "succeeded",
+    "void_date": "voided",
+    "provider_id": "provider.provider_id",
+    "expire_date": "expires",
+    "type": "instrument.type",
+    "status": "status",
+}
+"""Wire names, in snake case, that the entities spell otherwise."""
+
+SECRET = frozenset({"number", "ccv"})
+
+
+@cache
+def names_of(annotation: Any) -> Mapping[str, Any]:
+    """The names that a path may go on with from a value of a type, in camelCase, and the types that they lead to.
+
+    ``*`` stands for any name; secrets have none.
+    """
+    origin, args = get_origin(annotation), get_args(annotation)
+    if _is_union(annotation):
+        return {name: kind for arg in args for name, kind in names_of(arg).items()}
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return {"*": args[1]}
+    if not is_dataclass(annotation):
+        return {}
+    known: dict[str, Any] = {
+        name: kind for name, kind in get_type_hints(annotation).items() if name not in SECRET and name != "seq"
+    }
+    for name, member in vars(annotation).items():
+        if isinstance(member, property):
+            known[name] = get_type_hints(member.fget)["return"]
+    for alias, path in ALIASES.items():
+        first, *others = path.split(".")
+        kind = known.get(first)
+        for part in others:
+            kind = names_of(kind).get(camel(part))
+        if kind is not None:
+            known.setdefault(alias, kind)
+    if "state" in known:
+        known.setdefault("status", known["state"])
+    return {camel(name): kind for name, kind in known.items()}
+
+
+def followed(annotation: Any, path: str) -> Any:
+    """The type to which a dotted path leads from a value of a type. Raises ``ValueError`` with the nearest name where
+    it leads nowhere."""
+    for part in path.split("."):
+        known = names_of(annotation)
+        name = camel(snake(part))
+        if name not in known and "*" not in known:
+            allowed = f", allowed: {', '.join(known)}" if known else ", nothing lies below it"
+            whole = f"{getattr(annotation, '__name__', '')}{part[:40]}"
+            raise ValueError(f"{path[:60]}: no such field{nearest(part[:40], known) or nearest(whole, known)}{allowed}")
+        annotation = known.get(name, known.get("*"))
+    return annotation
+
+
+def kind_of(annotation: Any) -> Kind:
+    """How tests read the values of a type."""
+    kinds = {one for one in get_args(annotation) if one is not NoneType} if _is_union(annotation) else {annotation}
+    only = kinds.pop() if len(kinds) == 1 else None
+    if only is bool:
+        return FLAG
+    if only in (int, Decimal):
+        return NUMBER
+    if isinstance(only, type) and issubclass(only, Enum):
+        return choice(only)
+    return TEXT
+
+
+def _is_union(annotation: Any) -> bool:
+    return get_origin(annotation) in (Union, UnionType)
+
+
+_FOLDER = Path(__file__).parent
+
+
+@record
+class Field:
+    """One field: how its value is read, whether it is a list of such, whether it is a map of any names."""
+
+    kind: Kind
+    is_list: bool = False
+    is_map: bool = False
+
+
+def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
+    """The fields that the request of any of some operations may have. Where two read one differently, it is a text."""
+    found = dict[str, Field]()
+    for op in operations:
+        for name, field in parts_of(op).items():
+            alike = found.get(name, field).kind is field.kind
+            found[name] = field if alike else Field(TEXT, field.is_list, field.is_map)
+    return found
+
+
+@cache
+def parts_of(name: str) -> Mapping[str, Field]:
+    """The fields of the request of an operation, or inside the field of a name; none where it has no such."""
+    return dict(map(_field, _table().get(name, "").split()))
+
+
+@cache
+def _table() -> Mapping[str, str]:
+    text = "".join((_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested"))
+    rows = [line.partition(" ") for line in text.replace("\n  ", " ").splitlines() if line]
+    return {name: words for name, _, words in rows}
+
+
+def _field(word: str) -> tuple[str, Field]:
+    """A field by its mark: ``#`` a number, ``?`` a flag, ``*`` a map, ``[]`` a list; after ``!`` the members of an
+    enumeration of the domain that it may hold."""
+    word, _, chosen = word.partition("!")
+    bare = word.rstrip("#?*[]")
+    mark = word.removeprefix(bare)
+    kind = _choice(chosen) if chosen else NUMBER if mark == "#" else FLAG if mark == "?" else TEXT
+    return bare, Field(kind, is_list=mark == "[]", is_map=mark == "*")
+
+
+@cache
+def _choice(name: str) -> Kind:
+    # The colon says where the module ends, so that no module of the name of the class is looked for.
+    return choice(resolve_name(f"mockserver.domain.{name.replace('.', ':', 1)}"))
+
 
 _SECRET = frozenset({"cardnumber", "ccv", "cvv", "paymentdata"})
 _SECRET_HEADERS = frozenset({"x-secretkey", "x-publickey", "authorization"})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field
-from types import TracebackType
 from typing import TypeAlias
 
 from mockserver.domain.errors import MockserverError, Refused
@@ -70,32 +70,17 @@ class Problems:
             path = path[:-1]
         return self.positions.get(path, (1, 1))
 
-    def at(self, *path: str | int) -> _Place:
+    @contextmanager
+    def at(self, *path: str | int) -> Iterator[None]:
         """Turn a ``ValueError`` or a refusal of what is done inside ``with`` into a fault at ``path``."""
-        return _Place(self, path)
+        try:
+            yield
+        except ValueError as problem:
+            self.add(path, str(problem))
+        except Refused as refused:
+            self.add(path, "; ".join(refused.details.values()) if refused.details else str(refused))
 
     def refuse(self) -> None:
         """Raise ``ScenarioRefused`` when there is any fault."""
         if self.found:
             raise ScenarioRefused(self.found)
-
-
-@record
-class _Place:
-    problems: Problems
-    path: Path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        match error:
-            case ValueError():
-                self.problems.add(self.path, str(error))
-            case Refused():
-                self.problems.add(self.path, "; ".join(error.details.values()) if error.details else str(error))
-            case _:
-                return False
-        return True

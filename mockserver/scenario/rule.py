@@ -8,10 +8,9 @@ from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.clock import DAY, EARLIEST, Micros, duration_text, iso
+from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone, duration_text, iso
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
-from mockserver.domain.zones import UTC_ZONE, Zone
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, FieldTest, Reader, shown
 from mockserver.scenario.outcome import Outcome

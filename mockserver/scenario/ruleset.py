@@ -1,12 +1,11 @@
-"""All rules in force, in the order in which they are asked, indexed so that the many that cannot match cost nothing."""
+"""All rules in force, in the order in which they are asked, indexed by what most of them test."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from operator import itemgetter
 
-from mockserver.domain.record import record
+from mockserver.domain.record import replace
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
 from mockserver.scenario.rule import Rule, outcomes_of
@@ -16,58 +15,33 @@ _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4",
 """Fields by which rules are indexed, the most selective first. None of them changes once an attempt is made."""
 
 
-@record
-class Placed:
-    """A rule with its place in the order of asking."""
-
-    place: int
-    rule: Rule
-
-
 class Bucket:
-    """The rules of one stage and operation. ``candidates`` are those whose indexed test holds, in order."""
+    """The rules of one stage and operation, each with its place in the order of asking."""
 
-    __slots__ = ("_always", "_given", "_indexes", "rules")
-
-    def __init__(self, rules: Iterable[Placed]) -> None:
-        self.rules = tuple(rules)
-        always: list[Placed] = []
-        given: dict[str, tuple[Reader, list[Placed]]] = {}
-        tables: dict[str, tuple[Reader, dict[Value, list[Placed]]]] = {}
-        for placed in self.rules:
-            test = indexed_test(placed.rule)
+    def __init__(self, rules: Sequence[tuple[int, Rule]]) -> None:
+        self.rules = tuple(rule for _, rule in rules)
+        self._always: list[tuple[int, Rule]] = []
+        self._given: dict[str, tuple[Reader, list[tuple[int, Rule]]]] = {}
+        self._indexes: dict[str, tuple[Reader, dict[Value, list[tuple[int, Rule]]]]] = {}
+        for placed in rules:
+            test = indexed_test(placed[1])
             if test is None:
-                always.append(placed)
+                self._always.append(placed)
             elif test.anyhow is None:
-                given.setdefault(test.path, (test.read, []))[1].append(placed)
+                self._given.setdefault(test.path, (test.read, []))[1].append(placed)
             else:
-                _, table = tables.setdefault(test.path, (test.read, {}))
+                _, index = self._indexes.setdefault(test.path, (test.read, {}))
                 for value in test.anyhow:
-                    table.setdefault(value, []).append(placed)
-        self._always = tuple(always)
-        self._given = tuple((read, tuple(found)) for read, found in given.values())
-        self._indexes: tuple[tuple[Reader, Callable[[Any], tuple[Placed, ...] | None], Sequence[Placed]], ...] = tuple(
-            (read, {value: tuple(found) for value, found in table.items()}.get, table.get(None, ()))
-            for read, table in tables.values()
-        )
+                    index.setdefault(value, []).append(placed)
 
-    def candidates(self, attempt: Attempt) -> Sequence[Placed]:
-        """Rules that may match, in the order of asking."""
-        found: Sequence[Placed] = self._always
-        merged = False
-        for read, waiting in self._given:
-            if read(attempt) is not None:
-                merged = merged or bool(found)
-                found = [*found, *waiting]
-        for read, rules_by, of_none in self._indexes:
-            got = read(attempt)
-            hits: Sequence[Placed] | None = of_none
-            if got is not None:
-                hits = rules_by(canonical(got))
-            if hits:
-                merged = merged or bool(found)
-                found = [*found, *hits]
-        return sorted(found, key=lambda placed: placed.place) if merged else found
+    def candidates(self, attempt: Attempt) -> list[Rule]:
+        """Rules whose indexed test holds, in the order of asking."""
+        found = self._always.copy()
+        for read, waiting in self._given.values():
+            found += waiting if read(attempt) is not None else ()
+        for read, index in self._indexes.values():
+            found += index.get(canonical(read(attempt)), ())
+        return [rule for _, rule in sorted(found, key=itemgetter(0))]
 
 
 def indexed_test(rule: Rule) -> FieldTest | None:
@@ -90,8 +64,6 @@ class Ruleset:
     ``uploads`` and ``connects`` whether a rule is asked while a body is sent, or a connection made.
     """
 
-    __slots__ = ("_buckets", "by_id", "connects", "longest_lag", "replays", "rules", "scenarios", "uploads")
-
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
         self.scenarios = tuple(scenarios)
         self.rules = tuple(rules)
@@ -101,7 +73,7 @@ class Ruleset:
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
         self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
-        self._buckets: dict[Stage, dict[str | tuple[str, str], Bucket | None]] = {stage: {} for stage in Stage}
+        self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 
     @classmethod
     def of(cls, scenarios: Sequence[Scenario]) -> Ruleset:
@@ -129,13 +101,12 @@ class Ruleset:
 
     def bucket(self, stage: Stage, op: str, also: str | None = None) -> Bucket | None:
         """The rules of a stage that name the operation, or the second name of the step; None when there are none."""
-        known, key = self._buckets[stage], op if also is None else (op, also)
-        if key in known:
-            return known[key]
-        rules = [
-            Placed(place, rule)
-            for place, rule in enumerate(self.rules)
-            if rule.stage is stage and (op in rule.operations or also in rule.operations)
-        ]
-        bucket = known[key] = Bucket(rules) if rules else None
-        return bucket
+        key = stage, op, also
+        if key not in self._buckets:
+            rules = [
+                (place, rule)
+                for place, rule in enumerate(self.rules)
+                if rule.stage is stage and (op in rule.operations or also in rule.operations)
+            ]
+            self._buckets[key] = Bucket(rules) if rules else None
+        return self._buckets[key]

@@ -6,14 +6,16 @@ Every reader raises ``ValueError`` with what was got and what is allowed.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, parse_duration, parse_instant
+from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
 from mockserver.domain.marks import Before, Reads, Shown
 from mockserver.domain.reading import number_of
-from mockserver.domain.zones import Zone, zone
 from mockserver.scenario.matching import shown
+
+N = TypeVar("N", int, Decimal)
 
 _TIME_OF_DAY = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?"
 _ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -34,14 +36,6 @@ def read_shift(value: object) -> Micros:
     if isinstance(value, str) and value.startswith("-"):
         return -read_duration(value[1:])
     return read_duration(value)
-
-
-def read_lag(value: object) -> Micros:
-    """A duration above 0 and up to a day: what happened meanwhile is kept to be taken back."""
-    lag = read_duration(value)
-    if not 0 < lag <= DAY:
-        raise ValueError(f"got {shown(value)}, wanted a duration above 0 and at most 1d, such as 15s")
-    return lag
 
 
 def read_instant(value: object) -> Micros:
@@ -69,22 +63,6 @@ def read_number(value: object) -> Decimal:
     number = number_of(value)
     if number is None or not number.is_finite() or number < 0 or number.adjusted() > 15:
         raise ValueError(f"got {shown(value)}, wanted a number of 0 or more")
-    return number
-
-
-def read_share(value: object) -> Decimal:
-    """A share from 0 to 1."""
-    number = read_number(value)
-    if number > 1:
-        raise ValueError(f"got {shown(value)}, wanted a share from 0 to 1, such as 0.2")
-    return number
-
-
-def read_positive(value: object) -> Decimal:
-    """A number above 0, digits kept."""
-    number = read_number(value)
-    if number == 0:
-        raise ValueError(f"got {shown(value)}, wanted a number above 0")
     return number
 
 
@@ -125,19 +103,23 @@ def read_zone(value: object) -> Zone | None:
     return zone(value)
 
 
-def read_period(value: object) -> Micros:
-    """A duration above 0."""
-    duration = read_duration(value)
-    if duration == 0:
-        raise ValueError("got 0, wanted a duration above 0, such as 1s or 1d")
-    return duration
-
-
 def read_switch(value: object) -> bool:
     """``true`` or ``{}``: something that is simply switched on."""
     if value is True or value == {}:
         return True
     raise ValueError(f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)")
+
+
+def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str) -> Before:
+    """What a reader gives, if it lies within bounds."""
+
+    def checked(value: object) -> N:
+        found = read(value)
+        if not holds(found):
+            raise ValueError(f"got {shown(value)}, wanted {wanted}")
+        return found
+
+    return Before(checked)
 
 
 def whole(low: int, high: int) -> Before:
@@ -160,12 +142,21 @@ _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
 Duration = Annotated[Micros, Before(read_duration), Shown(_DURATION_SCHEMA)]
-Period = Annotated[Micros, Before(read_period), Shown(_DURATION_SCHEMA)]
+Period = Annotated[
+    Micros,
+    _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
+    Shown(_DURATION_SCHEMA),
+]
 ZoneName = Annotated[
     Zone | None,
     Reads(read_zone, {"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
 ]
-Lag = Annotated[Micros, Before(read_lag), Shown(_DURATION_SCHEMA)]
+Lag = Annotated[
+    Micros,
+    # What happened meanwhile is kept to be taken back.
+    _only(read_duration, lambda lag: 0 < lag <= DAY, "a duration above 0 and at most 1d, such as 15s"),
+    Shown(_DURATION_SCHEMA),
+]
 Shift = Annotated[
     Micros,
     Before(read_shift),
@@ -178,8 +169,16 @@ Point = Annotated[
     Shown({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
 ]
 Number = Annotated[Decimal, Before(read_number), Shown(_NUMBER_SCHEMA)]
-Share = Annotated[Decimal, Before(read_share), Shown({**_NUMBER_SCHEMA, "maximum": 1})]
-Positive = Annotated[Decimal, Before(read_positive), Shown({"type": "number", "exclusiveMinimum": 0})]
+Share = Annotated[
+    Decimal,
+    _only(read_number, lambda share: share <= 1, "a share from 0 to 1, such as 0.2"),
+    Shown({**_NUMBER_SCHEMA, "maximum": 1}),
+]
+Positive = Annotated[
+    Decimal,
+    _only(read_number, lambda number: number > 0, "a number above 0"),
+    Shown({"type": "number", "exclusiveMinimum": 0}),
+]
 Id = Annotated[str, Before(read_id), Shown({"type": "string", "pattern": f"^{_ID}$"})]
 Text = Annotated[str, Before(read_text), Shown({"type": ["string", "integer"]})]
 Flag = Annotated[bool, Before(read_flag), Shown({"type": "boolean"})]

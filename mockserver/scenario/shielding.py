@@ -17,7 +17,7 @@ from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.matching import FieldTest, shown
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
 from mockserver.scenario.outcome import NOTHING, Outcome
-from mockserver.scenario.requests import fields_of
+from mockserver.scenario.paths import fields_of
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence, outcomes_of
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import FaultKind

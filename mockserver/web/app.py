@@ -16,10 +16,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
-from mockserver.domain.errors import Refused
 from mockserver.scenario.scenario import Certificate
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.asgi import is_foreign
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
@@ -74,17 +72,6 @@ class Application(Starlette):
         world.prepare = lambda sandbox: prepare(sandbox, routes)
         if settings.store is not None:
             _keep(self, settings.store)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or live as long as a server does: another one than ours cuts no connections."""
-        if scope["type"] == "lifespan" and is_foreign(scope):
-            try:
-                self.world.directory.cut_no_connections()
-            except Refused as refused:
-                await receive()
-                await send({"type": "lifespan.startup.failed", "message": "; ".join((refused.details or {}).values())})
-                return
-        await super().__call__(scope, receive, send)
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind what stands before the routes of this one: its guard, and spans where they are on."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from mockserver.domain.remembered import Remembered
 from mockserver.wire.jsonio import dumps
-from mockserver.wire.long_text import Parts
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -57,24 +56,20 @@ class HungUp(Exception):
 
 def _length_of(scope: Scope) -> int | None:
     """How long a body is by its head."""
-    said = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
+    said = dict(scope["headers"]).get(b"content-length", b"")
     return int(said) if said.isdigit() else None
 
 
-def body_at_hand(receive: Receive, scope: Scope, limit: int) -> bytes | None:
-    """The whole body, when a server can hand it over that has come already: its ``receive`` has an ``at_hand``. Raises
-    ``TooLarge``."""
+async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
+    """The whole body; at once when a server can hand over one that has come already: its ``receive`` has an
+    ``at_hand``. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
     at_hand = getattr(receive, "at_hand", None)
     here: bytes | None = at_hand() if at_hand is not None else None
-    if here is not None and len(here) > limit:
+    if here is None:
+        return b"".join(await read_parts(receive, scope, limit))
+    if len(here) > limit:
         raise TooLarge(limit, scope)
     return here
-
-
-async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
-    """The whole body. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
-    here = body_at_hand(receive, scope, limit)
-    return b"".join(await read_parts(receive, scope, limit)) if here is None else here
 
 
 async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]:
@@ -103,9 +98,8 @@ def headers_of(scope: Scope) -> Mapping[str, str]:
 
 
 def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
-    """The headers as they came, to be remembered by. Our own server gives the same object for the same headers."""
-    raw = scope["headers"]
-    return raw if isinstance(raw, tuple) else tuple((name, value) for name, value in raw)
+    """The headers as they came, in a form by which what follows from them can be remembered."""
+    return tuple(map(tuple, scope["headers"]))
 
 
 def are_usual(fields: tuple[RawHeader, ...]) -> bool:
@@ -151,12 +145,12 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[Raw
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_parts(send: Send, status: int, parts: Parts, headers: Iterable[RawHeader]) -> None:
-    """One whole answer in parts, letting others have their turn after each."""
-    length = str(parts.length).encode()
+async def send_parts(send: Send, status: int, parts: deque[bytes], headers: Iterable[RawHeader]) -> None:
+    """One whole answer in parts, each of which is given back when it is sent; others are served in between."""
+    length = str(sum(map(len, parts))).encode()
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
-    for piece in parts.taken():
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    while parts:
+        await send({"type": "http.response.body", "body": parts.popleft(), "more_body": True})
         await asyncio.sleep(0)
     await send({"type": "http.response.body", "body": b""})
 

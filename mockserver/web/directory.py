@@ -17,7 +17,7 @@ from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal_room import JournalRoom
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.findings.policy import DEFAULT
+from mockserver.findings.facts import DEFAULT
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario

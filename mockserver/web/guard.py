@@ -20,11 +20,23 @@ from starlette.types import ASGIApp
 
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.codes import Code
+from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
 from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, Access, Watched
-from mockserver.web.asgi import Message, RawHeader, RawHeaders, Receive, Scope, Send, are_usual, fields_of, send_json
+from mockserver.web.asgi import (
+    Message,
+    RawHeader,
+    RawHeaders,
+    Receive,
+    Scope,
+    Send,
+    are_usual,
+    fields_of,
+    is_foreign,
+    send_json,
+)
 from mockserver.web.request_counts import OPERATION, REFUSED
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
@@ -79,7 +91,7 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self.app(scope, receive, send)
+            await (self._live if scope["type"] == "lifespan" else self.app)(scope, receive, send)
             return
         watched: Any = send if hasattr(send, "status") else Watched(send)
         world, failed, now = self.world, 0, self._now
@@ -98,10 +110,22 @@ class Guard:
                 if log is not None:
                     log(Access(scope, began, ended, status))
 
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Live as long as the server does; another one than ours has no connections to be cut."""
+        if is_foreign(scope):
+            try:
+                self.world.directory.cut_no_connections()
+            except Refused as refused:
+                await receive()
+                await send({"type": "lifespan.startup.failed", "message": "; ".join((refused.details or {}).values())})
+                return
+        await self.app(scope, receive, send)
+
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        raw = scope["headers"]
-        host, origin, hosts = _senders_of(raw if isinstance(raw, tuple) else fields_of(scope))
+        if not isinstance(scope["headers"], tuple):
+            scope["headers"] = fields_of(scope)
+        host, origin, hosts = _senders_of(scope["headers"])
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"

@@ -1,7 +1,8 @@
 """An operation of the payments API: what it reads, whom it lets in, what it does and how it answers.
 
 What happens between the rules of arrival and the reply is synchronous, at one instant of the sandbox's clock: that is
-the transaction. Time that a scenario asks for is spent before it or after it, never inside.
+the transaction. Time that a scenario asks for is spent before it or after it, never inside. An answer may lag behind
+the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/scenario-language.md, outcome.
 """
 
 from __future__ import annotations
@@ -9,17 +10,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from types import GeneratorType
-from typing import Any
+from typing import Any, cast
 
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
-from mockserver.domain.masking import LONGEST_TEXT
+from mockserver.domain.problem import Problem
 from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
+from mockserver.engine.long_search import Scan
+from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
@@ -30,7 +34,6 @@ from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import upload, watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
-from mockserver.web.past_answers import again, as_of, replayed
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
@@ -40,36 +43,19 @@ from mockserver.wire import refusals
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, loads
-from mockserver.wire.long_text import Parts
 from mockserver.wire.profile import profile_of
 
-_ARRIVAL = Stage.ARRIVAL
-_SILENT = (SILENCE[_ARRIVAL],)
-_of_body = Fields.of_body
+_REFUSED = 400
 
 
 class OperationEndpoint(Endpoint):
     """One row of the route table."""
-
-    _is_loaded = False
-    _body: type[Body] | None
-    _query: type[Body] | None
-    _ahead: Callable[[Step], object] | None
-    _handle: Callable[[OperationCall], object]
 
     def __init__(self, route: Route, world: World) -> None:
         super().__init__(world)
         self.route = route
         self.op = route.op
         self.largest = max(route.largest or 0, world.settings.max_body)
-        self._takes_secret_key = route.auth is Auth.SECRET
-        self._creates = route.success is Success.CREATED
-
-    def _load(self) -> None:
-        """Load what the row names. Every look at a row that can load costs more than one here."""
-        row = self.route
-        self._body, self._query, self._ahead, self._handle = row.body, row.query, row.ahead, row.handle
-        self._is_loaded = True
 
     @property
     def model(self) -> type[Body] | None:
@@ -79,7 +65,7 @@ class OperationEndpoint(Endpoint):
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
-        return directory.of_secret_key(headers) if self._takes_secret_key else directory.of_either_key(headers)
+        return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
 
     def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
         """Warn of what the fault could not change in the answer."""
@@ -112,39 +98,32 @@ class OperationEndpoint(Endpoint):
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
-        sandbox, limit = request.known or request.sandbox, self.world.rate_limit
+        sandbox, limit = request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
         arrived = self.arrive(request, sandbox)
-        step = request.taken
+        step, ahead = request.taken, self.route.ahead
         step.begin_answer()
+        if isinstance(arrived, Reply):
+            return arrived
         if arrived:
-            return arrived if isinstance(arrived, Reply) else self._act_after(arrived, request, step)
-        ready = None
-        if self._ahead is not None:
-            ready = self._ahead(step)
-            if isinstance(ready, GeneratorType):
-                return self._act_in_slices(ready, request, step)
-        return self._answered(self.carry_out(request, step, ready))
+            return self._act_after(arrived, request, step)
+        ready = ahead(step) if ahead is not None else None
+        if isinstance(ready, GeneratorType):
+            return self._act_in_steps(ready, request, step)
+        return self.carry_out(request, step, ready)
 
     async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
         watching.arrived(step, self.world.real_clock())
         await asyncio.sleep(delay / SECOND)
         await self.world.runner.catch_up(step.sandbox)
-        ready = None if self._ahead is None else self._ahead(step)
+        ready = self.route.ahead(step) if self.route.ahead is not None else None
         if isinstance(ready, GeneratorType):
-            return await self._act_in_slices(ready, request, step)
-        return self._answered(self.carry_out(request, step, ready))
+            return await self._act_in_steps(ready, request, step)
+        return self.carry_out(request, step, ready)
 
-    async def _act_in_slices(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
-        ready = await self.world.runner.in_slices(step.sandbox, ahead)
-        return self._answered(self.carry_out(request, step, ready))
-
-    def _answered(self, reply: Reply) -> Reply:
-        if isinstance(reply.body, Parts) and reply.fault is None:
-            # More of it the journal would not show.
-            reply.parts, reply.body = reply.body, reply.body.beginning(LONGEST_TEXT)
-        return reply
+    async def _act_in_steps(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
+        return self.carry_out(request, step, await self.world.runner.in_slices(step.sandbox, ahead))
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -187,22 +166,20 @@ class OperationEndpoint(Endpoint):
 
     def _fields(self, request: Request, sandbox: Sandbox) -> Fields:
         """Read body and query; what rules see of them. Raises ``MalformedJson``."""
-        if not self._is_loaded:
-            self._load()
         profile = profile_of(sandbox.assumed)
-        body = NO_FIELDS
-        if self._body is not None:
-            request.fields = body = _of_body(self._body, request.raw, profile.json_depth, profile.reads_commas)
+        body, query = self.route.body, self.route.query
+        if body is not None:
+            request.fields = Fields.of_body(body, request.raw, profile.json_depth, profile.reads_commas)
         if not request.query:
-            return body
-        request.asked = query = Fields.of_query(self._query or Body, request.query, profile.reads_commas)
-        return body or query
+            return request.fields
+        request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
+        return request.fields or request.asked
 
     def _early_fault(self, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
         asked, sandbox = step.asked, step.sandbox
-        if not sandbox.director.listens(_ARRIVAL, asked.op):
-            step.result.decisions += _SILENT
+        if not sandbox.director.listens(Stage.ARRIVAL, asked.op):
+            step.result.decisions += (SILENCE[Stage.ARRIVAL],)
             return None
         attempt = Attempt(
             op=asked.op,
@@ -213,7 +190,7 @@ class OperationEndpoint(Endpoint):
             subject=asked.named,
             call=asked.call,
         )
-        fault = step.ask(_ARRIVAL, attempt).outcome.transport
+        fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
     def carry_out(self, request: Request, step: Step, ready: object = None) -> Reply:
@@ -221,7 +198,7 @@ class OperationEndpoint(Endpoint):
         of it."""
         act = self._once if idempotency.HEADER in request.headers else self._carry_out
         if step.sandbox.config.rules.replays:
-            return replayed(step, partial(act, request, step, ready), _spoiling(step))
+            return _replayed(step, partial(act, request, step, ready), _spoiling(step))
         return act(request, step, ready)
 
     def _once(self, request: Request, step: Step, ready: object) -> Reply:
@@ -240,7 +217,7 @@ class OperationEndpoint(Endpoint):
             reply.repeatable = refused.code is not Code.DUPLICATE_TRANSACTION
             return reply
         if first is not None:
-            return again(step, first.status, first.answer)
+            return _again(step, first.status, first.answer)
         reply = self._carry_out(request, step, ready)
         if reply.status is not None:
             text = reply.text()
@@ -262,7 +239,7 @@ class OperationEndpoint(Endpoint):
                 resource=request.resource,
                 ready=ready,
             )
-            reply = self._handle(call) if sandbox.past is None else as_of(sandbox.past, self.route, call)
+            reply = self.route.handle(call) if sandbox.past is None else _as_of(sandbox.past, self.route, call)
             step_effects.plan(step)
         except Refused as refused:
             step.result.assumed += refusals.shaped_by(refused)
@@ -271,7 +248,7 @@ class OperationEndpoint(Endpoint):
             return Reply(None, b"", step, unreached.fault)
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _spoiling(step))
-        status = step.assume(CREATED_STATUS) if self._creates else 200
+        status = step.assume(CREATED_STATUS) if self.route.success is Success.CREATED else 200
         return Reply(status, reply, step, _spoiling(step) if step.result.ruled else None)
 
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
@@ -280,25 +257,24 @@ class OperationEndpoint(Endpoint):
     def _form(self, strict: bool, request: Request, step: Step) -> tuple[Any, Any]:
         """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
         rules before the form is sound (assumption ``error.validation``)."""
-        body = query = faults = None
-        try:
-            if self._body is not None:
-                body = request.fields.typed(self._body, strict=strict)
-            elif strict and request.fields.unknown:
-                request.fields.typed(Body, strict=True)
-        except Invalid as refused:
-            faults = refused.details
-        try:
-            if self._query is not None:
-                query = request.asked.typed(self._query, strict=strict)
-            elif strict and request.asked.unknown:
-                request.asked.typed(Body, strict=True)
-        except Invalid as refused:
-            faults = {**(refused.details or {}), **(faults or {})}
+        faults: dict[str, str] = {}
+        query = _typed(request.asked, self.route.query, strict, faults)
+        body = _typed(request.fields, self.route.body, strict, faults)
         _note_ignored(step, request)
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query
+
+
+def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]) -> Body | None:
+    """The model of some fields, None where there is none; what is wrong with them is added to ``faults``."""
+    if model is None and not (strict and given.unknown):
+        return None
+    try:
+        return given.typed(model or Body, strict=strict)
+    except Invalid as refused:
+        faults.update(refused.details or {})
+        return None
 
 
 def _note_ignored(step: Step, request: Request) -> None:
@@ -315,3 +291,33 @@ def _spoiling(step: Step) -> Transport | None:
         if fault is not None and fault.at is At.ANSWER:
             return fault
     return None
+
+
+def _as_of(past: Past, route: Route, call: OperationCall) -> object:
+    """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made anew
+    for a read that lags; but a look at a long list counts, as it hears of every row that is taken back."""
+    if not lag_of(call.step.result):
+        return route.handle(call)
+    ready = call.ready if isinstance(call.ready, Scan) else None
+    return past.seen(call.step.result, partial(route.handle, replace(call, ready=ready)))
+
+
+def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
+    """The reply with the text of an earlier answer."""
+    if status >= _REFUSED and step.result.problem is None:
+        # Of an answer out of a state document or a store the text alone is known.
+        step.result.problem = cast(Problem, loads(text.encode()))
+    return Reply(status, text.encode(), step, fault)
+
+
+def _replayed(step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
+    """The first answer of a key, when a rule wants that, spoilt by ``fault``; else that of ``act``, which is kept."""
+    replays = step.sandbox.replays
+    first = replays.first(step)
+    if first is not None:
+        return _again(step, first.status, first.text, fault)
+    reply = act()
+    if reply.status is not None:
+        text = reply.text()
+        replays.keep(step, reply.status, text)
+    return reply

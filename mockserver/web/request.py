@@ -21,7 +21,6 @@ from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import refusals
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
-from mockserver.wire.long_text import Parts
 
 Headers = Mapping[str, str]
 _REFUSED = 400
@@ -93,7 +92,7 @@ class Reply:
     ``step`` is the step to be noted in the journal; ``fault`` spoils the answer on the way. ``repeatable`` is False
     when the request must not be taken again to repeat its story, ``is_repeat`` True when the client learns nothing
     from it of what it asked for. ``headers`` is None for those of the endpoint. ``chunks`` are an answer that goes on
-    until the client leaves, ``parts`` one that is too long for one piece, of which ``body`` is what the journal keeps.
+    until the client leaves, ``parts`` one that is too long for one piece.
     """
 
     status: int | None
@@ -104,7 +103,7 @@ class Reply:
     is_repeat: bool = False
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
-    parts: Parts | None = None
+    parts: deque[bytes] | None = None
 
     @property
     def problem(self) -> Problem | None:
@@ -116,8 +115,6 @@ class Reply:
         """The body as it is sent, and kept where there is a step."""
         if isinstance(self.body, bytes):
             return self.body
-        if isinstance(self.body, Parts):
-            return self.body.whole()
         return dumps(self.body) if self.step is None else kept_text(self.body)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Awaitable
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
-from mockserver.engine import dropped
+from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -26,7 +26,6 @@ from mockserver.web.asgi import (
     Receive,
     Scope,
     Send,
-    body_at_hand,
     headers_of,
     read_body,
     read_parts,
@@ -57,9 +56,6 @@ class Endpoint:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        # Not left to the class: every request asks, and Python 3.11 finds in a class ten times as slowly.
-        self.headers, self.largest = self.headers, self.largest
-        self.searches, self.in_parts = self.searches, self.in_parts
 
     async def fetch(self, request: Request) -> None:
         """Have the sandbox that the request names in memory, letting others have their turn until it is: a large one
@@ -102,9 +98,13 @@ class Endpoint:
         """Serve one request, of whose path the values of the placeholders are known."""
         world = self.world
         scope[OPERATION] = self.op
-        headers = headers_of(scope)
         request = Request(
-            scope["method"], scope["path"], scope["path_params"], scope["query_string"], headers, b"", receive
+            method=scope["method"],
+            resource=scope["path"],
+            path=scope["path_params"],
+            query=scope["query_string"],
+            headers=headers_of(scope),
+            receive=receive,
         )
         try:
             try:
@@ -114,8 +114,7 @@ class Endpoint:
                     if self.in_parts:
                         request.parts = await read_parts(request.receive, scope, largest)
                     else:
-                        here = body_at_hand(request.receive, scope, largest)
-                        request.raw = here if here is not None else await read_body(request.receive, scope, largest)
+                        request.raw = await read_body(request.receive, scope, largest)
                     if world.store is not None or self.searches:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
@@ -139,15 +138,13 @@ class Endpoint:
                         request.step = None
                     reply = self.refused(fault, request)
                     body = reply.text()
-            if not self._send_at_once(scope, send, request, reply, body):
-                await self._send(scope, receive, send, request, reply, body)
+            await self._send(scope, receive, send, request, reply, body)
         except HungUp:
             return
         finally:
             if (step := request.step) is not None:
-                step.end_answer()
-                if step.result.watched or step.result.webhooks or STEP not in scope:
-                    self._finish(scope, request, step)
+                scope[STEP] = request.sandbox, step
+                self._finish(request, step)
 
     async def kept(self, store: StorePort, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
@@ -179,7 +176,6 @@ class Endpoint:
                 status=reply.status,
                 answer=body,
                 fault=reply.fault,
-                beyond=reply.parts.length - len(body) if reply.parts is not None else 0,
             )
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
@@ -188,29 +184,15 @@ class Endpoint:
             watching.called(request, step, reply, body, model, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
             step.asked.request.rest()
-        dropped.warn(step)
+        step_effects.warn_of_losses(step)
         self.world.runner.used(sandbox)
-
-    def _send_at_once(self, scope: Scope, send: Send, request: Request, reply: Reply, body: bytes) -> bool:
-        """Give an ordinary answer to a server that can write it in one go; False, and nothing is sent, when the answer
-        or the server is not such a one."""
-        step = request.step
-        if reply.fault is not None or reply.chunks is not None or reply.parts is not None:
-            return False
-        if step is not None:
-            if step.result.urgent or step.result.latency:
-                return False
-            scope[STEP] = request.known, step
-        whole = getattr(send, "whole", None)
-        headers = self.headers if reply.headers is None else reply.headers
-        return whole is not None and whole(reply.status or 200, headers, body)
 
     async def _send(
         self, scope: Scope, receive: Receive, send: Send, request: Request, reply: Reply, body: bytes
     ) -> None:
         """Answer, after the webhooks and the time that the step puts before it, or let its fault strike."""
         step = request.step
-        headers = self.headers if reply.headers is None else reply.headers
+        status, headers = reply.status or 200, self.headers if reply.headers is None else reply.headers
         if step is not None:
             scope[STEP] = request.sandbox, step
             if step.result.urgent:
@@ -224,17 +206,15 @@ class Endpoint:
         elif reply.chunks is not None:
             await stream(receive, send, headers, reply.chunks)
         elif reply.parts is not None:
-            await send_parts(send, reply.status or 200, reply.parts, headers)
+            await send_parts(send, status, reply.parts, headers)
         else:
-            await send_bytes(send, reply.status or 200, body, headers)
+            await send_bytes(send, status, body, headers)
 
-    def _finish(self, scope: Scope, request: Request, step: Step) -> None:
+    def _finish(self, request: Request, step: Step) -> None:
         """A step is over, its answer sent or not: its webhooks may go out."""
-        sandbox = request.sandbox
-        scope[STEP] = sandbox, step
+        step.end_answer()
         if step.result.watched:
             is_gone = getattr(request.receive, "is_gone", None)
-            gone = is_gone is not None and is_gone()
-            watching.ended(step, self.world.real_clock(), is_gone=gone)
+            watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
         if step.result.webhooks:
             self.world.runner.answered(step)

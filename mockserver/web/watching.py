@@ -6,7 +6,6 @@ Source: docs/findings.md (in doubt).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from mockserver.assumptions.table import CURRENCY_DEFAULT
 from mockserver.domain.batch import Batch
@@ -16,26 +15,21 @@ from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_start, printable
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
-from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.findings.amounts import ALSO_TAKEN
 from mockserver.findings.facts import Call, Doubt
-from mockserver.findings.habits import is_clean
+from mockserver.findings.habits import ALSO_TAKEN
 from mockserver.findings.ledger import Finding
-from mockserver.findings.watch import READS
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.jsonio import dumps
 
-_REFUSED = 400
-_MANUAL, _SUCCESS = ClockMode.MANUAL, ChargeState.SUCCESS
 _LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
 """Operations whose amounts are in the currency of a charge or of a provider."""
@@ -65,35 +59,18 @@ def called(
     watch = sandbox.watch
     if watch is None:
         return
-    status, fault = reply.status, reply.fault
+    fault = reply.fault
     if asked.op in PAYER_OPERATIONS:
         for event in result.events:
             watch.moved(event, sandbox.journal.last)
         return
-    charge: Any = result.about.get("charge")
-    headers = asked.headers
-    entry = sandbox.journal.last
+    headers, entry = asked.headers, sandbox.journal.last
+    charge, batch = result.about.get("charge"), result.about.get("batch")
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
     is_late = sandbox.past is not None and lag_of(result) > 0
     takes_time = result.watched < 0 or result.latency > 0 or result.urgent
-    if (
-        fault is None
-        and status is not None
-        and status < _REFUSED
-        and not (takes_time or result.ignored or result.webhooks or result.is_repeat or is_late or is_browser)
-        and is_clean(request.raw, where, headers)
-    ):
-        # A call that went well, as nearly all do: mostly there is nothing more to judge.
-        if asked.op == "charge.create":
-            if charge.status is _SUCCESS and not result.ruled and watch.paid(entry, sandbox.now, charge):
-                return
-        elif not result.events:
-            pace = _pace_of(sandbox, real_clock)
-            subject = _subject_of(step) if asked.op in READS else None
-            if watch.read(asked.op, entry, sandbox.now, pace, subject):
-                return
-    waited_as, batch = min(result.watched, 0), result.about.get("batch")
+    waited_as = min(result.watched, 0)
     is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
         result.watched = entry
@@ -110,7 +87,7 @@ def called(
             text=request.raw,
             where=where,
             headers=headers,
-            answer=answer if reply.parts is None else reply.parts,
+            answer=answer,
             code=code,
             doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
@@ -181,7 +158,7 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 
 def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | None:
     """The instant by which reads are counted: none while the clock stands, when a week of reads takes no time."""
-    return None if sandbox.clock.mode is _MANUAL else real_clock()
+    return None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
 
 
 def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.delivery import WebhookMessage
+from mockserver.domain.delivery import Notice, WebhookMessage
 from mockserver.domain.events import Subject
-from mockserver.domain.notice import Notice
 from mockserver.wire.profile import profile_of
 
 

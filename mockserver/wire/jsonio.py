@@ -14,20 +14,15 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.money import number_text
 from mockserver.domain.reading import MAX_NUMBER
 from mockserver.domain.remembered import Remembered
-from mockserver.domain.slices import Slices, at_once
 
 MAX_DEPTH = 64
 """Objects and arrays inside one another that a body may have, when the caller says nothing else."""
-
-LONG = 65_536
-"""Bytes of a text that are read in one go."""
 
 Encoded = orjson.Fragment
 """A value that has its JSON text already."""
 
 BOM = b"\xef\xbb\xbf"
 _LONG = 18
-_MANY = 10_000
 BLANKS = " \t\n\r"
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
@@ -187,18 +182,8 @@ def holds_few(value: object, most: int) -> bool:
 
 
 def half_pair_in(text: str) -> int | None:
-    """Where the first half of a surrogate pair stands; None where there is none."""
-    return at_once(half_pair(text))
-
-
-def half_pair(text: str) -> Slices[int | None]:
-    """The same, with pauses where there are many escapes."""
-    for number, escape in enumerate(re.finditer(_ESCAPE, text), 1):
-        if escape["lone"]:
-            return escape.start()
-        if not number % _MANY:
-            yield
-    return None
+    """Where the first half of a surrogate pair stands that has no other half; None where there is none."""
+    return next((escape.start() for escape in re.finditer(_ESCAPE, text) if escape["lone"]), None)
 
 
 def given_twice(key: str) -> str:

@@ -31,10 +31,10 @@ _LEAST_SHOWN = 5
 """Characters of a body that are shown, and those for which a value counts at least."""
 
 
-def mask_body(raw: bytes, beyond: int = 0) -> object:
+def mask_body(raw: bytes) -> object:
     """A body as it may be shown. One that is not JSON or is very long is shown as the beginning of its text with every
-    digit and key masked; so is one with bytes ``beyond`` those that are there."""
-    return _shown(raw, mask_json, beyond)
+    digit and key masked."""
+    return _shown(raw, mask_json)
 
 
 def sendable_body(raw: bytes) -> object:
@@ -42,17 +42,16 @@ def sendable_body(raw: bytes) -> object:
     return _shown(raw, sendable_json)
 
 
-def _shown(raw: bytes, show: Callable[[object], object], beyond: int = 0) -> object:
+def _shown(raw: bytes, show: Callable[[object], object]) -> object:
     if not raw or raw.isspace():
         return None
-    if not beyond and len(raw) <= _LONGEST:
+    if len(raw) <= _LONGEST:
         try:
             return show(loads(raw))
         except MalformedJson:
             pass
     text = mask_digits(KEY.sub("sk_***", raw[:LONGEST_TEXT].decode("utf-8", "replace")))
-    whole = len(raw) + beyond
-    return text if whole <= LONGEST_TEXT else f"{text}... ({whole} bytes)"
+    return text if len(raw) <= LONGEST_TEXT else f"{text}... ({len(raw)} bytes)"
 
 
 def mask_json(value: object) -> object:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from mockserver.domain.calendar import Interval, RetryInterval
 from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
-from mockserver.domain.subscription import EndAfter, Retry, Subscription
+from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInterval, Subscription
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, field, one_of
 from mockserver.wire.dates import named_moment
 from mockserver.wire.replies import reply_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine import consistency, prepared_methods
+from mockserver.engine import consistency, payment_methods
 from mockserver.engine.indexed_table import Table
 from tests.driving import CARD, DUMMY, NOW, Api, problem_of
 
@@ -29,7 +29,7 @@ def listed(api: Api, owner: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared_methods, "MOST_METHODS", 3)
+    monkeypatch.setattr(payment_methods, "MOST_METHODS", 3)
     monkeypatch.setattr(consistency, "MOST_METHODS", 3)
 
 

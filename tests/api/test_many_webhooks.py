@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.domain.clock import DAY, MINUTE
 from mockserver.domain.delivery import Try
-from mockserver.engine import batch_rows, deliveries, due
+from mockserver.engine import batches, deliveries, due
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import CARD, DUMMY, NOW, Api
 
@@ -152,4 +152,4 @@ def test_rows_of_a_batch_that_tell_many_are_taken_in_short_slices() -> None:
     assert api.post("/batch/transaction/payment_method", {"count": 60, "description": "", "batch": rows}).status == 201
     slices = planned(sandbox_of(api), NOW + 60 * MINUTE)
     assert sum(slices) == 60 * 40
-    assert max(slices) <= batch_rows.SLICE // batch_rows.WEBHOOK + 40
+    assert max(slices) <= batches.ROWS_OF_STEP // batches.ROWS_OF_WEBHOOK + 40

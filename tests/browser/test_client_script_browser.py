@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.domain.checkouts import CHECKOUTS
+from mockserver.domain.sources import CHECKOUTS
 from tests.browser.conftest import DUMMY, PATIENCE_MS, ROOT, Box, Site, fields
 from tests.depth import tries
 

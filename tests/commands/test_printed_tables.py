@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 from mockserver.assumptions import ROWS
 from mockserver.cli import main
 from mockserver.commands.printed_tables import show
-from mockserver.domain.law import mermaid
-from mockserver.domain.states import TABLES
+from mockserver.domain.states import TABLES, mermaid
 from mockserver.web.routes import ROUTES
 
 

@@ -13,8 +13,7 @@ import pytest
 from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
-from mockserver.engine.journal import Journal, JournalEntry
-from mockserver.engine.journal_texts import JournalTexts
+from mockserver.engine.journal import Journal, JournalEntry, JournalTexts
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control import call, journal_search

@@ -23,8 +23,7 @@ from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
-from mockserver.web.control import state as state_calls
-from mockserver.wire import long_json, long_text
+from mockserver.wire import long_json
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply
 from tests.rows import each
@@ -664,7 +663,6 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_calls, "_SHORT", 0)
     monkeypatch.setattr(long_json, "ROWS", rows)
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
@@ -677,9 +675,7 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
 
 
 def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_calls, "_SHORT", 50_000)
-    monkeypatch.setattr(long_json, "_PART", 5_000)
-    monkeypatch.setattr(long_text, "_PIECE", 5_000)
+    monkeypatch.setattr(long_json, "PART", 5_000)
     monkeypatch.setattr(long_json, "ROWS", 10)
     for number in range(200):
         api.charge(reference=f"row-{number}")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.domain.calendar import Interval, later
 from mockserver.domain.clock import DAY, LATEST, datetime_of, iso, parse_instant
+from mockserver.domain.subscription import Interval, later
 from tests.rows import each
 
 

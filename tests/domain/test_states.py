@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.errors import WrongState
-from mockserver.domain.law import TransitionTable
-from mockserver.domain.states import TABLES
+from mockserver.domain.states import TABLES, TransitionTable
 from tests.rows import each
 
 

@@ -9,8 +9,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.sources import Instrument, PaymentType
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Call, WebhookTry
-from mockserver.findings.policy import Policy
+from mockserver.findings.facts import Call, Policy, WebhookTry
 from mockserver.findings.watch import Watch
 from tests.charges import charge_in
 

@@ -13,8 +13,7 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Call, Doubt
-from mockserver.findings.policy import Policy
+from mockserver.findings.facts import Call, Doubt, Policy
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined
 from tests.rows import each

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from mockserver.domain.clock import MINUTE, SECOND
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Doubt
-from mockserver.findings.policy import Policy
+from mockserver.findings.facts import Doubt, Policy
 from mockserver.findings.recent import Recent
 from tests.charges import charge_in
 from tests.findings.story import Story, declined
@@ -166,18 +163,14 @@ def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, fact
         ({"doubt": Doubt.RESET}, ["wrong-state", "stale-webhook-believed"]),
         ({"is_ours": False}, ["wrong-state", "stale-webhook-believed"]),
         ({"op": "charge.search", "subject": None}, ["wrong-state", "stale-webhook-believed"]),
-        ("quickly", ["wrong-state"]),
     ],
 )
 def test_a_client_that_reads_after_an_outdated_webhook_did_not_believe_it(
-    story: Story, facts: object, found: list[str]
+    story: Story, facts: dict[str, object], found: list[str]
 ) -> None:
     story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
     story.webhook()
-    if isinstance(facts, dict):
-        story.call(**{"op": "charge.get", **facts})
-    else:
-        assert story.watch.read("charge.get", 1, SECOND, None, "ch_1")
+    story.call(**{"op": "charge.get", **facts})
     story.call(code=54, charge=story.charges["ch_1"])
     assert story.found() == found
 
@@ -303,7 +296,6 @@ def test_a_client_that_has_its_answer_waits_no_longer(story: Story) -> None:
     assert story.found() == []
 
 
-@pytest.mark.parametrize("way", ["called", "read"])
 @pytest.mark.parametrize(
     ("op", "instants", "count"),
     [
@@ -317,12 +309,9 @@ def test_a_client_that_has_its_answer_waits_no_longer(story: Story) -> None:
         ("customer.update", [0] * 11, 0),
     ],
 )
-def test_reads_within_a_second(story: Story, way: str, op: str, instants: list[int | None], count: int) -> None:
-    for entry, pace in enumerate(instants, 1):
-        if way == "called":
-            story.call(op, pace=pace, real=pace or 0)
-        else:
-            assert story.watch.read(op, entry, SECOND, pace, "ch_1")
+def test_reads_within_a_second(story: Story, op: str, instants: list[int | None], count: int) -> None:
+    for pace in instants:
+        story.call(op, pace=pace, real=pace or 0)
     assert story.raised() == ({"polled-hard": count} if count else {})
     for finding in story.watch.ledger:
         assert finding.about == {op.partition(".")[0]: "ch_1"}
@@ -354,28 +343,3 @@ def test_memory_is_bounded() -> None:
     for _ in range(300):
         story.pay(None)
     assert len(story.watch.doubts.chains().doubtful) == 257
-
-
-@pytest.mark.parametrize(
-    ("tell", "asks_reads"),
-    [
-        (lambda story: story.pay("ch_2", doubt=Doubt.RESET), True),
-        (lambda story: story.call("charge.get", is_late=True, is_ours=False), True),
-        (lambda story: [story.pay("ch_2", ChargeState.PENDING_CHECKOUT, doubt=Doubt.RESET), story.pay("ch_3")], True),
-        (lambda story: story.call("charge.search", None, retry_after=SECOND), True),
-        (lambda story: story.pay("ch_2", charge=declined(943)), False),
-        (lambda story: story.webhook(), False),
-        (lambda story: story.watch.sent("wh_1", 1), False),
-        (lambda story: story.pay_in_part(), False),
-    ],
-    ids=["doubt", "misled", "pair", "pause", "declined", "webhook", "sent", "part"],
-)
-def test_what_was_seen_before_asks_for_whole_calls(
-    story: Story, tell: Callable[[Story], object], asks_reads: bool
-) -> None:
-    paid = charge_in(ChargeState.SUCCESS)
-    assert story.watch.paid(1, 0, paid)
-    assert story.watch.read("charge.get", 1, 0, None, "ch_1")
-    tell(story)
-    assert not story.watch.paid(1, 0, paid)
-    assert story.watch.read("charge.get", 1, 0, None, "ch_1") is not asks_reads

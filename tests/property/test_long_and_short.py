@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 FEW = {
     "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_CHANGES": 2, "_MOST_SCANS": 2, "_MOST_TEXTS": 1,
-    "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "_PART": 60, "WINDOW": 80, "TURN": 0,
+    "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
     call, importing, indexed_table, lists, long_json, long_search, snapshot, state,

@@ -71,7 +71,7 @@ def test_a_thousand_rules_that_cannot_match_are_not_asked() -> None:
     bucket = Ruleset.of([scenario]).bucket(Stage.PROVIDER, "charge.create")
     assert bucket is not None
     assert list(bucket.candidates(attempt(request={"reference": "other"}))) == []
-    assert [one_of.rule.id for one_of in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
+    assert [rule.id for rule in bucket.candidates(attempt(request={"reference": "ref-7"}))] == ["r7"]
     assert len(ask(directing(scenario), request={"reference": "other"}).lost()) == 1000
 
 
@@ -314,7 +314,7 @@ def test_weighted_chance() -> None:
             "then: {approve: {}}\n    per: 1s",
             "rules[0].per: per resets nothing here: it needs nth, a sequence or a limit",
         ),
-        ("then: {approve: {}}\n    limit: 1\n    per: 0s", "got 0, wanted a duration above 0"),
+        ("then: {approve: {}}\n    limit: 1\n    per: 0s", "got '0s', wanted a duration above 0"),
         ("then: {approve: {}}\n    limit: 1\n    per: day", "got 'day'"),
         ("then: {approve: {}}\n    key: [clock.dy]", "got 'clock.dy'"),
         ("then: {approve: {}}\n    for: 5", "got 5, wanted a duration with its unit"),

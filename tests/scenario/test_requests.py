@@ -5,8 +5,7 @@ from __future__ import annotations
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.requests import parts_of
-from mockserver.scenario.stored import STORED
+from mockserver.scenario.paths import STORED, parts_of
 from tests.driving import DUMMY, Api, card
 
 

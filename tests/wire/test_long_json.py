@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from mockserver.domain.errors import Invalid
 from mockserver.domain.slices import at_once
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
-from mockserver.wire.long_text import Parts
 from tests.depth import tries
+from tests.pauses import drive
 from tests.rows import each
 
 _TEXTS = ["", "a", "é", "\U0001f4b3", '"', "\\", "\n", "null", "x" * 50, "{[,:]}", "\\ud83d", "ud83d"]
@@ -127,19 +128,49 @@ def test_what_is_refused_is_refused_with_its_place(raw: bytes, words: str) -> No
     assert str(fault.value) == words
 
 
-def test_it_pauses_now_and_then_and_reads_long_texts_too() -> None:
+def test_it_pauses_while_it_reads_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", 50_000)
     value = {"rows": [{"id": number, "text": "a" * 500} for number in range(1_000)], "long": "b" * 200_000}
-    pauses = 0
-    reading = loads_in_slices([b"\xef\xbb\xbf" + dumps(value)])
-    while True:
-        try:
-            next(reading)
-        except StopIteration as end:
-            read = end.value
-            break
-        pauses += 1
+    read, pauses = drive(loads_in_slices([b"\xef\xbb\xbf" + dumps(value)]))
     assert read == value
     assert pauses >= 8
+
+
+@pytest.mark.parametrize("value", [b"[1]", b"{}", b"7", b'"a"', b""])
+def test_megabytes_of_blanks_are_skipped(value: bytes) -> None:
+    blanks = b" \n\t\r" * 1_000_000
+    raw = blanks + value + blanks
+    assert outcome(lambda body: at_once(loads_in_slices([body])), raw) == outcome(loads, raw)
+
+
+KNOWN = {"": ["format", "tables"], "tables": ["charges"]}
+
+
+@each(
+    ("begin", "words"),
+    [
+        ('{"format":1,"tables":{', {f"Tables.new-{number}": "unknown field" for number in range(100)}),
+        ("{", {f"new-{number}": "unknown field" for number in range(100)}),
+        ('{"tables":{"charge":1,', {"Tables.charge": "unknown field - did you mean 'charges'?"}),
+    ],
+)
+def test_of_many_unknown_members_a_hundred_are_read(
+    begin: str, words: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", 1_000)
+    many = ",".join(f'"new-{number}":[{number}]' for number in range(50_000))
+    parts = iter([begin.encode(), *(many[at : at + 1_000].encode() for at in range(0, len(many), 1_000))])
+    with pytest.raises(Invalid) as refused:
+        at_once(loads_in_slices(parts, known=KNOWN))
+    assert len(refused.value.details or {}) == 100
+    assert (refused.value.details or {}).items() >= words.items()
+    assert sum(1 for _ in parts) > 500
+
+
+def test_members_of_other_objects_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", 1_000)
+    document = {"tables": {"charges": [{f"new-{number}": number for number in range(2_000)}]}, "format": {"tables": {}}}
+    assert at_once(loads_in_slices([dumps(document)], known=KNOWN)) == document
 
 
 def document_of(random: Random, levels: int) -> Any:
@@ -159,39 +190,24 @@ def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest
     for _ in range(tries(80, 300)):
         document = {f"part {number}": document_of(random, 5) for number in range(3)}
         wanted = dumps(document)
-        assert at_once(dumps_in_slices(document)).whole() == wanted
+        assert b"".join(at_once(dumps_in_slices(document))) == wanted
 
 
 def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "_PART", 10_000)
+    monkeypatch.setattr(long_json, "PART", 10_000)
     rows = [{"row": number, "lines": list(range(5_000 if number == 7 else 3))} for number in range(2_000)]
     few = [{"row": number, "text": "x" * 30_000} for number in range(4)]
-    counts = {f"rule {number}": {"keys": {f"key {key}": key for key in range(3_000)}} for number in range(3)}
-    document: dict[str, Any] = {"tables": {"charges": rows, "few": few}, "rules": {"rules": counts}, "seed": 7}
-    wanted, lengths, plain = dumps(document), list[int](), Parts.add
-
-    def add(parts: Parts, pieces: list[bytes]) -> None:
-        lengths.append(sum(map(len, pieces)))
-        plain(parts, pieces)
-
-    monkeypatch.setattr(Parts, "add", add)
-    assert at_once(dumps_in_slices(document)).whole() == wanted
-    assert max(lengths) < 50_000
+    document: dict[str, Any] = {"tables": {"charges": rows, "few": few}, "seed": 7}
+    wanted = dumps(document)
+    parts, pauses = drive(dumps_in_slices(document))
+    assert b"".join(parts) == wanted
+    assert max(map(len, parts)) < 50_000
+    assert pauses == len(parts) - 1
 
 
-def test_what_follows_a_long_text_is_read_in_slices_too() -> None:
-    """Looking far enough ahead for the text, the reader would have taken all of the rest at once."""
-    raw = b'{"text":"%b","values":[%b]}' % (b"x" * 600_000, b",".join([b"{}"] * 150_000))
-    counting = loads_in_slices([raw])
-    pauses = sum(1 for _ in counting)
-    assert pauses >= len(raw) / long_json.WINDOW / 3
-    assert at_once(loads_in_slices([raw])) == loads(raw)
-
-
-def test_a_text_full_of_escapes_is_looked_through_with_pauses() -> None:
+def test_a_text_full_of_escapes_is_read_and_refused_for_half_a_pair() -> None:
     pair, many = "\\ud83d\\ude00", 40_000
-    reading = loads_in_slices([f'{{"a":"{pair * many}"}}'.encode()])
-    assert sum(1 for _ in reading) > many / 10_000
+    assert at_once(loads_in_slices([f'["{pair * many}"]'.encode()])) == ["\U0001f600" * many]
     for lone, place in ((f"{pair * many}\\ud83d", 7 + 12 * many), (f"\\ud83d{pair * many}", 7)):
         with pytest.raises(MalformedJson, match=rf"half of a surrogate pair \(line 1, column {place}\)"):
             at_once(loads_in_slices([f'{{"a":"{lone}"}}'.encode()]))

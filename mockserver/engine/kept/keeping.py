@@ -17,11 +17,11 @@ from typing import Any, Protocol
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import EARLIEST, Clock, Micros
-from mockserver.domain.delivery import DeliveryState
-from mockserver.domain.ids import Seed, digest
+from mockserver.domain.ids import Seed
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable
 from mockserver.domain.slices import at_once
+from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries, vault
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form
@@ -187,7 +187,7 @@ class Keeping:
         form = around.forms.of
         self._head_form = form(Head)
         self._paged = dict.fromkeys(PAGES, 0)
-        self._head = b""
+        self._head = 0
         self._batches = BatchPart(sandbox.batches, around.forms)
         self._entries = EntriesPart(sandbox.journal, steps)
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
@@ -260,7 +260,7 @@ class Keeping:
             found.pages += map(table.id_of, filter(PAGES[name], table.rows[length:]))
             self._paged[name] = len(table)
         head = self._around.text(self._head_form.to_plain(self._written_head()))
-        if (written := digest("head", head)) != self._head:
+        if (written := hash(head)) != self._head:
             self._head = written
             found.puts.append(("head", 0, head))
         return found
@@ -353,7 +353,7 @@ class Keeping:
             setattr(judge, slot, head.judged.get(name, 0))
         self._entries.written = journal.last
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
-        self._head = b""
+        self._head = 0
 
     def _first_form(self, plain: Form) -> Form:
         """The form of a first answer, with the objects that its step was about."""

@@ -16,14 +16,13 @@ from dataclasses import field
 from decimal import Decimal
 from functools import cache
 from heapq import heapify
-from itertools import islice
-from operator import is_
+from itertools import groupby, islice
+from operator import attrgetter, is_
 from typing import Any, Protocol, TypeAlias, get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch, BatchRow, RowFailure
 from mockserver.domain.delivery import Delivery
-from mockserver.domain.events import Subject
-from mockserver.domain.ids import digest
+from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import mutable, replace
 from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
@@ -36,7 +35,7 @@ from mockserver.engine.kept.steps import TABLE_NAMES, StepForms
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.stories import Cause, Kept
+from mockserver.engine.stories import Cause, Change
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.findings.doubts import Chains
 from mockserver.findings.ledger import Finding, Ledger
@@ -188,7 +187,7 @@ class MemoryPart:
 
 
 class WholePart:
-    """Something small, which is kept whole when its plain data has changed."""
+    """Something small, which is kept whole when its text is another: ``_kept`` is the hash of that kept last."""
 
     __slots__ = ("_kept", "_read", "_write", "name")
 
@@ -196,12 +195,12 @@ class WholePart:
         self.name = name
         self._write = write
         self._read = read
-        self._kept = b""
+        self._kept = 0
 
     def gather(self, changes: Changes) -> None:
         """All of it, if anything is different."""
         now = changes.writer.text(self._write())
-        if (written := digest(self.name, now)) != self._kept:
+        if (written := hash(now)) != self._kept:
             self._kept = written
             changes.puts.append((self.name, 0, now))
 
@@ -583,8 +582,8 @@ class StoriesPart(GrowingPart):
         super().__init__("stories", self._take_changes)
         self._journal = journal
         self._causes = forms.of(tuple[Cause, ...])
-        for number, changes in journal.stories.by_entry().items():
-            self._note_changes(number, changes)
+        for number, changes in groupby(journal.stories, attrgetter("number")):
+            self._note_changes(number, list(changes))
         journal.stories.on_change = self._note_changes
 
     def gather(self, changes: Changes, most: int = _ALL) -> None:
@@ -593,22 +592,20 @@ class StoriesPart(GrowingPart):
         journal = self._journal
         self.cut(changes, (journal.stories.oldest or journal.last + 1) - 1)
 
-    def _note_changes(self, number: int, changes: list[tuple[str, Kept]]) -> None:
-        self.note(number, lambda: self._write_changes(changes))
+    def _note_changes(self, number: int, changes: list[Change]) -> None:
+        self.note(number, lambda: [self._write_change(change) for change in changes])
 
-    def _write_changes(self, changes: list[tuple[str, Kept]]) -> list[object]:
-        return [
-            [subject_id, op, self._causes.to_plain(causes), subject.value, *what]
-            for subject_id, (_, op, causes, subject, *what) in changes
-        ]
+    def _write_change(self, change: Change) -> list[object]:
+        event = change.event
+        named = [event.subject_id, change.op, self._causes.to_plain(change.causes), event.subject.value]
+        return [*named, event.what, event.before, event.after, event.at]
 
     def _take_changes(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
-        kept: Iterable[tuple[str, Any]] = (
-            (subject_id, (number, op, self._causes.to_value(causes), Subject(subject), *what))
+        self._journal.stories.take(
+            Change(number, op, Event(Subject(subject), subject_id, *what), self._causes.to_value(causes))
             for number, written in rows
             for subject_id, op, causes, subject, *what in written
         )
-        self._journal.stories.take_over(kept)
 
 
 def memories(watch: Watch, forms: Forms) -> list[KeptPart]:

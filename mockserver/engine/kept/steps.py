@@ -130,13 +130,12 @@ class StepForms:
                 entry.status,
                 write(entry.answer) or None,
                 place,
-                entry.beyond or None,
             ]
         )
 
     def read_entry(self, number: int, raw: Any, cards: CardRegistry) -> JournalEntry:
         """The entry again; its answer has ended by now."""
-        at, plain, method, name, path, *texts, fault, beyond = _whole(raw, _ENTRY)
+        at, plain, method, name, path, *texts, fault, _ = _whole(raw, _ENTRY)
         query, body, status, answer = texts
         endpoint = self._requests.endpoint(name)
         query, body, answer = (self._bytes.to_value(text or "") for text in (query, body, answer))
@@ -156,7 +155,6 @@ class StepForms:
             status=status,
             answer=answer,
             fault=result.decisions[fault].outcome.transport if fault is not None else None,
-            beyond=beyond or 0,
         )
 
     def write_about(self, result: Result | None) -> object:

@@ -25,7 +25,6 @@ from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
-from mockserver.wire.long_text import Parts
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -167,7 +166,7 @@ class Caller:
 class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
-    ``handle`` gives the status and the body, as bytes or ``Parts`` when it has written the JSON itself. ``keyed`` rows
+    ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
     act on the sandbox of the secret key. ``answers`` names further statuses. ``largest`` is the greatest body in bytes
     of one that is read in parts, None for that of the settings; ``media`` the type of what it answers.
     """
@@ -249,7 +248,7 @@ class ControlEndpoint(Endpoint):
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
                 self.world.runner.activity.notify(key)
-        if isinstance(body, Parts):
+        if isinstance(body, deque):
             return Reply(status, b"", headers=self._answer_headers, parts=body)
         return Reply(status, body, headers=self._answer_headers)
 

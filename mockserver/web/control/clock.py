@@ -14,8 +14,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from mockserver.domain.clock import FAST, MINUTE, ClockMode, Micros, duration_text
-from mockserver.domain.delivery import DeliveryState
 from mockserver.domain.errors import invalid
+from mockserver.domain.states import DeliveryState
 from mockserver.engine.due import is_behind, run_slice
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.result import Asked, Result

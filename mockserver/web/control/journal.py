@@ -59,7 +59,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     """An entry with everything secret masked. ``request``, ``status`` and ``answer`` are null for work that came due
     without a request, ``call`` for a request that is not an operation of the service: it counts those of the operation,
     from 1. ``fault`` is what spoiled the answer, or stopped the request before anything happened (at ``receive``)."""
-    asked, result, answer = entry.asked, entry.result, mask_body(entry.answer, entry.beyond)
+    asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return {
         "id": entry.number,
         "at": moment(entry.at),

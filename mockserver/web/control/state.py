@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mockserver.domain.errors import invalid
+from mockserver.domain.slices import Slices
 from mockserver.engine import importing, snapshot, vault
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
@@ -16,26 +17,16 @@ from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.long_work import MANY_RULES, with_pauses
 from mockserver.web.replay import replay
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
-from mockserver.wire.long_text import Parts
-
-_SHORT = 1_000_000
-"""Bytes that are put together and sent in one go."""
 
 
-async def read(call: ControlCall) -> tuple[int, bytes | Parts]:
-    """Everything as one document; card numbers and ccv only with ``secrets=true`` and the secret key itself.
-
-    Others have their turn while it is written; it shows how things stood when it was asked for.
-    """
+async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
+    """Everything as one document, as it stood when it was asked for; card numbers and ccv only with ``secrets=true``
+    and the secret key itself. Others are served while it is written."""
     secrets = call.query.secrets
     sandbox = call.world.directory.of_secret_key(call.headers) if secrets else call.sandbox()
-    return 200, await _text(await with_pauses(snapshot.export(sandbox, secrets=secrets)))
-
-
-async def _text(document: snapshot.ExportedState) -> bytes | Parts:
-    """The JSON text of a document, which is used up."""
+    document = await with_pauses(snapshot.export(sandbox, secrets=secrets))
     parts = await with_pauses(dumps_in_slices(document))
-    return parts.whole() if parts.length <= _SHORT else parts
+    return 200, parts[0] if len(parts) == 1 else parts
 
 
 def _taken(parts: deque[bytes]) -> Iterator[bytes]:
@@ -46,17 +37,11 @@ def _taken(parts: deque[bytes]) -> Iterator[bytes]:
 
 async def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed.
-
-    Others have their turn while it is read.
-    """
+    Others are served while it is read."""
     world = call.world
     # Who may change nothing is refused before anything is read.
     call.sandbox()
-    is_blank = not any(part.strip() for part in call.parts)
-    document = {} if is_blank else await with_pauses(loads_in_slices(_taken(call.parts), unique=True))
-    if not isinstance(document, dict):
-        raise invalid({"Body": "wanted a JSON object"})
-    reading = await with_pauses(importing.read(document))
+    reading = await with_pauses(_reading(call.parts))
     make = partial(reading.config, call.sandbox().config, world.directory.config_of)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
     made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
@@ -64,6 +49,15 @@ async def write(call: ControlCall) -> tuple[int, object]:
     world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return 200, {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
+
+
+def _reading(parts: deque[bytes]) -> Slices[importing.ReadState]:
+    """What the document says that a body has. Raises ``MalformedJson``, ``ForeignDocument`` (90), ``Invalid`` (90)."""
+    is_blank = not any(part.strip() for part in parts)
+    document = {} if is_blank else (yield from loads_in_slices(_taken(parts), unique=True, known=importing.KNOWN))
+    if not isinstance(document, dict):
+        raise invalid({"Body": "wanted a JSON object"})
+    return (yield from importing.read(document))
 
 
 async def fork(call: ControlCall) -> tuple[int, object]:
