@@ -17,7 +17,7 @@ import pytest
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
 from mockserver.domain.slices import at_once
-from mockserver.engine import consistency, importing, snapshot
+from mockserver.engine import importing, snapshot
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
@@ -590,8 +590,8 @@ def test_others_have_their_turn_while_a_state_is_exported(api: Api, monkeypatch:
 
 
 def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (importing, consistency):
-        monkeypatch.setattr(module, "SLICE", 1)
+    for name in ("SLICE", "LOOKS"):
+        monkeypatch.setattr(importing, name, 1)
     fill(api)
     fill_everything(api)
     document = api.call("GET", "/__admin/state?secrets=true")

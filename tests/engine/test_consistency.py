@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from mockserver.domain.customer import Customer
-from mockserver.engine import consistency
+from mockserver.engine import importing
 from tests.driving import Api
 
 
 def test_rows_that_name_nothing_are_looked_at_in_slices() -> None:
     api = Api()
     api.charge()
-    sandbox, count = next(iter(api.app.world.sandboxes)), 3 * consistency.SLICE
+    sandbox, count = next(iter(api.app.world.sandboxes)), 3 * importing.LOOKS
     for number in range(count):
         sandbox.customers.add(Customer(f"c{number}", sandbox.now))
     sandbox.ids.counters["customer"] = count
     # Once for their order, once for what they say.
-    assert sum(1 for _ in consistency.check(sandbox)) >= 6
+    assert sum(1 for _ in importing.check(sandbox)) >= 6
