@@ -19,8 +19,7 @@ from urllib.parse import urlsplit
 import click
 
 from mockserver import __version__
-from mockserver.adapters.exit_codes import Exit, ServerEnded
-from mockserver.option_values import read_url
+from mockserver.adapters.exit_codes import Exit
 from mockserver.settings import (
     SETTINGS,
     OptionKind,
@@ -29,6 +28,7 @@ from mockserver.settings import (
     SettingsError,
     bracketed,
     data_directory,
+    read_url,
     resolve,
     trace_protocol,
     unknown_variables,
@@ -71,7 +71,13 @@ class ServeByDefault(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        for command in _others():
+        from mockserver.commands import explore, findings, printed_tables, sample, scenarios, shrink, store
+
+        tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes
+        library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
+        files = scenarios.init, scenarios.check, scenarios.explain
+        clients = findings.findings, explore.explore, shrink.shrink
+        for command in (*tables, *library, *files, *clients, sample.sample, store.store):
             self.add_command(command)
         return super().list_commands(ctx)
 
@@ -107,28 +113,6 @@ class ServeByDefault(click.Group):
             formatter.write_dl([record for record in records if record is not None])
 
 
-def _others() -> list[click.Command]:
-    """The commands of other modules, which the server does not load."""
-    from mockserver.commands import explore, findings, printed_tables, sample, scenarios, shrink, store
-
-    return [
-        printed_tables.states,
-        printed_tables.assumptions,
-        printed_tables.routes,
-        scenarios.outcomes,
-        scenarios.scenarios,
-        scenarios.schema,
-        scenarios.init,
-        scenarios.check,
-        scenarios.explain,
-        sample.sample,
-        findings.findings,
-        explore.explore,
-        shrink.shrink,
-        store.store,
-    ]
-
-
 def _option(setting: Setting) -> click.Option:
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
     return click.Option(
@@ -150,11 +134,6 @@ def load(flags: dict[str, Any]) -> Settings:
         return Settings.load(flags, os.environ)
     except SettingsError as refusal:
         raise click.UsageError(str(refusal)) from None
-
-
-def echo(line: str, *, err: bool = False) -> None:
-    """Print one line at once: others wait for the ready line."""
-    click.echo(line, err=err)
 
 
 @click.group(cls=ServeByDefault, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
@@ -183,7 +162,7 @@ def serve(**flags: Any) -> None:
     from mockserver.server.listeners import CannotListen, listen
     from mockserver.web.app import create_app
 
-    log = ServerLog(echo, settings)
+    log = ServerLog(click.echo, settings)
     for sentence in unknown_variables(os.environ):
         log.warning(sentence)
     try:
@@ -200,11 +179,11 @@ def serve(**flags: Any) -> None:
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
-    code = serving.serve(app, listeners, echo=echo, collector=collector)
+    code = serving.serve(app, listeners, echo=click.echo, collector=collector)
     if export is not None:
         with suppress(KeyboardInterrupt):
             export.close()
-    raise ServerEnded(code)
+    sys.exit(code)
 
 
 def _export(log: ServerLog) -> Export | None:
@@ -225,7 +204,7 @@ def _export(log: ServerLog) -> Export | None:
 @main.command()
 def version() -> None:
     """Print the version."""
-    echo(__version__)
+    click.echo(__version__)
 
 
 @main.command(params=[*OPTIONS])
@@ -265,10 +244,10 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     end = time.monotonic() + within
     while (problem := _ask_ready(given, settings)) is not None:
         if time.monotonic() >= end:
-            echo(problem, err=True)
+            click.echo(problem, err=True)
             sys.exit(Exit.NOT_READY)
         time.sleep(POLL_SECONDS)
-    echo("ready")
+    click.echo("ready")
 
 
 def _ask_ready(url: str | None, settings: Settings) -> str | None:
@@ -317,7 +296,7 @@ def openapi(**flags: Any) -> None:
     from mockserver.assumptions import Assumed, Profile
     from mockserver.web.openapi import document
 
-    echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
+    click.echo(json.dumps(document(Assumed(Profile(settings.profile)), settings.url), indent=2))
 
 
 @main.command(params=[*OPTIONS])
@@ -328,7 +307,7 @@ def asyncapi(**flags: Any) -> None:
     from mockserver.web.event_documents import asyncapi as document
     from mockserver.web.openapi import INTERFACE
 
-    echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
+    click.echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
 
 
 @main.command(params=[*OPTIONS])
@@ -340,6 +319,6 @@ def ca(**flags: Any) -> None:
     try:
         pem = authority_pem(data_directory(settings, os.environ))
     except (OSError, ValueError) as problem:
-        echo(f"--data-dir: {problem}", err=True)
+        click.echo(f"--data-dir: {problem}", err=True)
         sys.exit(Exit.USAGE)
     click.echo(pem, nl=False)

@@ -1,20 +1,28 @@
 """Failures tried in pytest: each test as it is, then once for each fault at each of its calls (docs/pytest.md,
 Every failure in every test).
 
-Options ``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker
-argument ``survives``. Only imported when the first is given.
+The tests that use a sandbox are first run once, in a process of their own, with the arguments of the session. The
+session then knows every failure to try before it collects a single test, and so do all workers of xdist. Options
+``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker argument
+``survives``. Only imported when the first is given.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import signal
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 from httpx import HTTPError
@@ -25,11 +33,132 @@ from mockserver.adapters.scenario_text import scenario_text
 from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
-from mockserver.explore.points import differences, points_of
 from mockserver.explore.report import tables, word
-from mockserver.explore.verdict import Verdict, verdict
-from mockserver.pytest_baseline import FIXTURE, Learnt, SandboxOf, calls_of, learn, named, test_itself
+from mockserver.explore.trial import Verdict, differences, points_of, verdict
 from mockserver.remote import ControlRefused, RemoteSandbox
+
+OPTION = "--mockserver-explore-learn"
+FIXTURE = "_mockserver_tried"
+"""What every fixture that gives a sandbox depends on."""
+
+TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
+"""End of the id of a test in which a fault is tried."""
+
+Learnt: TypeAlias = dict[str, Any]
+"""What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls`` that it made,
+whether its clock was set by hand (``is_manual``), and the reason ``why_not`` to try anything, None when it can be
+tried."""
+
+SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
+
+_ATTRIBUTE = "mockserver_learnt"
+_NO_RUN = ("--collect-only", "--collectonly", "--co", "--pdb", "--trace")
+_FROM_ELSEWHERE = {"junitxml": ["--junitxml="], "_cov": ["--no-cov"]}
+_TAIL = 2_000
+_RUN = """
+import sys
+sys.path[:] = sys.argv.pop(1).split("\\n")
+import pytest
+sys.exit(pytest.main())
+"""
+
+
+def learn(config: pytest.Config) -> dict[str, Learnt]:
+    """What is known of each test, by its id. Raises ``pytest.UsageError`` with what was printed when none was run."""
+    asked = [str(argument) for argument in config.invocation_params.args]
+    chosen = [test_itself(argument) for argument in asked if argument not in _NO_RUN]
+    for plugin, arguments in _FROM_ELSEWHERE.items():
+        chosen += arguments if config.pluginmanager.hasplugin(plugin) else []
+    with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
+        file = Path(folder) / "learnt.json"
+        extra = ["-k", "", "--maxfail=0", "-o", f"cache_dir={folder}/cache", f"{OPTION}={file}"]
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, "\n".join(sys.path), *chosen, *extra],
+            cwd=config.invocation_params.dir,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        if file.exists():
+            known: dict[str, Learnt] = json.loads(file.read_text("utf-8"))
+            return known
+    said = done.stdout.decode("utf-8", "replace").strip()[-_TAIL:]
+    raise pytest.UsageError(f"--mockserver-explore: the tests could not be run as they are:\n{said}")
+
+
+def test_itself(test: str) -> str:
+    """The id of the test itself, where one names a test in which a fault is tried."""
+    return TRIED_ID.sub(lambda found: f"[{found['own']}]" if found["own"] else "", test)
+
+
+def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
+    """The calls of a test, as a journal shows them, in short. Those of a sandbox that others used before count from
+    where the test began."""
+    numbers: Counter[str] = Counter()
+    calls = []
+    for entry in sandbox.journal(**sandbox.from_mark):
+        if entry["call"] is not None:
+            numbers[entry["op"]] += 1
+            short = {"op": entry["op"], "call": numbers[entry["op"]], "status": entry["status"]}
+            calls.append({**short, "webhooks": bool(entry["webhooks"])})
+    return calls
+
+
+class Learner:
+    """Notes what each test asks of its sandbox, in the process that runs the tests to learn that."""
+
+    def __init__(self, config: pytest.Config, sandbox_of: SandboxOf, asked_of: Callable[[pytest.Item], Any]) -> None:
+        self._file = Path(config.getoption(OPTION))
+        self._sandbox_of, self._asked_of = sandbox_of, asked_of
+        self._known: dict[str, Learnt] = {}
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out what uses no sandbox."""
+        chosen = [item for item in items if FIXTURE in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = chosen
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give the report of a test what it asked."""
+        report = yield
+        sandbox = self._sandbox_of(item)
+        if report.when != "call" or not report.passed or hasattr(report, "wasxfail") or sandbox is None:
+            return report
+        # What cannot be asked any more is not explored.
+        with suppress(ControlRefused, HTTPError):
+            allowed = self._asked_of(item).allow or ()
+            bad = [row["finding"] for row in sandbox.findings("error", finish=True) if row["finding"] not in allowed]
+            why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
+            is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+            found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
+            setattr(report, _ATTRIBUTE, found)
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take down what the reports of all workers say."""
+        path, line, _ = report.location
+        why_not = "it does not pass without any fault"
+        plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
+        known = self._known.setdefault(report.nodeid, plain)
+        known["seconds"] += report.duration
+        known.update(getattr(report, _ATTRIBUTE, {}))
+        if report.when == "teardown" and report.failed:
+            known["why_not"] = why_not
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Hand over what was learnt; a worker of xdist has handed over its reports."""
+        if not hasattr(session.config, "workerinput"):
+            # Workers of xdist report in any order.
+            ordered = sorted(self._known.items(), key=lambda one: (one[1]["place"], one[0]))
+            self._file.write_text(json.dumps(dict(ordered)), "utf-8")
+
+
+def named(known: Mapping[str, Learnt], function: str) -> dict[str, Learnt]:
+    """What is known of a test function, by the id of each of its own sets of parameters."""
+    return {name: learnt for name, learnt in known.items() if name == function or name.startswith(f"{function}[")}
+
 
 OPTION = "--mockserver-explore"
 TITLE = "mockserver explore"
@@ -69,32 +198,22 @@ class Tried:
         return f"{self.experiment.point}-{self.experiment.fault}"
 
     @property
-    def rules(self) -> list[dict[str, Any]]:
-        """The rules that make it happen."""
-        return self._rules({})
-
-    @property
     def waits(self) -> float:
         """Seconds of real time that a client waits in vain."""
-        count = 0 if self.is_manual else sum(fault.waits for _, fault in self.experiment.strikes)
-        return count * (self.client_timeout / SECOND + 1)
+        return self.experiment.waits(self.client_timeout, is_manual=self.is_manual)
 
-    def _rules(self, before: Mapping[str, int]) -> list[dict[str, Any]]:
-        return [
-            fault.rule(
-                replace(point, nth=point.nth + before.get(point.op, 0)), self.client_timeout, is_manual=self.is_manual
-            )
+    def scenario(self, sandbox: RemoteSandbox | None = None) -> str:
+        """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
+        strikes = [
+            (replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)), fault)
             for point, fault in self.experiment.strikes
         ]
-
-    def scenario(self, rules: Sequence[Mapping[str, Any]]) -> str:
-        """A scenario file with these rules."""
-        return scenario_text({"version": 1, "name": SCENARIO, "rules": list(rules)})
+        rules = Experiment(tuple(strikes)).rules(self.client_timeout, is_manual=self.is_manual)
+        return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
     def meet(self, sandbox: RemoteSandbox) -> None:
         """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
-        before = {point.op: _calls_before(sandbox, point.op) for point, _ in self.experiment.strikes}
-        sandbox.stand(self.scenario(self._rules(before)))
+        sandbox.stand(self.scenario(sandbox))
 
     def leave(self, sandbox: RemoteSandbox) -> None:
         """Take the failure out of force."""
@@ -111,7 +230,7 @@ class Tried:
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
     if sandbox.since is None:
         return 0
-    entries = sandbox.call("GET", "/__admin/journal", params={"op": op, "limit": 1})["entries"]
+    entries = sandbox.rows("/__admin/journal", "entries", op=op, limit=1)
     return entries[-1]["call"] if entries else 0
 
 
@@ -288,7 +407,7 @@ class Explorer:
         if report.skipped and report.when == "call":
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
         if report.failed:
-            report.sections.append(("mockserver scenario", tried.scenario(tried.rules)))
+            report.sections.append(("mockserver scenario", tried.scenario()))
         # What a client does wrong under a fault is not a finding of the session.
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:

@@ -106,7 +106,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     pytest_findings.level_of(config)
     if config.getoption(f"{_EXPLORE}-learn"):
-        from mockserver.pytest_baseline import Learner
+        from mockserver.pytest_explore import Learner
 
         config.pluginmanager.register(Learner(config, sandbox_of, _asked))
     elif config.getoption(_EXPLORE):
@@ -291,8 +291,7 @@ def _timeline(sandbox: RemoteSandbox) -> str:
     """What was asked of the sandbox, as lines; why there are none when it cannot be read."""
     from httpx import HTTPError
 
-    from mockserver.remote import ControlRefused
-    from mockserver.timeline import timeline
+    from mockserver.remote import ControlRefused, timeline
 
     try:
         return timeline(sandbox)

@@ -17,6 +17,7 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     import httpx
 
+
 TIMEOUT_SECONDS = 30.0
 PAGE = 1_000
 """Journal entries that one call answers at most."""
@@ -81,7 +82,6 @@ class RemoteSandbox:
             headers={"x-secretkey": self.secret_key, **self._token},
             timeout=TIMEOUT_SECONDS,
             trust_env=False,
-            # Reading the certificates of all authorities takes a hundred times as long as all else.
             verify=not self.url.startswith("http:"),
         )
 
@@ -144,8 +144,12 @@ class RemoteSandbox:
 
     def rules(self) -> list[dict[str, Any]]:
         """Every rule with its counters."""
-        rows: list[dict[str, Any]] = self.call("GET", "/__admin/rules")["rules"]
-        return rows
+        return self.rows("/__admin/rules", "rules")
+
+    def rows(self, path: str, name: str, **params: object) -> list[dict[str, Any]]:
+        """The rows under a name in the answer to a question of the control API."""
+        found: list[dict[str, Any]] = self.call("GET", path, params=params or None)[name]
+        return found
 
     def wait_for(
         self,
@@ -173,9 +177,8 @@ class RemoteSandbox:
         answer: dict[str, Any] = self.call("POST", "/__admin/wait", json=body, patience=None)
         if not answer["held"]:
             reasons = [f"{name}: {why}" for name, why in answer["why"].items()]
-            hints = [answer["hint"]] if "hint" in answer else []
             how = f"moved the clock by {answer['waited']}" if advance else f"waited {bounds.get('timeout', '5s')}"
-            raise VerificationFailed(f"{how}: " + "; ".join(reasons + hints))
+            raise VerificationFailed(f"{how}: " + "; ".join([*reasons, *filter(None, [answer.get("hint")])]))
         return answer
 
     def verify(self, *requests: Mapping[str, object] | str, rules: bool = True, **request: object) -> None:
@@ -188,7 +191,7 @@ class RemoteSandbox:
         asked = [*requests, *([request] if request else [])]
         try:
             body = {"requests": asked, "rules": rules}
-            self.call("POST", "/__admin/verify", json=body, params=self._since())
+            self.call("POST", "/__admin/verify", json=body, params=self.from_mark)
         except ControlRefused as refused:
             if refused.status != 409:
                 raise
@@ -200,7 +203,7 @@ class RemoteSandbox:
 
         With ``finish`` the story ends: what was left open is judged too. Empty with ``--findings off``.
         """
-        params = {"severity": severity, **self._since()}
+        params = {"severity": severity, **self.from_mark}
         method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
         try:
             rows: list[dict[str, Any]] = self.call(method, path, params=params)["findings"]
@@ -215,7 +218,9 @@ class RemoteSandbox:
         self.call("POST", "/__admin/marks", json={"name": name})
         self.since = name
 
-    def _since(self) -> dict[str, str]:
+    @property
+    def from_mark(self) -> dict[str, str]:
+        """The parameter that leaves out what came before the last mark, when one was set."""
         return {"since": self.since} if self.since is not None else {}
 
     def close(self) -> None:
@@ -295,8 +300,7 @@ class Inbox:
 
     def messages(self, name: str = "inbox") -> list[dict[str, Any]]:
         """What has arrived, in order."""
-        rows: list[dict[str, Any]] = self._sandbox.call("GET", f"/__admin/inbox/{quote(name, safe='')}")["messages"]
-        return rows
+        return self._sandbox.rows(f"/__admin/inbox/{quote(name, safe='')}", "messages")
 
     def clear(self, name: str = "inbox") -> None:
         """Forget what has arrived."""
@@ -320,17 +324,11 @@ class RemoteJournal:
 
     def __call__(self, **filters: object) -> list[dict[str, Any]]:
         """Every kept entry that passes the filters of ``GET /__admin/journal``: ``journal(op="charge.create")``."""
-        rows: list[dict[str, Any]] = []
-        page = self._page({"after": 0, **filters})
-        while page:
-            rows += page
-            page = self._page({**filters, "after": page[-1]["id"]}) if len(page) == PAGE else []
-        return rows
-
-    def _page(self, parameters: Mapping[str, object]) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._sandbox.call(
-            "GET", "/__admin/journal", params={"limit": PAGE, **parameters}
-        )["entries"]
+        asked: dict[str, object] = {"limit": PAGE, "after": 0, **filters}
+        rows = page = self._sandbox.rows("/__admin/journal", "entries", **asked)
+        while len(page) == PAGE:
+            page = self._sandbox.rows("/__admin/journal", "entries", **asked | {"after": page[-1]["id"]})
+            rows = rows + page
         return rows
 
     def read(self, entry: str | int) -> dict[str, Any]:
@@ -367,3 +365,65 @@ def _words(body: object) -> str:
     if isinstance(body.get("differences"), list):
         return "\n".join(str(difference) for difference in body["differences"])
     return str(body)
+
+
+LENGTH = 100
+"""Newest journal entries that a timeline shows."""
+
+_INDENT = " " * 25
+
+
+def timeline(sandbox: RemoteSandbox, entries: Sequence[Mapping[str, Any]] | None = None) -> str:
+    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes.
+    ``entries`` is its journal, when that is known."""
+    if entries is None:
+        entries = sandbox.journal(**sandbox.from_mark)
+    webhooks = {delivery["id"]: delivery for delivery in sandbox.rows("/__admin/webhooks", "webhooks", limit=PAGE)}
+    hidden = len(entries) - LENGTH
+    lines = [f"({hidden} entries before these)"] if hidden > 0 else []
+    for entry in entries[-LENGTH:]:
+        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
+        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
+        for webhook_id in entry["webhooks"]:
+            found = webhooks.get(webhook_id)
+            lines += _tries(found, entry["at"]) if found else [f"{_INDENT}webhook {webhook_id}"]
+    return "\n".join(lines) or "no request reached this sandbox"
+
+
+def _time(at: str) -> str:
+    return at[:23].replace("T", " ")
+
+
+def _what(entry: Mapping[str, Any]) -> str:
+    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
+    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
+    if request and entry["op"] in ("clock.advance", "clock.set"):
+        words += [f"{name} {request['body'][name]}" for name in ("by", "to", "now", "mode") if name in request["body"]]
+    if entry["status"] is not None:
+        words.append(str(entry["status"]))
+    if isinstance(answer, dict) and "message" in answer and "code" in answer:
+        words.append(f"{answer['message']} (code {answer['code']})")
+        if entry["op"] == "none":
+            words += answer["details"].values()
+    if fault:
+        words.append(f"fault {fault['kind']} at {fault['at']}")
+    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
+    return "  ".join(words)
+
+
+def _change(event: Mapping[str, Any]) -> str:
+    subject = f"{event['subject']} {event['id']}"
+    return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
+
+
+def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
+    """The receiver of each webhook and how each try ended, with its time when it is not ``since``."""
+    line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
+    lines = []
+    for number, made in enumerate(delivery["tries"], 1):
+        at = f" at {_time(made['at'])}" if made["at"] != since else ""
+        lines.append(f"{line}  try {number}{at}  {made['status'] or made['error']}")
+    if delivery["state"] != "delivered":
+        due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
+        lines.append(f"{line}  {delivery['state'].replace('_', ' ')}{due}")
+    return lines

@@ -8,28 +8,120 @@ choice, the nearest allowed value.
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import datetime
 from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from mockserver.domain.record import record
-from mockserver.option_values import (
-    read_choice,
-    read_clock,
-    read_header_text,
-    read_host,
-    read_length,
-    read_negated,
-    read_size,
-    read_switch,
-    read_text,
-    read_url,
-    read_whole,
-)
+
+
+def read_whole(low: int, high: int) -> Callable[[str], int]:
+    """A reader of whole numbers within both bounds."""
+
+    def read(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or not low <= int(text[:20]) <= high:
+            raise ValueError(text)
+        return int(text)
+
+    return read
+
+
+def read_choice(*choices: str) -> Callable[[str], str]:
+    """A reader of one of some words, in any letter case."""
+
+    def read(text: str) -> str:
+        if text.lower() not in choices:
+            raise ValueError(text)
+        return text.lower()
+
+    return read
+
+
+def read_text(text: str) -> str:
+    """A printable text that is not empty."""
+    if not text or not text.isprintable():
+        raise ValueError(text)
+    return text
+
+
+def read_header_text(text: str) -> str:
+    """A text that a header can hold."""
+    if not text.isascii():
+        raise ValueError(text)
+    return read_text(text)
+
+
+def read_host(text: str) -> str:
+    """A host name or an IP address, the brackets of an IPv6 address taken off."""
+    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    if not bare or any(character.isspace() or character in "/@?#" for character in bare):
+        raise ValueError(text)
+    return bare
+
+
+_SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+def read_switch(text: str) -> bool:
+    """True or false, in the words that environments use."""
+    return _SWITCHES[read_choice(*_SWITCHES)(text)]
+
+
+def read_negated(text: str) -> bool:
+    """The opposite of a switch, for options that begin with ``--no-``."""
+    return not read_switch(text)
+
+
+def read_clock(text: str) -> str:
+    """A mode of the clock, or the instant at which it stands still."""
+    if text.lower() in ("real", "manual"):
+        return text.lower()
+    datetime.fromisoformat(text)
+    return text
+
+
+def read_length(text: str) -> str:
+    """A length of time as text: a whole number above 0 with its unit."""
+    if not re.fullmatch(r"[1-9]\d{0,6}(s|m|h|d)", text):
+        raise ValueError(text)
+    return text
+
+
+_UNFIT = frozenset(" \"'<>\\;,*")
+"""Signs that would mean something else where an address stands in the policy of a page."""
+
+
+def read_url(text: str) -> str:
+    """An http or https address without query; its trailing slashes are taken off."""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(text)
+    if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
+        raise ValueError(text)
+    return text.rstrip("/")
+
+
+_SIZES = {"kb": 1_000, "mb": 1_000_000, "kib": 1_024, "mib": 1_048_576, "b": 1, "": 1}
+
+
+def read_size(text: str) -> int:
+    """A size in bytes from 1 KB to 1000 MB."""
+    digits = text.rstrip("BbIiKkMm ")
+    unit = text[len(digits) :].strip().lower()
+    if unit not in _SIZES:
+        raise ValueError(text)
+    size = read_whole(1, 1_000_000_000)(digits) * _SIZES[unit]
+    if not 1_000 <= size <= 1_000_000_000:
+        raise ValueError(text)
+    return size
+
 
 PREFIX = "MOCKSERVER_"
 DEFAULT_WEBHOOK_KEY = "mockserver-webhook-key"
@@ -92,9 +184,11 @@ class Settings:
     fast_lane: bool = True
 
     def __post_init__(self) -> None:
-        for contradiction in CONTRADICTIONS:
-            if problem := contradiction(self):
-                raise SettingsError(problem)
+        if (self.tls_cert is None) != (self.tls_key is None):
+            given, missing = ("--tls-cert", "--tls-key") if self.tls_cert else ("--tls-key", "--tls-cert")
+            raise SettingsError(f"{given} is given without {missing}: allowed: both or none")
+        if self.tls_port is not None and self.tls_port == self.port != 0:
+            raise SettingsError(f"--tls-port: got {self.tls_port}, which is also --port: allowed: another port")
 
     @property
     def is_loopback(self) -> bool:
@@ -181,11 +275,9 @@ class Setting:
     def parse(self, text: str, origin: str) -> Any:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
         try:
-            match self.kind:
-                case OptionKind.VALUE | OptionKind.SWITCH:
-                    return self.read(text.strip())
-                case OptionKind.LIST:
-                    return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
+            if self.kind is OptionKind.LIST:
+                return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
+            return self.read(text.strip())
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 
@@ -208,8 +300,8 @@ class Setting:
 
     def _refusal(self, text: str, origin: str) -> str:
         got = "a value that is not shown" if self.secret else repr(text)
-        nearest = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
-        hints = f"; nearest: {nearest[0]}" if nearest else ""
+        near = difflib.get_close_matches(text.strip().lower(), self.choices, n=1, cutoff=0.4)
+        hints = "".join(f"; nearest: {one}" for one in near)
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is called "mockserver".
             hints += "; this looks injected by the orchestrator: rename its service or turn service links off"
@@ -335,12 +427,9 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     A warning and not a refusal: orchestrators inject such variables for a service that is called "mockserver".
     """
     known = [setting.variable for setting in SETTINGS]
-    sentences = []
-    for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known:
-            nearest = difflib.get_close_matches(name, known, n=1)
-            sentences.append(f"{name} is not a known variable" + (f"; nearest: {nearest[0]}" if nearest else ""))
-    return sentences
+    unknown = [name for name in sorted(environ) if name.startswith(PREFIX) and name not in known]
+    hints = ("".join(f"; nearest: {one}" for one in difflib.get_close_matches(name, known, n=1)) for name in unknown)
+    return [f"{name} is not a known variable{hint}" for name, hint in zip(unknown, hints, strict=True)]
 
 
 def trace_protocol(environ: Mapping[str, str]) -> str | None:
@@ -363,19 +452,3 @@ def data_directory(settings: Settings, environ: Mapping[str, str], platform: str
     if platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "mockserver"
     return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mockserver"
-
-
-def _half_a_certificate(settings: Settings) -> str | None:
-    if (settings.tls_cert is None) == (settings.tls_key is None):
-        return None
-    given, missing = ("--tls-cert", "--tls-key") if settings.tls_cert else ("--tls-key", "--tls-cert")
-    return f"{given} is given without {missing}: allowed: both or none"
-
-
-def _one_port_twice(settings: Settings) -> str | None:
-    if settings.tls_port is None or settings.tls_port != settings.port or settings.port == 0:
-        return None
-    return f"--tls-port: got {settings.tls_port}, which is also --port: allowed: another port"
-
-
-CONTRADICTIONS: tuple[Callable[[Settings], str | None], ...] = (_half_a_certificate, _one_port_twice)

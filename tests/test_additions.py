@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-MOST_FILES = 3
+MOST_FILES = 4
 
 Insertion = tuple[str, str]
 """A text, and what it goes before; at the end of the file where that is empty."""
@@ -113,7 +113,7 @@ class VoucherSource:
                 "        case _:\n            assert_never(source)",
             ),
         ],
-        "mockserver/wire/source_bodies.py": [
+        "mockserver/wire/charge_bodies.py": [
             ("    VoucherSource,\n", "    WalletSource,\n)"),
             (
                 """class VoucherCharge(ChargeFields):
@@ -127,12 +127,15 @@ class VoucherSource:
 
 
 """,
-                "@record\nclass ChargeRoute:",
+                "class PaymentMethodCharge(",
             ),
+        ],
+        "mockserver/web/routes.csv": [
             (
-                '    ChargeRoute("/charge/voucher", VoucherCharge, "Charge a voucher", "an example"),\n',
-                ')\n"""Every way to charge',
-            ),
+                "POST,/charge/voucher,charge.create,charges.create,charge_bodies.VoucherCharge,,,charges.ChargeReply,yes"
+                ",,,,Charge a voucher,an example\n",
+                "POST,/charge/checkout",
+            )
         ],
     },
     "an error code": {

@@ -36,7 +36,6 @@ PACKAGES = {
     "domain": "",
     "assumptions": "",
     "findings": "",
-    "option_values": "",
     "settings": "",
     "scenario": "pydantic pydantic_core re2",
     "engine": "",
@@ -48,10 +47,8 @@ PACKAGES = {
     "cli": "click",
     "commands": "click faker httpx rich",
     "remote": "httpx",
-    "timeline": "",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
-    "pytest_baseline": "pytest httpx",
     "pytest_findings": "pytest",
     "root": "",
 }

@@ -5,8 +5,6 @@ python -m tools.derived         write them; so does python -m tools.docs
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +15,10 @@ from typing import Any, cast, get_args, get_origin
 from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file, to_keep
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.marks import Reads
-from mockserver.domain.reference_data import read_table
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.folding import nested_body, parts_of
-from mockserver.wire.source_bodies import CHARGE_ROUTES, ChargeRoute
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120
@@ -30,37 +26,8 @@ _READERS = {"read_number": "#", "_read_whole": "#", "_read_payer_amount": "#", "
 """The marks of ``mockserver.scenario.paths`` by the functions that read values."""
 
 
-def charge_routes() -> str:
-    """The rows of the route table in which charges are made."""
-    columns = read_table("routes", lambda **row: list(row), ROOT / "mockserver/web")[0]
-    printed = io.StringIO()
-    table = csv.DictWriter(printed, columns, restval="", lineterminator="\n")
-    table.writeheader()
-    table.writerows(map(_charge_route, CHARGE_ROUTES))
-    return printed.getvalue()
-
-
-def _charge_route(route: ChargeRoute) -> dict[str, str]:
-    row = {
-        "method": "POST",
-        "path": route.path,
-        "op": "charge.create",
-        "endpoint": "charges.create",
-        "body": f"{route.body.__module__.rpartition('.')[2]}.{route.body.__name__}",
-        "reply": "charges.ChargeReply",
-        "creates": "yes",
-        "public": "yes" if route.is_public else "",
-        "summary": route.summary,
-        "source": route.source,
-    }
-    if route.finds_provider:
-        row |= {"endpoint": "charges.create_from_wallet", "query": "tokens.ProviderQuery", "headers": "ProviderId"}
-    return row
-
-
 def requests() -> str:
     """The fields of the requests that rules may name: of each operation, and of each field that has some of its own."""
-    # After the routes of charges, which may just have been written.
     from mockserver.web.hosted import PAY
     from mockserver.web.routes import ROUTES
     from mockserver.web.three_ds import ANSWER
@@ -123,12 +90,11 @@ def kept_reading() -> str:
 
 
 FILES: Mapping[str, Callable[[], str]] = {
-    "mockserver/web/charge_routes.csv": charge_routes,
     "mockserver/scenario/requests.txt": requests,
     "scenarios/scenario.schema.json": schema,
     "mockserver/adapters/kept_reading.json": kept_reading,
 }
-"""What each file holds, in the order in which they are written: the second is made of the first."""
+"""What each file holds."""
 
 
 def write() -> None:

@@ -151,11 +151,8 @@ def finding_pages() -> str:
 
 _SHOWN_WITH = {
     "commands": "cli",
-    "option_values": "settings",
-    "pytest_baseline": "pytest_plugin",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
-    "timeline": "remote",
 }
 """Parts of the package that are drawn and listed as one with another."""
 

@@ -6,11 +6,11 @@ Bad files leave the old rules in force; the log and ``/readyz`` report their fau
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from mockserver.adapters.scenario_files import Watcher
+from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import ServerLog
 
 EVERY_SECONDS = 0.5
@@ -45,15 +45,16 @@ def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
 @asynccontextmanager
 async def watching(names: tuple[str, ...], reload: Callable[[], None]) -> AsyncIterator[None]:
     """Call ``reload`` whenever one of the files changes, as long as the block lasts."""
-    task = asyncio.create_task(_watch(Watcher(names), reload))
+    task = asyncio.create_task(_watch(names, stamps(names), reload))
     try:
         yield
     finally:
         task.cancel()
 
 
-async def _watch(watcher: Watcher, reload: Callable[[], None]) -> None:
+async def _watch(names: tuple[str, ...], seen: Mapping[str, object], reload: Callable[[], None]) -> None:
     while True:
         await asyncio.sleep(EVERY_SECONDS)
-        if watcher.changed():
+        before, seen = seen, stamps(names)
+        if seen != before:
             reload()

@@ -1,7 +1,6 @@
 """Scenario files: finds them by path, folder or shipped name, reads them, and watches them for changes.
 
-What the reader of YAML makes of the one that comes with the server is kept: to load the reader and to read that file
-took a tenth of the time to the first answer. It is loaded when another file comes, or a changed one.
+What the reader of YAML makes of the one that comes with the server is kept, so the server starts without that reader.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ def shipped() -> list[tuple[str, str, str]]:
 
 
 def schema_text() -> str:
-    """The JSON Schema of scenario files as it comes with the product: to make it takes a quarter of a second."""
+    """The JSON Schema of scenario files as it comes with the product."""
     return (_SHIPPED / _SCHEMA).read_text("utf-8")
 
 
@@ -136,33 +135,17 @@ class Files:
         self.load = load
 
 
-class Watcher:
-    """Notices that scenario files have changed, by their times and sizes; asks only when asked."""
-
-    __slots__ = ("_names", "_seen")
-
-    def __init__(self, names_or_paths: Sequence[str]) -> None:
-        self._names = tuple(names_or_paths)
-        self._seen = self._look()
-
-    def changed(self) -> bool:
-        """Whether any file was written, added or removed since the last time."""
-        now = self._look()
-        if now == self._seen:
-            return False
-        self._seen = now
-        return True
-
-    def _look(self) -> dict[str, tuple[int, int]]:
-        seen: dict[str, tuple[int, int]] = {}
-        for name in self._names:
-            try:
-                for path in _files(name):
-                    status = path.stat()
-                    seen[str(path)] = (status.st_mtime_ns, status.st_size)
-            except (OSError, ScenarioRefused):
-                seen[name] = (0, 0)
-        return seen
+def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """The time and the size of each scenario file: others when a file was written, added or removed."""
+    seen: dict[str, tuple[int, int]] = {}
+    for name in names_or_paths:
+        try:
+            for path in _files(name):
+                status = path.stat()
+                seen[str(path)] = (status.st_mtime_ns, status.st_size)
+        except (OSError, ScenarioRefused):
+            seen[name] = (0, 0)
+    return seen
 
 
 KEPT = Path(__file__).with_name("kept_reading.json")

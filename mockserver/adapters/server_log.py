@@ -26,7 +26,7 @@ from mockserver.settings import LOG_LEVELS, LogRecord, Settings
 class Echo(Protocol):
     """Prints one line, on standard output or on standard error."""
 
-    def __call__(self, line: str, *, err: bool = False) -> None: ...
+    def __call__(self, line: str, /, *, err: bool = False) -> None: ...
 
 
 class ServerLog:

@@ -9,14 +9,13 @@ a subset and takes the same way.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
-from dataclasses import field
+from collections.abc import Hashable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
-from mockserver.domain.record import mutable
+from mockserver.domain.record import record
 from mockserver.scenario.problems import Path, ScenarioProblem, ScenarioRefused
 
 MAX_CHARACTERS = 2_000_000
@@ -40,7 +39,7 @@ _PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-@mutable
+@record
 class Document:
     """The plain data of a file and the line and column (from 1) of every part."""
 
@@ -67,9 +66,9 @@ def read(text: str, file: str) -> Document:
             f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line; write it as an escape",
         )
         raise ScenarioRefused([place])
-    reader = _Reader(file)
+    events = yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
     try:
-        return reader.document(_events(text))
+        return _Reader(file, events).document()
     except yaml.MarkedYAMLError as problem:
         words = " ".join(part for part in (problem.context, problem.problem) if part)
         if _is_tab(text, problem.problem_mark):
@@ -80,10 +79,6 @@ def read(text: str, file: str) -> Document:
     except yaml.YAMLError as problem:
         first = str(problem).splitlines()[0]
         raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
-
-
-def _events(text: str) -> Iterator[Any]:
-    yield from yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
 
 
 def _is_tab(text: str, mark: Any) -> bool:
@@ -120,139 +115,96 @@ def _place(mark: Any) -> tuple[int, int]:
     return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
 
 
-@mutable
-class _Frame:
-    """An open map or list."""
-
-    value: dict[str, object] | list[object]
-    path: Path
-    anchor: str | None
-    started: int
-    key: str | None = None
-
-
-@mutable
 class _Reader:
-    file: str
-    positions: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    problems: list[ScenarioProblem] = field(default_factory=list)
-    anchors: dict[str, tuple[object, int]] = field(default_factory=dict)
-    open: list[_Frame] = field(default_factory=list)
-    nodes: int = 0
-    aliases: int = 0
+    """Reads the events of one file, and gathers what is wrong with it."""
 
-    def document(self, events: Iterator[Any]) -> Document:
+    def __init__(self, file: str, events: Iterator[Any]) -> None:
+        self.positions: dict[Path, tuple[int, int]] = {}
+        self._file = file
+        self._events = events
+        self._problems: list[ScenarioProblem] = []
+        self._anchors: dict[str, tuple[object, int]] = {}
+        self._nodes = self._aliases = 0
+
+    def document(self) -> Document:
+        """The plain data. Raises ``ScenarioRefused``, and what the reader of YAML raises."""
         data: object = None
         documents = 0
-        for event in events:
-            match event:
-                case yaml.DocumentStartEvent():
-                    documents += 1
-                    if documents > 1:
-                        self._stop(event, "got a second document (---), a file holds one scenario")
-                case yaml.ScalarEvent():
-                    data = self._scalar(event)
-                case yaml.AliasEvent():
-                    data = self._alias(event)
-                case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
-                    self._start(event)
-                case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                    data = self._end()
-                case _:
-                    pass
-        if self.problems:
-            raise ScenarioRefused(self.problems)
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self._stop(event, "got a second document (---), a file holds one scenario")
+            elif isinstance(event, yaml.NodeEvent):
+                data = self._node(event, ())
+        if self._problems:
+            raise ScenarioRefused(self._problems)
         return Document(data, self.positions)
 
-    def _stop(self, event: Any, message: str) -> None:
-        raise ScenarioRefused([*self.problems, _problem(self.file, event.start_mark, message)])
+    def _stop(self, event: Any, message: str) -> NoReturn:
+        raise ScenarioRefused([*self._problems, _problem(self._file, event.start_mark, message)])
 
     def _complain(self, event: Any, message: str) -> None:
-        self.problems.append(_problem(self.file, event.start_mark, message))
+        self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:
-        self.nodes += nodes
-        if self.nodes > MAX_NODES:
+        self._nodes += nodes
+        if self._nodes > MAX_NODES:
             self._stop(event, f"got more than {MAX_NODES} values, aliases counted each time they are used")
 
-    def _start(self, event: Any) -> None:
+    def _node(self, event: Any, path: Path) -> object:
+        """The value at a path."""
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, path)
         self._count(event, 1)
         self._no_tag(event)
-        if len(self.open) >= MAX_DEPTH:
-            self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
-        frame = self.open[-1] if self.open else None
-        if frame is not None and isinstance(frame.value, dict) and frame.key is None:
-            self._stop(event, "got a map or a list as a key, wanted a name")
-        path = self._next_path()
-        self.positions[path] = self.positions.get(path) or _place(event.start_mark)
-        value: dict[str, object] | list[object] = {} if isinstance(event, yaml.MappingStartEvent) else []
-        self.open.append(_Frame(value, path, event.anchor, self.nodes))
-
-    def _end(self) -> object:
-        frame = self.open.pop()
-        if frame.anchor is not None:
-            self.anchors[frame.anchor] = (frame.value, self.nodes - frame.started + 1)
-        self._put(frame.value)
-        return frame.value
-
-    def _next_path(self) -> Path:
-        if not self.open:
-            return ()
-        frame = self.open[-1]
-        part: str | int = len(frame.value) if isinstance(frame.value, list) else frame.key or ""
-        return (*frame.path, part)
-
-    def _put(self, value: object) -> None:
-        if not self.open:
-            return
-        frame = self.open[-1]
-        if isinstance(frame.value, list):
-            frame.value.append(value)
-        elif frame.key is not None:
-            frame.value[frame.key] = value
-            frame.key = None
-
-    def _scalar(self, event: Any) -> object:
-        self._count(event, 1)
-        self._no_tag(event)
-        frame = self.open[-1] if self.open else None
-        if frame is not None and isinstance(frame.value, dict) and frame.key is None:
-            self._key(event, frame, frame.value)
-            return None
-        path = self._next_path()
         self.positions.setdefault(path, _place(event.start_mark))
-        value = self._meaning(event)
+        started = self._nodes
+        value = self._meaning(event) if isinstance(event, yaml.ScalarEvent) else self._parts(event, path)
         if event.anchor is not None:
-            self.anchors[event.anchor] = (value, 1)
-        self._put(value)
+            self._anchors[event.anchor] = (value, self._nodes - started + 1)
         return value
 
-    def _key(self, event: Any, frame: _Frame, known: dict[str, object]) -> None:
+    def _parts(self, event: Any, path: Path) -> object:
+        """A list or a map."""
+        if len(path) >= MAX_DEPTH:
+            self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[object] = []
+            while not isinstance(item := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._node(item, (*path, len(items))))
+            return items
+        found: dict[str, object] = {}
+        while not isinstance(name := next(self._events), yaml.MappingEndEvent):
+            key = self._key(name, path, found)
+            found[key] = self._node(next(self._events), (*path, key))
+        return found
+
+    def _key(self, event: Any, path: Path, known: Mapping[str, object]) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            got = "an alias" if isinstance(event, yaml.AliasEvent) else "a map or a list"
+            self._stop(event, f"got {got} as a key, wanted a name")
+        self._count(event, 1)
+        self._no_tag(event)
         key = str(event.value)
         if key == "<<" and not event.style:
             self._complain(event, "merge keys (<<) are not read: write the keys out")
         if key in known:
-            line, _ = self.positions[(*frame.path, key)]
+            line, _ = self.positions[*path, key]
             self._complain(event, f"got the key '{key[:60]}' twice, first in line {line}")
-        self.positions[(*frame.path, key)] = _place(event.start_mark)
-        frame.key = key
+        self.positions[*path, key] = _place(event.start_mark)
+        return key
 
-    def _alias(self, event: Any) -> object:
-        self.aliases += 1
-        if self.aliases > MAX_ALIASES:
+    def _alias(self, event: Any, path: Path) -> object:
+        self._aliases += 1
+        if self._aliases > MAX_ALIASES:
             self._stop(event, f"got more than {MAX_ALIASES} aliases (*name)")
-        found = self.anchors.get(event.anchor)
+        found = self._anchors.get(event.anchor)
         if found is None:
             self._stop(event, f"got *{event.anchor}, but no finished part before it is marked &{event.anchor}")
-            return None
-        value, nodes = found
-        self._count(event, nodes)
-        frame = self.open[-1] if self.open else None
-        if frame is not None and isinstance(frame.value, dict) and frame.key is None:
-            self._stop(event, "got an alias as a key, wanted a name")
-        self.positions.setdefault(self._next_path(), _place(event.start_mark))
-        self._put(value)
-        return value
+        self._count(event, found[1])
+        self.positions.setdefault(path, _place(event.start_mark))
+        return found[0]
 
     def _no_tag(self, event: Any) -> None:
         if event.tag is not None:

@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 from mockserver.adapters.server_log import Complaints, ServerLog
+from mockserver.domain.record import record
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -28,11 +29,11 @@ class CannotTrace(Exception):
     """No span can be sent: the text says why, and the way out."""
 
 
+@record
 class Export:
     """Spans on their way. ``provider`` is what makes them."""
 
-    def __init__(self, provider: TracerProvider) -> None:
-        self.provider = provider
+    provider: TracerProvider
 
     def close(self) -> None:
         """Send what is left, for at most ``LAST`` seconds."""
@@ -48,7 +49,9 @@ def open_export(log: ServerLog, version: str, protocol: str) -> Export:
         raise CannotTrace(
             f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of most collectors)"
         )
-    _complain_to(log)
+    complaints, logger = Complaints(log), logging.getLogger("opentelemetry")
+    complaints.addFilter(_Seldom())
+    logger.handlers, logger.propagate = [complaints], False
     try:
         # The first of them reads OTEL_PROPAGATORS.
         import opentelemetry.propagate  # noqa: F401
@@ -68,15 +71,6 @@ def open_export(log: ServerLog, version: str, protocol: str) -> Export:
         # Whatever the SDK cannot read of the environment: it names the variable.
         raise CannotTrace(f"OpenTelemetry: {fault}") from None
     return Export(provider)
-
-
-def _complain_to(log: ServerLog) -> None:
-    """Print what the SDK complains of in the form of all other lines."""
-    complaints = Complaints(log)
-    complaints.addFilter(_Seldom())
-    logger = logging.getLogger("opentelemetry")
-    logger.handlers = [complaints]
-    logger.propagate = False
 
 
 class _Seldom(logging.Filter):

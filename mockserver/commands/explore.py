@@ -204,7 +204,7 @@ def explore(
     from mockserver.explore.exploration import NoBaseline, Plan
     from mockserver.explore.fault_table import FAULTS
     from mockserver.explore.kept import Kept, OtherExploration
-    from mockserver.explore.verdict import Verdict
+    from mockserver.explore.trial import Verdict
 
     plan = Plan(faults=faults or [*FAULTS.values()], **asked)
     least = Verdict(fail_on)
@@ -299,7 +299,7 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     from mockserver.adapters.scenario_files import read_file
     from mockserver.commands.reports import text
     from mockserver.explore.exploration import FIRST_TIMEOUT
-    from mockserver.explore.verdict import verdict
+    from mockserver.explore.trial import verdict
     from mockserver.remote import ControlRefused
     from mockserver.scenario.problems import ScenarioRefused
 

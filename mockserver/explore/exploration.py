@@ -9,12 +9,10 @@ from dataclasses import field
 from typing import Any
 
 from mockserver.adapters.scenario_text import scenario_text
-from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
-from mockserver.explore.points import Point, differences
-from mockserver.explore.trial import Laboratory, Trial
-from mockserver.explore.verdict import Verdict, verdict
+from mockserver.explore.trial import Laboratory, Point, Trial, Verdict, differences, verdict
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""
@@ -207,12 +205,12 @@ def explore(
 
 
 def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
-    rules = [fault.rule(point, plan.client_timeout, is_manual=base.is_manual) for point, fault in experiment.strikes]
+    rules = experiment.rules(plan.client_timeout, is_manual=base.is_manual)
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
-    waits = 0 if base.is_manual else sum(fault.waits for _, fault in experiment.strikes)
+    timeout += experiment.waits(plan.client_timeout, is_manual=base.is_manual)
     story = " and ".join(f"{point} {fault.name}: {fault.what}" for point, fault in experiment.strikes)
     scenario = _scenario(experiment.name, story, lab.seed, rules)
-    trial = lab.try_out(experiment.name, scenario, timeout + waits * (plan.client_timeout / SECOND + 1))
+    trial = lab.try_out(experiment.name, scenario, timeout)
     has_struck = trial.struck.issuperset(rule["id"] for rule in rules)
     found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))

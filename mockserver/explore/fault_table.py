@@ -14,7 +14,7 @@ from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
-from mockserver.explore.points import Point
+from mockserver.explore.trial import Point
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, fitting
 from mockserver.scenario.part import read_part
@@ -98,6 +98,15 @@ class Experiment:
     def fault(self) -> str:
         """The names of the faults: ``lost_answer``."""
         return "+".join(fault.name for _, fault in self.strikes)
+
+    def rules(self, client_timeout: Micros, *, is_manual: bool) -> list[dict[str, Any]]:
+        """The rules that make it happen."""
+        return [fault.rule(point, client_timeout, is_manual=is_manual) for point, fault in self.strikes]
+
+    def waits(self, client_timeout: Micros, *, is_manual: bool) -> float:
+        """Seconds of real time that a client waits in vain."""
+        count = 0 if is_manual else sum(fault.waits for _, fault in self.strikes)
+        return count * (client_timeout / SECOND + 1)
 
     @property
     def priority(self) -> int:

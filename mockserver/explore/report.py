@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
 from mockserver.explore.fault_table import FAULTS
-from mockserver.explore.verdict import Verdict
+from mockserver.explore.trial import Verdict
 
 T = TypeVar("T")
 

@@ -1,10 +1,13 @@
-"""One run of the command in a fresh sandbox, under a scenario or none, and what was seen of it."""
+"""One run of the command in a fresh sandbox, under a scenario or none: its calls, each of which can fail, and what
+became of it. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from os import SEEK_END
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,81 @@ from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Commands, Ended
-from mockserver.explore.points import Point, points_of
-from mockserver.remote import ControlRefused, RemoteSandbox
-from mockserver.timeline import timeline
+from mockserver.remote import ControlRefused, RemoteSandbox, timeline
+from mockserver.scenario.operations import OPERATIONS
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Point:
+    """One call of a run: its operation, and its number among the calls of that operation, from 1.
+
+    ``notifies`` says that it caused webhooks in the run without faults.
+    """
+
+    op: str
+    nth: int
+    notifies: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.op}#{self.nth}"
+
+
+def points_of(entries: Iterable[Mapping[str, Any]]) -> list[Point]:
+    """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
+    the service, and those refused unread, are left out."""
+    return [
+        Point(entry["op"], entry["call"], bool(entry["webhooks"]))
+        for entry in entries
+        if entry["call"] is not None and entry["op"] in OPERATIONS
+    ]
+
+
+def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What two runs did otherwise, in words: calls, by operation and status, that one of them lacks. The order does not
+    count: parallel clients have none."""
+    before, after = (
+        Counter(f"{one['op']} answered {one['status']}" for one in run if one["call"] is not None)
+        for run in (first, second)
+    )
+    return [
+        f"{what}: {_times(before[what])} in the first run, {_times(after[what])} in the second"
+        for what in dict.fromkeys((*before, *after))
+        if before[what] != after[what]
+    ]
+
+
+def _times(count: int) -> str:
+    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+class Verdict(StrEnum):
+    """Verdicts, the worst last."""
+
+    SURVIVED = "survived"
+    NOT_REACHED = "not reached"
+    FAILED = "failed"
+    HUNG = "hung"
+    UNSAFE = "unsafe"
+
+    def reaches(self, least: Verdict) -> bool:
+        """Whether it is at least as bad as another."""
+        order = list(Verdict)
+        return order.index(self) >= order.index(least)
+
+
+def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_struck: bool) -> Verdict:
+    """The verdict on a run: its exit code (None: not done in time), what the sandbox found, whether the fault struck.
+
+    Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
+    """
+    if any(row["severity"] == "error" for row in findings):
+        return Verdict.UNSAFE
+    if not has_struck:
+        return Verdict.NOT_REACHED
+    if code is None:
+        return Verdict.HUNG
+    return Verdict.SURVIVED if code == 0 else Verdict.FAILED
+
 
 _LONGEST_OUTPUT = 20_000
 """Characters of a command's output, the last ones, that a report shows."""

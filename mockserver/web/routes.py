@@ -1,9 +1,8 @@
 """THE route table: every operation of the payments API, once. Served, printed and described from it.
 
-The creations of charges are in ``charge_routes.csv``, which ``python -m tools.docs`` prints from
-``mockserver.wire.source_bodies``, so that the first answer does not wait for it; all others in ``routes.csv``. Sources
-name a section of the service document or of the published facts (the paths that the document does not show). Endpoints
-and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and replies types of ``mockserver.wire``.
+The rows are in ``routes.csv``. Sources name a section of the service document or of the published facts (the paths that
+the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and
+replies types of ``mockserver.wire``.
 """
 
 from __future__ import annotations
@@ -110,5 +109,4 @@ class Route(RouteRow):
     }
 
 
-_TABLES = ("charge_routes", "routes")
-ROUTES = tuple(row for name in _TABLES for row in read_table(name, Route.of_file, Path(__file__).parent))
+ROUTES = read_table("routes", Route.of_file, Path(__file__).parent)

@@ -18,8 +18,12 @@ from mockserver.domain.commands import (
 from mockserver.domain.customer import Customer, CustomerDetails
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.wire.base import Flag, Map, Required
-from mockserver.wire.method_bodies import CardMethodFields, ProviderTokenFields
-from mockserver.wire.payment_methods import PaymentMethodSummaryReply, payment_method_summary
+from mockserver.wire.payment_methods import (
+    CardMethodFields,
+    PaymentMethodSummaryReply,
+    ProviderTokenFields,
+    payment_method_summary,
+)
 from mockserver.wire.payto import NewPayToAgreement
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import reply_of

@@ -5,25 +5,195 @@ from __future__ import annotations
 
 from typing import Any, TypedDict, cast
 
+from mockserver.domain.commands import (
+    CardChanges,
+    MethodTerms,
+    NewBankMethod,
+    NewCardMethod,
+    NewProviderTokenMethod,
+    NewTokenMethod,
+    SwitchProvider,
+    TokenKind,
+    VaultRequest,
+)
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
+from mockserver.domain.vault import Expiry
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole, field
 from mockserver.wire.dates import moment
 from mockserver.wire.payto import PayToReply, payto_reply
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import (
+    BankPaymentInformation,
     BankPaymentReply,
     CardReply,
+    CardRequestInformation,
+    ListQuery,
     PayerReply,
+    PersonFields,
     ProviderSummaryReply,
     ReplyDateTime,
+    StoringTerms,
+    WebhookConfig,
     bank_reply,
     card_reply,
     page_of,
+    payer_of,
     payer_reply,
     plain_map,
 )
+
+
+class CardVaulting(Body):
+    """Whether a card shall be vaulted too, and for how long: at most one of the two expiry fields."""
+
+    vault_card: Flag | None = None
+    vault_expire_date: Moment | None = None
+    vault_expire_seconds: Whole | None = None
+
+    def vault_request(self) -> VaultRequest:
+        """Whether to vault the card, and for how long."""
+        return VaultRequest(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
+
+
+class CardMethodFields(CardVaulting):
+    """A card to store with a provider: what a payment method and a customer have in common."""
+
+    provider_id: Required
+    payment_information: CardRequestInformation
+    skip_expiry_date_validation: Flag | None = None
+    create_network_token: Flag | None = None
+    verify: Flag | None = None
+
+    def card_command(self, terms: MethodTerms) -> NewCardMethod:
+        """The command that these fields make."""
+        return self.made(
+            NewCardMethod,
+            details=self.payment_information.details(),
+            terms=terms,
+            vault=self.vault_request(),
+            skip_expiry_check=bool(self.skip_expiry_date_validation),
+        )
+
+
+class CardMethodCreation(StoringTerms, CardMethodFields):
+    """A card to store with a provider."""
+
+    def command(self) -> NewCardMethod:
+        return self.card_command(self.terms())
+
+
+class TokenMethodCreation(StoringTerms):
+    """What a payment token stands for, to store."""
+
+    token: Required
+
+    def command(self) -> NewTokenMethod:
+        return NewTokenMethod(self.token, self.terms())
+
+
+class ProviderTokenFields(Body):
+    """What a provider knows by a token of its own: what a payment method and a customer have in common."""
+
+    provider_id: Required
+    provider_token: Required
+    provider_token_data: Map | None = None
+    metadata: Map | None = None
+
+    def token_command(self, kind: TokenKind, terms: MethodTerms) -> NewProviderTokenMethod:
+        """The command that these fields make."""
+        token, data = self.provider_token, self.provider_token_data
+        return self.made(NewProviderTokenMethod, token=token, kind=kind, terms=terms, data=data)
+
+
+class ProviderTokenMethodCreation(ProviderTokenFields):
+    """A payment method that the provider knows by a lasting token of its own."""
+
+    email: str | None = None
+    verify: Flag | None = None
+    fallback_payment_method_id: str | None = None
+
+    def command(self) -> NewProviderTokenMethod:
+        return self.token_command(TokenKind.LASTING, self.made(MethodTerms))
+
+
+class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
+    """A payment method that the provider knows by a token for one use, with customer details."""
+
+    ip: str | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def command(self) -> NewProviderTokenMethod:
+        payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
+        return self.token_command(TokenKind.SINGLE_USE, self.made(MethodTerms, payer=payer))
+
+
+class BankMethodCreation(StoringTerms):
+    """A bank account to store with a provider."""
+
+    provider_id: Required
+    bank_payment_information: BankPaymentInformation
+    first_name: str | None = None
+    last_name: str | None = None
+
+    def command(self) -> NewBankMethod:
+        terms = self.terms(payer_of(None, self.first_name, self.last_name))
+        return NewBankMethod(self.bank_payment_information.account(), self.provider_id, terms)
+
+
+class ProviderSwitch(Body):
+    """A vaulted payment method to store with another provider."""
+
+    provider_id: Required
+    payment_method_id: Required
+    ccv: str | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def command(self) -> SwitchProvider:
+        return self.made(SwitchProvider, terms=self.made(MethodTerms))
+
+
+class CardFields(Body):
+    """New data of a stored card; what is not given stays."""
+
+    expiry_date: str | None = field(None, description="MM/YY")
+    cardholder: str | None = None
+    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
+
+
+class CardUpdate(Body):
+    """A change of a stored card."""
+
+    card: CardFields
+    metadata: Map | None = None
+
+    def command(self) -> CardChanges:
+        return CardChanges(self.card.card_number, self.card.expiry_date, self.card.cardholder, self.metadata)
+
+
+class Removal(Body):
+    """Whether the provider removes its copy too."""
+
+    gateway_delete: Flag | None = field(None, description="default true")
+
+    def asks_provider(self) -> bool:
+        """True unless the caller says false (service document, Limits)."""
+        return self.gateway_delete is not False
+
+
+class PaymentMethodQuery(ListQuery):
+    """Every parameter of the payment-method search."""
+
+    provider_id: str | None = None
+    customer_id: str | None = None
+    payment_type: str | None = None
+    card_type: str | None = None
+    search: str | None = None
+    include_removed: Flag | None = None
 
 
 class PaymentMethodSummaryReply(TypedDict):

@@ -7,7 +7,8 @@ from typing import TypedDict
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
 from mockserver.wire.base import Body, Required, Whole, field
-from mockserver.wire.method_bodies import StoringTerms
+from mockserver.wire.replies import reply_of
+from mockserver.wire.shapes import StoringTerms
 
 
 class PayIdFields(Body):
@@ -63,13 +64,13 @@ def payto_reply(agreement: Agreement | None) -> PayToReply | None:
     """An agreement in an answer."""
     if agreement is None:
         return None
-    pay_id = agreement.pay_id
-    return {
-        "payToId": agreement.payto_id,
-        "status": agreement.status.value,
-        "payerName": agreement.payer_name,
-        "payerPayIdDetails": {"payId": pay_id.pay_id, "payIdType": pay_id.pay_id_type} if pay_id else None,
-        "payerDirectDebitDetails": None,
-        "providerId": agreement.provider.provider_id,
-        "providerType": agreement.provider.type,
-    }
+    pay_id, provider = agreement.pay_id, agreement.provider
+    return reply_of(
+        PayToReply,
+        agreement,
+        payToId=agreement.payto_id,
+        payerPayIdDetails=pay_id and reply_of(PayIdReply, pay_id),
+        payerDirectDebitDetails=None,
+        providerId=provider.provider_id,
+        providerType=provider.type,
+    )

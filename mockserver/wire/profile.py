@@ -29,20 +29,6 @@ _AUTHORISED = rf"\b{ChargeState.AUTHORISED.value}\b"
 class WireProfile:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
-    __slots__ = (
-        "card_data",
-        "iin_digits",
-        "json_depth",
-        "masking",
-        "network_token_date",
-        "reads_commas",
-        "refuses_unknown",
-        "shows_account",
-        "shows_payer",
-        "shows_secrets",
-        "status",
-    )
-
     def __init__(self, assumed: Assumed) -> None:
         self.json_depth = assumed[JSON_DEPTH]
         self.reads_commas = assumed[DECIMAL_COMMA] == "read"
@@ -100,18 +86,15 @@ _BY_FIELD: Mapping[str, tuple[str, ...]] = {
 
 def assumptions_used(answer: object) -> set[str]:
     """Keys of the assumptions that the words and digits of an answer follow: worked out when an entry of the journal is
-    read, at no cost to the request. What an operation asks while it runs is in its entry already."""
-    found: set[str] = set()
+    read. What an operation asks while it runs is in its entry already."""
     if isinstance(answer, list):
-        for item in answer:
-            found |= assumptions_used(item)
+        return set().union(*map(assumptions_used, answer))
+    found: set[str] = set()
     if not isinstance(answer, dict):
         return found
     for name, value in answer.items():
         if value is not None:
-            found.update(_BY_FIELD.get(name, ()))
-        if isinstance(value, dict | list):
-            found |= assumptions_used(value)
+            found |= {*_BY_FIELD.get(name, ()), *assumptions_used(value)}
     if answer.get("status") in _AUTHORISED_WORDS:
         found.add(AUTHORISED_WORD.key)
     if "hasCvv" in answer and "ccv" in answer:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias, TypedDict, cast
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.commands import MethodTerms
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.marks import Shown
@@ -18,6 +19,7 @@ from mockserver.domain.remembered import Remembered, one_of_equals
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import (
     Body,
+    Flag,
     HeaderText,
     Map,
     Moment,
@@ -136,6 +138,20 @@ class WebhookConfig(Body):
 
     def command(self) -> WebhookTarget:
         return WebhookTarget(self.url, self.authorization)
+
+
+class StoringTerms(Body):
+    """On which terms a payment method is stored: what most ways of storing one accept."""
+
+    ip: str | None = None
+    set_default: Flag | None = None
+    metadata: Map | None = None
+    fallback_payment_method_id: str | None = None
+    webhook: WebhookConfig | None = None
+
+    def terms(self, payer: Payer | None = None) -> MethodTerms:
+        """The terms as a command carries them."""
+        return self.made(MethodTerms, payer=payer)
 
 
 class BankPaymentInformation(Body):

@@ -8,7 +8,7 @@ from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
 from mockserver.wire.base import Body, Map, Number, field
-from mockserver.wire.method_bodies import CardVaulting
+from mockserver.wire.payment_methods import CardVaulting
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import (

@@ -11,8 +11,9 @@ from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
 from mockserver.wire.base import Body, Moment, Required, Whole, field
-from mockserver.wire.dates import moment, named_moment
+from mockserver.wire.dates import named_moment
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import reply_of
 from mockserver.wire.shapes import ReplyDateTime
 
 
@@ -47,20 +48,12 @@ class VaultSecretsReply(VaultReply):
 
 def vault_reply(item: VaultItem, profile: WireProfile) -> VaultReply:
     """A vault item after creation or deletion."""
-    return {
-        "vaultId": item.vault_id,
-        "createdDate": moment(item.added),
-        "expireDate": named_moment(item.expires) if item.expires is not None else None,
-        "maskedCardNumber": profile.masked(item.facts),
-        "hasCvv": item.ccv_state is CcvState.HELD,
-    }
+    expires = None if item.expires is None else named_moment(item.expires)
+    held = item.ccv_state is CcvState.HELD
+    return reply_of(VaultReply, item, expireDate=expires, maskedCardNumber=profile.masked(item.facts), hasCvv=held)
 
 
 def vault_secrets_reply(item: VaultItem, profile: WireProfile) -> VaultSecretsReply:
     """A vault item with number and, while it is held, ccv."""
-    shown = profile.shows_secrets
-    return {
-        **vault_reply(item, profile),
-        "cardNumber": item.number if shown else None,
-        "ccv": item.ccv if shown else None,
-    }
+    number, ccv = (item.number, item.ccv) if profile.shows_secrets else (None, None)
+    return {**vault_reply(item, profile), "cardNumber": number, "ccv": ccv}

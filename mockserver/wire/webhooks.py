@@ -5,7 +5,7 @@ Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhook
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros, duration_text
@@ -14,17 +14,13 @@ from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.shapes import ReplyAmount, optional_moment
+from mockserver.wire.replies import reply_of
+from mockserver.wire.shapes import ReplyAmount, card_reply, optional_moment
 
 
 def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object) -> dict[str, object]:
     """The body of a webhook."""
-    meta: dict[str, object] = {
-        "messageId": message_id,
-        "timestamp": moment(at),
-        "type": message.type,
-        "eventType": message.event_type,
-    }
+    meta = {"messageId": message_id, "timestamp": moment(at), "type": message.type, "eventType": message.event_type}
     return {"meta": meta, "data": data}
 
 
@@ -82,48 +78,26 @@ class TransactionReply(TypedDict, total=False):
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     """A charge as webhooks report it: cut down, and without members that are null."""
     instrument = charge.instrument
-    card = instrument.card
-    shown_card: dict[str, object] | None = None
-    if card is not None:
-        shown_card = {
-            "cardNumber": profile.masked(card.number),
-            "expiryDate": card.expiry,
-            "type": card.number.brand.value,
-            "cardType": card.number.funding.value,
-            "cardIin": card.number.iin[: profile.iin_digits],
-        }
-    information: dict[str, object] = {
-        "paymentMethodId": instrument.payment_method_id,
-        "type": instrument.type.value,
-        "card": shown_card and _present(shown_card),
-    }
-    return _present(
-        {
-            "chargeId": charge.charge_id,
-            "providerChargeId": charge.provider_charge_id,
-            "amount": charge.amount,
-            "providerId": charge.provider.provider_id,
-            "reference": charge.reference,
-            "paymentInformation": _present(information),
-            "customerId": charge.customer_id,
-            "status": profile.status[charge.status],
-            "dateAdded": moment(charge.added),
-            "successDate": optional_moment(charge.succeeded),
-            "voidDate": optional_moment(charge.voided),
-            "refundedAmount": charge.refunded if charge.refunds else None,
-            "estimatedCost": charge.estimated_cost,
-            "estimatedCostCurrency": charge.currency if charge.estimated_cost is not None else None,
-            "currency": charge.currency,
-            "refunds": [
-                _present({"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment})
-                for refund in charge.refunds
-            ],
-            "threeDSServerTransID": charge.three_ds_server_trans_id,
-            "threeDsVerified": charge.three_ds_verified,
-            "authorisationAmount": charge.authorised,
-            "initiator": charge.initiator,
-        }
+    card: Any = card_reply(instrument.card, profile)
+    shown_card = card and {name: card[name] for name in TransactionCardReply.__annotations__}
+    information = {"paymentMethodId": instrument.payment_method_id, "type": instrument.type.value, "card": shown_card}
+    whole = reply_of(
+        TransactionReply,
+        charge,
+        providerId=charge.provider.provider_id,
+        paymentInformation=information,
+        status=profile.status[charge.status],
+        dateAdded=moment(charge.added),
+        successDate=optional_moment(charge.succeeded),
+        voidDate=optional_moment(charge.voided),
+        refundedAmount=charge.refunded if charge.refunds else None,
+        estimatedCostCurrency=charge.currency if charge.estimated_cost is not None else None,
+        refunds=[reply_of(TransactionRefundReply, refund, dateAdded=moment(refund.added)) for refund in charge.refunds],
+        threeDSServerTransID=charge.three_ds_server_trans_id,
+        authorisationAmount=charge.authorised,
     )
+    present: dict[str, object] = _present(whole)
+    return present
 
 
 def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, object]:
@@ -157,5 +131,10 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, obje
     }
 
 
-def _present(members: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in members.items() if value is not None}
+def _present(value: Any) -> Any:
+    """Without the members that are null, at every depth."""
+    if isinstance(value, list):
+        return list(map(_present, value))
+    if not isinstance(value, dict):
+        return value
+    return {name: _present(one) for name, one in value.items() if one is not None}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.adapters.scenario_files import Watcher, load, read_file, shipped
+from mockserver.adapters.scenario_files import load, read_file, shipped, stamps
 from mockserver.scenario.problems import ScenarioRefused
 
 GOOD = "version: 1\nrules: [{id: a, then: {approve: {}}}]\n"
@@ -84,24 +84,24 @@ def test_shipped_scenarios_have_names_and_descriptions() -> None:
     assert [name for name, description, _ in found if not description] == []
 
 
-def test_the_watcher_sees_writing_adding_and_removing(folder: Path) -> None:
-    watcher = Watcher([str(folder)])
-    assert not watcher.changed()
+def test_the_stamps_of_files_show_writing_adding_and_removing(folder: Path) -> None:
+    names = [str(folder)]
+    first = stamps(names)
     os.utime(folder / "a.yml", ns=(1, 1))
-    assert watcher.changed()
-    assert not watcher.changed()
+    touched = stamps(names)
     (folder / "d.yaml").write_text(GOOD)
-    assert watcher.changed()
+    added = stamps(names)
     (folder / "d.yaml").unlink()
-    assert watcher.changed()
-    assert not watcher.changed()
+    assert first != touched != added
+    assert stamps(names) == touched
 
 
-def test_the_watcher_bears_what_is_missing(tmp_path: Path) -> None:
-    watcher = Watcher([str(tmp_path / "later.yaml"), "no-such-name"])
-    assert not watcher.changed()
+def test_what_is_missing_has_a_stamp_too(tmp_path: Path) -> None:
+    names = [str(tmp_path / "later.yaml"), "no-such-name"]
+    before = stamps(names)
+    assert stamps(names) == before
     (tmp_path / "later.yaml").write_text(GOOD)
-    assert watcher.changed()
+    assert stamps(names) != before
 
 
 def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,9 +16,8 @@ import pytest
 from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.kept import Kept
-from mockserver.explore.points import Point
 from mockserver.explore.report import as_json
-from mockserver.explore.verdict import Verdict
+from mockserver.explore.trial import Point, Verdict
 from tests import warm
 from tests.browser.conftest import NARROW, PATIENCE_MS, ROOT, WIDE, Box, accessible, client, serving
 

@@ -53,25 +53,6 @@ def test_it_serves_is_healthy_and_stops(process: subprocess.Popen[str], tmp_path
     assert first_call == f"try: curl -H 'x-secretkey: sk_demo' {address}/charge"
 
 
-@pytest.mark.parametrize("leave", ["leave", "sys.exit"])
-def test_a_server_ends_as_other_programs_do(leave: str) -> None:
-    program = f"""
-import atexit, sys
-from mockserver.adapters.exit_codes import leave
-atexit.register(print, "last words")
-print("printed")
-{leave}(3)
-"""
-    command = [sys.executable, "-c", program]
-    ended = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert (ended.returncode, ended.stdout) == (3, "printed\nlast words\n")
-
-
-def test_a_server_without_streams_ends_as_others_do() -> None:
-    program = "import sys; sys.stdout = sys.stderr = None; from mockserver.adapters.exit_codes import leave; leave(3)"
-    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 3
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
 def test_who_calls_the_command_as_a_function_goes_on_after_it() -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import mockserver
 from mockserver.cli import main
-from mockserver.commands.sample_data import STORIES, SampleOrder, sampler
+from mockserver.commands.sample import STORIES, SampleOrder, sampler
 from mockserver.remote import ControlRefused, RemoteSandbox
 from tests import warm
 

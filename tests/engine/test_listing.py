@@ -18,8 +18,8 @@ from mockserver.wire.base import Body, fields_of
 from mockserver.wire.batches import BatchQuery
 from mockserver.wire.charge_bodies import ChargeQuery
 from mockserver.wire.customers import CustomerQuery
-from mockserver.wire.method_bodies import PaymentMethodQuery
 from mockserver.wire.payment_links import PaymentLinkQuery
+from mockserver.wire.payment_methods import PaymentMethodQuery
 from mockserver.wire.subscriptions import SubscriptionQuery
 from mockserver.wire.tokens import TokenQuery
 from mockserver.wire.transfers import TransferQuery

@@ -17,9 +17,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
 from mockserver.explore.fault_table import fault
-from mockserver.explore.points import Point
-from mockserver.explore.trial import Trial
-from mockserver.explore.verdict import Verdict
+from mockserver.explore.trial import Point, Trial, Verdict
 from tests.rows import each
 
 PAY, READ = Point("charge.create", 1, notifies=True), Point("charge.get", 1)

@@ -8,7 +8,7 @@ import yaml
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, fault, followed
-from mockserver.explore.points import Point, differences, points_of
+from mockserver.explore.trial import Point, differences, points_of
 from tests.rows import each
 
 CHARGE, SEARCH, BATCH = (

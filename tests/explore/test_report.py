@@ -13,8 +13,7 @@ import pytest
 from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration, LeftOut
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
-from mockserver.explore.points import Point
-from mockserver.explore.verdict import Verdict, verdict
+from mockserver.explore.trial import Point, Verdict, verdict
 from tests.rows import each
 
 TWICE = {

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.scenario_text import scenario_text
-from mockserver.explore.struck import Place, Strike, is_fault, rules_of, scenario_of, struck
+from mockserver.explore.shrink import Place, Strike, is_fault, rules_of, scenario_of, struck
 from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named

@@ -7,8 +7,7 @@ from mockserver.engine import payment_methods, searches
 from mockserver.web.endpoints.lists import ListOf, learning
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.method_bodies import PaymentMethodQuery
-from mockserver.wire.payment_methods import PaymentMethodReply, payment_method_reply
+from mockserver.wire.payment_methods import PaymentMethodQuery, PaymentMethodReply, payment_method_reply
 
 ASKED_TO_DELETE = ("subscriptions", "payment_method"), ("payment_methods", "in_use")
 """The indexes that the removal of a payment method asks."""
