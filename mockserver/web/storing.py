@@ -66,6 +66,14 @@ RECENT = 0.01
 MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
+_PART = "scenarios"
+_FIELDS = "fields"
+_BUILT_IN = "built-in "
+_LONGEST = 300
+
+WAIT = 5
+"""Seconds that a client is asked to wait whose request the store could not take."""
+
 _LOG = logging.getLogger("mockserver.store")
 
 
@@ -406,15 +414,6 @@ class Store:
         if kept.due is not None:
             heappush(self._due, (kept.due, kept.key))
             self._is_earlier.set()
-
-
-_PART = "scenarios"
-_FIELDS = "fields"
-_BUILT_IN = "built-in "
-_LONGEST = 300
-
-WAIT = 5
-"""Seconds that a client is asked to wait whose request the store could not take."""
 
 
 class StoreRoom:
