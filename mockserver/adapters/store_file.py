@@ -6,6 +6,13 @@ worlds that nobody names are cleared away.
 
 The file is locked for as long as it is open. It is never written to before it has been found whole: one that is
 damaged, of another program or of another version is refused (``StoreRefused``).
+
+Its latest commits are in the log beside it (``-wal``). SQLite takes the first frame that is not whole for the end of
+the log, as it is when a process ends while it writes one. What was answered must not be lost unnoticed: a commit behind
+that frame is damage, and so is a log that is not there though commits were in it. A log that was cut looks like one
+that was written so far.
+
+Source: the published format of SQLite's files (database header, write-ahead log, WAL-index header).
 """
 
 from __future__ import annotations
@@ -14,18 +21,20 @@ import contextlib
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from secrets import randbelow
 from threading import Lock
+from typing import BinaryIO
 from weakref import WeakSet
+from zlib import crc32
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.store_log import IN_LOG, STORE_SHIFT, STORES, fault_of_log, log_of
-from mockserver.adapters.store_rows import checked, index_of, page_sum, readable, row_sum, rows_of
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable
-from mockserver.engine.kept.commits import SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable
+from mockserver.engine.kept.commits import HEAD_PART, SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable, is_part
+from mockserver.engine.sandbox import masked_key
 
 FORMAT = 2
 """Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
@@ -34,6 +43,8 @@ SLICE = 5_000
 """Rows of worlds that nobody names any more that are cleared away in one commit."""
 
 _APPLICATION = 0x6D6F636B
+_MOST_NAMED = 5
+_ROWS = "SELECT world, part, number, value, sum FROM rows"
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
@@ -109,13 +120,10 @@ class StoreFile:
             if before != kept.world:
                 self._garbage.append(before)
 
-    def rows(self, world: int) -> list[Row]:
-        """Every row of a world, by part and number. Raises ``Unreadable``."""
-        return self._rows("world = ?", world)
-
-    def rows_of_part(self, world: int, part: str) -> list[Row]:
-        """Every row of one part, by number. Raises ``Unreadable``."""
-        return self._rows("world = ? AND part = ?", world, part)
+    def rows(self, world: int, part: str | None = None) -> list[Row]:
+        """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
+        with self._lock:
+            return rows_of(self._db, world, part)
 
     def keys_with_page(self, page_id: str) -> list[str]:
         """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""
@@ -156,15 +164,6 @@ class StoreFile:
                 self._into_file()
             self._db.close()
         _OPEN.discard(self)
-
-    def _rows(self, which: str, *values: object) -> list[Row]:
-        query = f"SELECT part, number, value FROM rows WHERE {which} ORDER BY part, number"
-        with self._lock:
-            try:
-                # Their sums were right when the file was opened, and nobody else has written to it since.
-                return self._db.execute(query, values).fetchall()
-            except sqlite3.Error as problem:
-                raise Unreadable(f"{self.path} is damaged: {problem}") from None
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -292,10 +291,7 @@ class StoreReader:
 
     def rows(self, world: int) -> list[Row]:
         """Every row of a world, by part and number. Raises ``Unreadable``."""
-        try:
-            return rows_of(self.db, world)
-        except (sqlite3.Error, ValueError, TypeError) as problem:
-            raise Unreadable(str(problem)) from None
+        return rows_of(self.db, world)
 
     def counts(self) -> Mapping[int, Mapping[str, int]]:
         """How many rows each part of each world has."""
@@ -395,3 +391,173 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     if begins != _MAGIC:
         raise StoreRefused(f"{path} is not a store: it does not begin as an SQLite database; it was not changed")
     return False
+
+
+def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
+    """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
+    found, damage = [], []
+    for *row, written in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
+        kept = KeptSandbox(*row)
+        if kept.sum == written:
+            found.append(kept)
+        else:
+            damage.append(f"the index, at sandbox {masked_key(str(kept.key) or '?')}")
+    return found, damage
+
+
+def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
+    """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
+    an error of the database."""
+    [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
+    if verdict != "ok":
+        raise ValueError(verdict.splitlines()[-1])
+    found = {(world, part) for world, part, _, _ in _sound(db.execute(_ROWS))}
+    for page_id, world, written in db.execute("SELECT id, world, sum FROM pages"):
+        if page_sum(page_id, world) != written:
+            raise ValueError(f"the pages, at {page_id}")
+    for _, part in found:
+        if not is_part(part):
+            raise ValueError(f"rows of {part}, a part that no sandbox has")
+    for kept in index:
+        if (kept.world, HEAD_PART) not in found:
+            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
+    return {world for world, _ in found}
+
+
+def readable(db: sqlite3.Connection) -> str:
+    """What can still be read of a damaged file, in words."""
+    sound = []
+    try:
+        index, damage = index_of(db)
+    except (sqlite3.Error, ValueError):
+        return "none of its sandboxes can be read; it was not changed"
+    broken = len(damage)
+    for kept in index:
+        try:
+            rows_of(db, kept.world)
+            sound.append(masked_key(kept.key))
+        except Unreadable:
+            broken += 1
+    names = ", ".join(sound[:_MOST_NAMED]) + (" ..." if len(sound) > _MOST_NAMED else "")
+    count = f"{len(sound)} of {len(sound) + broken} sandboxes can be read{': ' + names if sound else ''}"
+    return f"{count} (mockserver store export); it was not changed"
+
+
+def rows_of(db: sqlite3.Connection, world: int, part: str | None = None) -> list[Row]:
+    """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
+    which, values = ("world = ?", [world]) if part is None else ("world = ? AND part = ?", [world, part])
+    try:
+        found = _sound(db.execute(f"{_ROWS} WHERE {which} ORDER BY part, number", values))
+        return [(name, number, value) for _, name, number, value in found]
+    except (sqlite3.Error, ValueError, TypeError) as problem:
+        raise Unreadable(str(problem)) from None
+
+
+def _sound(rows: Iterable[tuple[int, str, int, object, int]]) -> Iterator[tuple[int, str, int, bytes]]:
+    """Stored rows without their sums. Raises ``ValueError`` at one that is damaged."""
+    for world, part, number, value, written in rows:
+        if not isinstance(value, bytes) or row_sum(world, part, number, value) != written:
+            raise ValueError(f"row {number} of {part}")
+        yield world, part, number, value
+
+
+def row_sum(world: int, part: str, number: int, value: bytes) -> int:
+    """The sum of a row."""
+    return crc32(value, crc32(f"{world}.{part}.{number}".encode()))
+
+
+def page_sum(page_id: str, world: int) -> int:
+    """The sum of an entry of the pages."""
+    return crc32(f"{world}.{page_id}".encode())
+
+
+IN_LOG = 1 << 16
+"""Part of the user version of a file whose latest commits are in its log. What the log itself says is without it: when
+SQLite has put all of the log into the file, the file is without it too."""
+
+STORE_SHIFT = 17
+STORES = 1 << 14
+"""The bits above are chance, and the same in a file and in its log."""
+
+_HEADER = struct.Struct(">8I")
+_FRAME = struct.Struct(">6I")
+_MAGICS = {0x377F0682: "<", 0x377F0683: ">"}
+_USER_VERSION, _APPLICATION, _BEGINNING = 60, 68, 100
+_LAST_FRAME = 16
+_LARGEST_PAGE = 65_536
+
+
+def log_of(path: Path) -> Path:
+    """The file beside a store in which its latest commits are."""
+    place = path.resolve()
+    return place.with_name(f"{place.name}-wal")
+
+
+def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
+    """What is lost of the commits beside a file, None when nothing is. ``file`` is the store, ``version`` its user
+    version as the log has it; a connection must have it open."""
+    log = log_of(path)
+    header = file.read(_BEGINNING)
+    if len(header) < _BEGINNING:
+        return "it ends within its beginning"
+    [alone], [application] = (struct.unpack_from(">i", header, place) for place in (_USER_VERSION, _APPLICATION))
+    size = log.stat().st_size if log.exists() else 0
+    if not size:
+        return f"{log.name} beside it, with its latest commits, is missing" if alone & IN_LOG else None
+    whole = _whole_frames(path)
+    with log.open("rb") as opened:
+        fault = _fault_of_frames(opened, whole)
+    if fault is not None:
+        return f"{log.name} beside it is damaged: {fault}"
+    is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1)
+    # What has not been put into a new file yet is all in its log.
+    return f"{log.name} beside it is the log of another file" if application and is_other else None
+
+
+def _whole_frames(path: Path) -> int:
+    """How many frames SQLite takes for whole, by the index that it makes of the log."""
+    place = path.resolve()
+    index = place.with_name(f"{place.name}-shm").read_bytes()[_LAST_FRAME : _LAST_FRAME + 4]
+    [last] = struct.unpack("=I", index)
+    return int(last)
+
+
+def _fault_of_frames(log: BinaryIO, whole: int) -> str | None:
+    begin = log.read(_HEADER.size)
+    if len(begin) < _HEADER.size:
+        return None
+    magic, _, page, _, *salts, first, second = _HEADER.unpack(begin)
+    order = _MAGICS.get(magic)
+    if order is None or page > _LARGEST_PAGE or _sum(order, begin[:24], (0, 0)) != (first, second):
+        return "its beginning is not that of a log"
+    for number, head, before, body in _frames(log, page, whole, (first, second)):
+        _, is_commit, *rest = head
+        if is_commit and rest[:2] == salts and _sum(order, body, before) == tuple(rest[2:]):
+            return f"frame {whole + 1} is not whole, and frame {number}, which ends a commit, is"
+    return None
+
+
+def _frames(
+    log: BinaryIO, page: int, whole: int, first: tuple[int, int]
+) -> Iterator[tuple[int, tuple[int, ...], tuple[int, int], bytes]]:
+    """The frames behind those that are whole: number, header, the sum of the frame before, and what its own sum is
+    of."""
+    before, number = first, whole
+    if whole:
+        log.seek(_HEADER.size + (whole - 1) * (_FRAME.size + page))
+        *_, one, other = _FRAME.unpack(log.read(_FRAME.size))
+        before = one, other
+    log.seek(_HEADER.size + whole * (_FRAME.size + page))
+    while len(raw := log.read(_FRAME.size + page)) == _FRAME.size + page:
+        number += 1
+        head = _FRAME.unpack_from(raw)
+        yield number, head, before, raw[:8] + raw[_FRAME.size :]
+        before = head[4], head[5]
+
+
+def _sum(order: str, content: bytes, begin: tuple[int, int]) -> tuple[int, int]:
+    first, second = begin
+    for one, other in struct.iter_unpack(f"{order}2I", content):
+        first = (first + one + second) & 0xFFFFFFFF
+        second = (second + other + first) & 0xFFFFFFFF
+    return first, second

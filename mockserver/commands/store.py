@@ -206,8 +206,7 @@ def _maker(reader: StoreReader) -> Callable[[KeptSandbox], Sandbox | str]:
     from mockserver import create_app
     from mockserver.adapters.machine_clock import machine_now
     from mockserver.engine.kept.commits import SERVER, Unreadable
-    from mockserver.engine.kept.keeping import DamagedSandbox
-    from mockserver.engine.kept.restoring import kept_sandbox
+    from mockserver.engine.kept.keeping import DamagedSandbox, kept_sandbox
 
     app = create_app()
     try:

@@ -1,4 +1,5 @@
 """Stored objects as plain JSON data and back, for any dataclass: worked out once for each type from its annotations.
+State documents and stores (``kept.forms``) share it.
 
 A field that is left out of the ``repr`` is a secret: it goes out only when secrets are asked for, and without them
 every text goes out with card numbers masked. Amounts are texts, instants whole microseconds, those with tenths of one
@@ -10,14 +11,12 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, MISSING, Field, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import KW_ONLY, MISSING, Field, field, fields, is_dataclass, replace
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from functools import cache
 from itertools import islice, repeat
-from operator import attrgetter
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
@@ -33,6 +32,7 @@ MOST_FAULTS = 20
 """Faults of a document that are named at once."""
 
 _MOST_DIGITS = 40
+_NO_CARDS = CardRegistry("")
 _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 
@@ -65,6 +65,17 @@ class Form:
     read: Read
     rows: Record | None = None
     """Of a list of records: the form of each."""
+    lists: Mapping[str, Record] = field(default_factory=dict)
+    """Of a record: its lists of records."""
+
+    def to_plain(self, value: Any) -> Any:
+        """The plain data of a value, with its secrets."""
+        return self.write(value, True)
+
+    def to_value(self, raw: Any, cards: CardRegistry = _NO_CARDS) -> Any:
+        """The value of plain data. Raises ``ValueError``, ``LookupError``, ``TypeError`` or ``ArithmeticError`` for
+        data that no value has."""
+        return self.read(raw, cards)
 
 
 @record
@@ -74,34 +85,95 @@ class Record(Form):
 
     _: KW_ONLY
     write_but_lists: Write
-    lists: Mapping[str, Record]
 
 
-@cache
-def form(annotation: Any) -> Form:
-    """The form of an annotation. Raises ``TypeError`` for one that has none."""
-    origin, args = get_origin(annotation), get_args(annotation)
-    if annotation in _LEAVES:
-        return _LEAVES[annotation]
-    if origin is Annotated:
-        return _constrained(form(args[0]), [fault for rule in args[1:] if (fault := getattr(rule, "fault", None))])
-    if origin in (Union, types.UnionType):
-        return _union(args)
-    if origin is tuple and args[-1] is not Ellipsis:
-        return _fixed(args, tuple)
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(args[0], form(args[1]), origin)
-    if isinstance(origin, type) and issubclass(origin, Sequence):
-        return _listed(form(args[0]), origin)
-    if isinstance(annotation, type):
-        if issubclass(annotation, Enum):
-            return _enum(annotation)
-        if hasattr(annotation, "_fields"):
-            hints = get_type_hints(annotation, include_extras=True)
-            return _fixed([hints[name] for name in annotation._fields], lambda items: annotation(*items))
-        if is_dataclass(annotation):
-            return record_form(annotation)
-    raise TypeError(f"{annotation} has no form in a state document")
+class DocumentForms:
+    """The forms of state documents, each made once from its annotation. Those of a store (``kept.forms``) are made
+    likewise, with other ``leaves``, records, unions and maps."""
+
+    leaves: Mapping[Any, Form]
+    listed: tuple[type, ...] = (Sequence,)
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Form] = {}
+
+    def of(self, annotation: Any) -> Form:
+        """The form of an annotation. Raises ``TypeError`` for one that has none."""
+        known = self._known.get(annotation)
+        if known is None:
+            known = self._known[annotation] = self._made(annotation)
+        return known
+
+    def _made(self, annotation: Any) -> Form:
+        origin, args = get_origin(annotation), get_args(annotation)
+        if annotation in self.leaves:
+            return self.leaves[annotation]
+        if origin is Annotated:
+            return self.constrained(self.of(args[0]), args[1:])
+        if origin in (Union, types.UnionType):
+            members = [arg for arg in args if arg is not types.NoneType]
+            return _optional(self.of(members[0])) if len(members) == 1 else self.union(members, len(args))
+        if origin is tuple and args[-1] is not Ellipsis:
+            return _fixed([self.of(arg) for arg in args], tuple)
+        if isinstance(origin, type) and issubclass(origin, Mapping):
+            return self.mapping(args[0], self.of(args[1]))
+        if isinstance(origin, type) and issubclass(origin, self.listed):
+            return _listed(self.of(args[0]), origin)
+        if isinstance(annotation, type):
+            if issubclass(annotation, Enum):
+                return _enum(annotation)
+            if hasattr(annotation, "_fields"):
+                hints = get_type_hints(annotation, include_extras=True)
+                return _fixed([self.of(hints[name]) for name in annotation._fields], lambda items: annotation(*items))
+            if is_dataclass(annotation):
+                return self.record(annotation)
+        raise TypeError(f"{annotation} has no form in a state document")
+
+    def constrained(self, base: Form, rules: Sequence[object]) -> Form:
+        """The form of values for which rules hold."""
+        return _constrained(base, [fault for rule in rules if (fault := getattr(rule, "fault", None))])
+
+    def union(self, members: Sequence[Any], count: int) -> Form:
+        """The form of values of several types. None is one of them when ``count`` says one more."""
+        kinds = {member.__name__: self.of(member) for member in members}
+
+        def read(raw: Any, cards: CardRegistry) -> Any:
+            if raw is None and count > len(members):
+                return None
+            kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
+            if kind is None:
+                raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
+            return kind.read({key: item for key, item in raw.items() if key != KIND}, cards)
+
+        def write(value: Any, secrets: bool) -> Any:
+            name = type(value).__name__
+            return None if value is None else {KIND: name, **kinds[name].write(value, secrets)}
+
+        return Form(write, read)
+
+    def mapping(self, key: Any, item: Form) -> Form:
+        """The form of a map. Its keys are texts, those that are whole numbers too. Texts are masked by the name of
+        their key as well."""
+        write_key, read_key = self.of(key).write, _read_number if key is int else self.of(key).read
+
+        def write_item(name: str, held: Any, secrets: bool) -> Any:
+            return mask_field(name, held) if isinstance(held, str) and not secrets else item.write(held, secrets)
+
+        def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
+            return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
+
+        def read(raw: Any, cards: CardRegistry) -> Any:
+            if not isinstance(raw, dict):
+                raise _wanted("an object")
+            keys = _every(raw, repeat(read_key), raw, cards)
+            return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
+
+        return Form(write, read)
+
+    def record(self, cls: type) -> Form:
+        """The form of a dataclass."""
+        hints = get_type_hints(cls, include_extras=True)
+        return _record(cls, {field.name: (field, self.of(hints[field.name])) for field in stored(cls)})
 
 
 def stored(cls: type) -> list[Field[Any]]:
@@ -125,24 +197,24 @@ def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any],
     return made
 
 
-@cache
-def record_form(cls: type) -> Record:
-    """The form of a dataclass. Raises ``TypeError`` when a field has none."""
-    hints = get_type_hints(cls, include_extras=True)
-    parts = {field.name: form(hints[field.name]) for field in stored(cls)}
-    lists = {name: part.rows for name, part in parts.items() if part.rows}
+def is_required(field: Field[Any]) -> bool:
+    """Whether a field has no default."""
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _record(cls: type, parts: Mapping[str, tuple[Field[Any], Form]]) -> Record:
+    lists = {name: part.rows for name, (_, part) in parts.items() if part.rows}
     writes = [
-        (name, _as_list if name in lists else _writer(name, parts[name]), field.repr, field.default is None)
-        for field in stored(cls)
-        for name in [field.name]
+        (name, (lambda value, _: [*value]) if name in lists else _writer(name, part), field.repr, field.default is None)
+        for name, (field, part) in parts.items()
     ]
-    reads = {name: part.read for name, part in parts.items()}
-    required = {field.name for field in stored(cls) if field.default is MISSING and field.default_factory is MISSING}
-    get: Any = attrgetter(*parts) if len(parts) > 1 else lambda value: [getattr(value, name) for name in parts]
+    reads = {name: part.read for name, (_, part) in parts.items()}
+    required = {name for name, (field, _) in parts.items() if is_required(field)}
 
     def write_but_lists(value: Any, secrets: bool) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for (name, write, shown, may_miss), item in zip(writes, get(value), strict=True):
+        for name, write, shown, may_miss in writes:
+            item = getattr(value, name)
             held = write(item, secrets) if item is not None and (shown or secrets) else None
             if held is not None or not may_miss:
                 out[name] = held
@@ -171,16 +243,8 @@ def record_form(cls: type) -> Record:
     return Record(write, read, write_but_lists=write_but_lists, lists=lists)
 
 
-def _as_it_is(value: Any, _: object) -> Any:
-    return value
-
-
-def _as_list(value: Any, _: object) -> Any:
-    return [*value]
-
-
 def _listed(item: Form, origin: type) -> Form:
-    shape: Any = tuple if origin is Sequence else origin
+    shape: Any = tuple if origin is Sequence else frozenset if origin is Set else origin
     rows = item if isinstance(item, Record) and origin is list else None
 
     def read(raw: Any, cards: CardRegistry) -> Any:
@@ -188,16 +252,11 @@ def _listed(item: Form, origin: type) -> Form:
             raise _wanted("a list")
         return shape(_every(range(len(raw)), repeat(item.read), raw, cards))
 
-    return Form(
-        lambda value, secrets: [item.write(one, secrets) for one in value],
-        read,
-        rows,
-    )
+    return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read, rows)
 
 
-def _fixed(annotations: Sequence[Any], shape: Callable[[list[Any]], Any]) -> Form:
+def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any]) -> Form:
     """A tuple of so many parts, or a named one."""
-    parts = [form(annotation) for annotation in annotations]
     reads = [part.read for part in parts]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
@@ -210,50 +269,12 @@ def _fixed(annotations: Sequence[Any], shape: Callable[[list[Any]], Any]) -> For
     )
 
 
-def _mapping(key: Any, item: Form, origin: type) -> Form:
-    """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
-    write_key, read_key = form(key).write, _read_number if key is int else form(key).read
-
-    def write_item(name: str, held: Any, secrets: bool) -> Any:
-        return mask_field(name, held) if isinstance(held, str) and not secrets else item.write(held, secrets)
-
-    def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
-        return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
-
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        if not isinstance(raw, dict):
-            raise _wanted("an object")
-        keys = _every(raw, repeat(read_key), raw, cards)
-        return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
-
-    return Form(write, read)
-
-
-def _union(args: tuple[Any, ...]) -> Form:
-    optional = types.NoneType in args
-    members = [arg for arg in args if arg is not types.NoneType]
-    if len(members) == 1:
-        # A secret that was not exported is read as None wherever the class knows None.
-        [only] = map(form, members)
-        return Form(
-            lambda value, secrets: None if value is None else only.write(value, secrets),
-            lambda raw, cards: None if raw is None else only.read(raw, cards),
-        )
-    kinds = {member.__name__: form(member) for member in members}
-
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        if raw is None and optional:
-            return None
-        kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
-        if kind is None:
-            raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
-        return kind.read({key: item for key, item in raw.items() if key != KIND}, cards)
-
-    def write(value: Any, secrets: bool) -> Any:
-        name = type(value).__name__
-        return None if value is None else {KIND: name, **kinds[name].write(value, secrets)}
-
-    return Form(write, read)
+def _optional(only: Form) -> Form:
+    # A secret that was not exported is read as None wherever the class knows None.
+    return Form(
+        lambda value, secrets: None if value is None else only.write(value, secrets),
+        lambda raw, cards: None if raw is None else only.read(raw, cards),
+    )
 
 
 def _enum(cls: type[Enum]) -> Form:
@@ -375,13 +396,27 @@ def read_plain(raw: Any, cards: CardRegistry | None = None) -> Any:
             return raw
 
 
-_LEAVES: Mapping[Any, Form] = {
+AS_IT_IS = Form(lambda value, secrets: value, lambda raw, cards: raw)
+"""Of values that are plain data themselves."""
+
+LEAVES: Mapping[Any, Form] = {
     str: Form(_write_text, _exactly(str, "a text")),
     int: Form(lambda value, secrets: int(value), _read_int),
-    bool: Form(_as_it_is, _exactly(bool, "true or false")),
+    bool: Form(AS_IT_IS.write, _exactly(bool, "true or false")),
     object: Form(write_plain, read_plain),
     Decimal: Form(lambda value, secrets: str(value), _read_decimal),
     Instant: Form(write_instant, read_instant),
     Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
-    Seed: Form(_as_it_is, _read_seed),
+    Seed: Form(AS_IT_IS.write, _read_seed),
 }
+"""The forms of the simplest types."""
+
+DocumentForms.leaves = LEAVES
+
+form = DocumentForms().of
+"""The form of an annotation in a state document. Raises ``TypeError`` for one that has none."""
+
+
+def record_form(cls: type) -> Record:
+    """The form of a dataclass in a state document. Raises ``TypeError`` when a field has none."""
+    return cast(Record, form(cls))

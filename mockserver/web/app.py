@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from mockserver.engine.kept.commits import Row
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.web.store_room import StoreRoom
+    from mockserver.web.storing import StoreRoom
 
 
 class Application(Starlette):
@@ -100,7 +100,7 @@ class Application(Starlette):
 
     def store_room(self, rows: Iterable[Row]) -> StoreRoom:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
-        from mockserver.web.store_room import StoreRoom
+        from mockserver.web.storing import StoreRoom
 
         room = StoreRoom(rows, self.world.directory)
         endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))

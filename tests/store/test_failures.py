@@ -309,7 +309,7 @@ def test_long_work_waits_for_the_store_so_that_no_commit_holds_much_of_it(
 ) -> None:
     monkeypatch.setattr("mockserver.web.storing.PENDING", 20)
     monkeypatch.setattr("mockserver.engine.batches.ROWS_OF_STEP", 10)
-    monkeypatch.setattr("mockserver.engine.kept.batches.BLOCK", 10)
+    monkeypatch.setattr("mockserver.engine.kept.parts.BATCH_BLOCK", 10)
     api = Kept(tmp_path / "s.db")
     method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
     text = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},5,AUD,\n" * 300

@@ -28,9 +28,10 @@ class Reads:
         self.aside: list[bool] = []
         rows = store._file.rows
 
-        def note(world: int) -> Any:
-            self.aside.append(threading.current_thread() is not threading.main_thread())
-            return rows(world)
+        def note(world: int, part: str | None = None) -> Any:
+            if part is None:
+                self.aside.append(threading.current_thread() is not threading.main_thread())
+            return rows(world, part)
 
         monkeypatch.setattr(store._file, "rows", note)
 

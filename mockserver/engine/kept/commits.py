@@ -71,11 +71,8 @@ class KeptFile(Protocol):
     def write(self, commit: Commit) -> None:
         """Write a commit. Raises ``NotWritten``: then nothing of it is there."""
 
-    def rows(self, world: int) -> list[Row]:
-        """Every row of a world, by part and number. Raises ``Unreadable``."""
-
-    def rows_of_part(self, world: int, part: str) -> list[Row]:
-        """Every row of one part, by number. Raises ``Unreadable``."""
+    def rows(self, world: int, part: str | None = None) -> list[Row]:
+        """Every row of a world, or of one part of it, by part and number. Raises ``Unreadable``."""
 
     def keys_with_page(self, page_id: str) -> list[str]:
         """The keys of the sandboxes in which an object of this id has a page, those first whose world is older."""

@@ -1,4 +1,5 @@
-"""A sandbox that is kept in a store: what has changed in it since the last time as rows, and the sandbox from its rows.
+"""A sandbox that is kept in a store: what has changed in it since the last time as rows, the sandbox from its rows, and
+when it must be woken that nobody asks for it.
 
 The engine knows rows of a part, a number and bytes, and no file: ``adapters.store_file`` keeps them, ``web.storing``
 says when. Parts follow from the types: every table of ``Tables`` and every memory of a judge is a part, so that one
@@ -9,44 +10,134 @@ the slots of a sandbox: each is kept or stands among the ``DERIVED``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import Any, Protocol
 
+from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.batch import Batch
+from mockserver.domain.clock import EARLIEST, Clock, Micros
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import mask_text
+from mockserver.domain.record import mutable
+from mockserver.domain.slices import at_once
+from mockserver.domain.states import DeliveryState
+from mockserver.engine import deliveries, vault
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import SandboxConfig
+from mockserver.engine.codec import Form
+from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer
 from mockserver.engine.journal import size_of
-from mockserver.engine.kept.batches import BatchPart, BatchRowsPart
-from mockserver.engine.kept.forms import Forms, KeptForm
-from mockserver.engine.kept.head import Head, KeptConfig, KeptCounters, counted
-from mockserver.engine.kept.judges import memories, numbers
-from mockserver.engine.kept.logs import (
-    EntriesPart,
-    PastPart,
-    RuleKeys,
-    StoriesPart,
-    deliveries_part,
-    inbox_part,
-    schedule_part,
-)
+from mockserver.engine.kept.forms import Forms
 from mockserver.engine.kept.parts import (
+    BatchPart,
+    BatchRowsPart,
     Changes,
+    EntriesPart,
     JsonWriter,
     KeptPart,
     KeptRow,
     ListedPart,
     MemoryPart,
+    PastPart,
+    RuleKeys,
+    StoriesPart,
     TablePart,
+    deliveries_part,
+    inbox_part,
+    memories,
+    numbers,
+    schedule_part,
 )
 from mockserver.engine.kept.steps import RequestForms, Rulebook, StepForms
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
+from mockserver.scenario.director import Tallies, Tally
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.ruleset import Ruleset
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import ClockPlan, Scenario
+
+
+@mutable
+class KeptCounters:
+    """The counters of the journal, and of the deliveries and inboxes beside it."""
+
+    opened: Micros
+    last: int
+    given_up: int
+    dropped: int
+    stories: int
+    gap_reason: str | None
+    deliveries: tuple[int, int, int]
+    inboxes: tuple[int, int]
+
+
+@mutable
+class Counted:
+    """The counters of one rule."""
+
+    calls: int
+    hits: int
+    exhausted: int
+    first: Micros | None = None
+    period: int | None = None
+    fired: int | None = None
+
+
+@mutable
+class KeptConfig:
+    """What a sandbox is opened with, beside the settings of the server."""
+
+    seed: Seed
+    profile: Profile
+    overrides: dict[str, object]
+    clock: ClockPlan
+    scenarios: list[str]
+    assumed: tuple[Profile, dict[str, object]]
+    own: tuple[Profile, dict[str, object]] | None = None
+
+
+@mutable
+class Head:
+    """The small parts of a sandbox. ``books`` are the scenarios of the rules that entries of the journal were decided
+    by, by number."""
+
+    origin: str
+    salt: str
+    config: KeptConfig
+    clock: Clock
+    is_held: bool
+    now: Micros
+    horizon: Micros
+    counters: dict[str, int]
+    order: int
+    ran: int
+    used: int
+    journal: KeptCounters
+    opened: tuple[dict[str, int], int] | None
+    book: int
+    books: dict[int, list[str]]
+    lengths: dict[str, int]
+    first_asked: Micros | None = None
+    calls: dict[str, int] = field(default_factory=dict)
+    rules: dict[str, Counted] = field(default_factory=dict)
+    held: dict[str, list[str]] = field(default_factory=dict)
+    warned: list[str] = field(default_factory=list)
+    lag: Micros = 0
+    judged: dict[str, int] = field(default_factory=dict)
+
+
+def counted(tally: Tally) -> Counted:
+    """The counters of a rule, without those of its keys."""
+    return Counted(tally.calls, tally.hits, tally.exhausted, first=tally.first, period=tally.period, fired=tally.fired)
+
+
+def tally_of(text: str, kept: Counted) -> Tally:
+    """The counters of the rule of a text."""
+    counts = kept.calls, kept.hits, kept.exhausted
+    return Tally(text, *counts, first=kept.first, keys={}, period=kept.period, fired=kept.fired)
+
 
 DERIVED = frozenset({"key", "public_key", "under_way"})
 """Parts of a sandbox that follow from what is kept, or that are nothing between two steps."""
@@ -146,7 +237,7 @@ class Keeping:
         if self.waiting() <= most:
             return None
         found = Changes(self._around)
-        max(self._feeds, key=len).take_some(found, most)
+        max(self._feeds, key=len).gather(found, most)
         return found
 
     def write_ahead(self) -> bool:
@@ -264,10 +355,10 @@ class Keeping:
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
         self._head = 0
 
-    def _first_form(self, plain: KeptForm) -> KeptForm:
+    def _first_form(self, plain: Form) -> Form:
         """The form of a first answer, with the objects that its step was about."""
 
-        def write(first: Any) -> list[object]:
+        def write(first: Any, secrets: bool) -> list[object]:
             return [plain.to_plain(first), getattr(first, "size", 0), self._steps.write_about(first.result)]
 
         def read(raw: Any, cards: CardRegistry) -> Any:
@@ -278,7 +369,7 @@ class Keeping:
                 first.size = size
             return first
 
-        return KeptForm(write, read)
+        return Form(write, read)
 
     def _places(self, scenarios: Iterable[Scenario]) -> list[str]:
         return [self._around.place_of(scenario) for scenario in scenarios]
@@ -288,3 +379,86 @@ class Keeping:
             return Ruleset.of([self._around.scenario(place) for place in self._books[number]])
         except LookupError:
             return None
+
+
+BEGINNING = ("head", "marks")
+"""The parts that a sandbox begins with again when it is emptied."""
+
+
+def kept_sandbox(
+    key: str, kept: Mapping[str, Sequence[KeptRow]], around: Surroundings, real: Micros
+) -> tuple[Sandbox, Keeping]:
+    """The sandbox of a key from its rows by part, in the order of their numbers. A clock that runs goes on, what was
+    being answered when the server ended has been answered, and webhooks that were on their way are sent again.
+
+    Raises ``DamagedSandbox``.
+    """
+    head, config = _head(kept, around)
+    sandbox = Sandbox(key, config, real)
+    sandbox.origin, sandbox.cards.salt, sandbox.clock = head.origin, head.salt, head.clock
+    if head.is_held:
+        # Time stood still for a try of a webhook, which is made again.
+        sandbox.clock.real = real
+    sandbox.own = _own(head)
+    sandbox.assumed = config.assumed.or_else(*head.config.assumed)
+    by_id = sandbox.config.rules.by_id
+    sandbox.director.tallies = Tallies(
+        head.first_asked,
+        {name: tally_of(by_id[name].text, kept) for name, kept in head.rules.items() if name in by_id},
+        head.calls,
+    )
+    sandbox.look_back(head.lag)
+    keeping = Keeping(sandbox, around, head.book, head.books)
+    keeping.load(kept, head)
+    _release(sandbox)
+    at_once(sandbox.vault.learning(vault.CCV_INDEX))
+    return sandbox, keeping
+
+
+def kept_beginning(kept: Mapping[str, Sequence[KeptRow]], around: Surroundings) -> Beginning:
+    """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
+    head, config = _head(kept, around)
+    try:
+        marks = [str(name) for _, (name, _) in kept.get("marks", ())]
+    except (ValueError, TypeError) as fault:
+        raise DamagedSandbox(f"marks: {type(fault).__name__}: {fault}"[:300]) from fault
+    return Beginning(config, _own(head), marks)
+
+
+def _head(kept: Mapping[str, Sequence[KeptRow]], around: Surroundings) -> tuple[Head, SandboxConfig]:
+    try:
+        head: Head = around.forms.of(Head).to_value(kept["head"][0][1])
+        scenarios = [around.scenario(place) for place in head.config.scenarios]
+    except (ValueError, LookupError, TypeError, ArithmeticError) as fault:
+        raise DamagedSandbox(f"head: {type(fault).__name__}: {fault}"[:300]) from fault
+    return head, _config(head.config, around, scenarios)
+
+
+def _own(head: Head) -> Assumed | None:
+    return Assumed(*head.config.own) if head.config.own is not None else None
+
+
+def _config(kept: KeptConfig, around: Surroundings, scenarios: list[Scenario]) -> SandboxConfig:
+    """The config of a sandbox: what it was opened with counts, and the rest is that of the server. Where both are the
+    same it is the config of the server itself, so that reloaded files count for the sandbox too."""
+    config, seed = around.config(scenarios), int(kept.seed)
+    assumed = config.assumed.or_else(kept.profile, kept.overrides)
+    if assumed is config.assumed and (seed, kept.clock) == (config.seed, config.clock):
+        return config
+    return replace(config, seed=seed, clock=kept.clock, assumed=assumed)
+
+
+def _release(sandbox: Sandbox) -> None:
+    """Let webhooks go out whose step was still being answered."""
+    planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    waiting = (DeliveryState.HELD, DeliveryState.WAITING)
+    held = [one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned]
+    deliveries.release(sandbox, held)
+
+
+def next_due(sandbox: Sandbox) -> Micros | None:
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks; ``EARLIEST`` when
+    webhooks of it are being sent, or will be as soon as their step has been answered."""
+    if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
+        return EARLIEST
+    return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None

@@ -2,24 +2,57 @@
 name, a number and bytes, and takes the same rows back.
 
 What may be large says itself what has changed (tables, the schedule, counters of rules, deliveries, inboxes) or only
-ever grows at its end (the journal). What is bounded is compared with what was kept: its values are never changed in
-place, so that comparing costs no more than a look at each.
+ever grows at its end (the journal, and the changes of objects that outlive its entries), and loses what is oldest. What
+is bounded is compared with what was kept: its values are never changed in place. Batches alone change in place, and may
+have 100,000 rows: a batch is a row without its transactions, which are kept by the block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from itertools import islice
-from typing import Any, Protocol, TypeAlias
+from decimal import Decimal
+from functools import cache
+from heapq import heapify
+from itertools import groupby, islice
+from operator import attrgetter, is_
+from typing import Any, Protocol, TypeAlias, get_args, get_origin, get_type_hints
 
-from mockserver.domain.record import mutable
+from mockserver.domain.batch import Batch, BatchRow, RowFailure
+from mockserver.domain.delivery import Delivery
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import mutable, replace
+from mockserver.domain.remembered import Recent
+from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.codec import Form
+from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.kept.forms import KeptForm
+from mockserver.engine.journal import Journal
+from mockserver.engine.kept.forms import Forms
+from mockserver.engine.kept.steps import TABLE_NAMES, StepForms
+from mockserver.engine.past import Past
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import ScheduledWork
+from mockserver.engine.stories import Cause, Change
+from mockserver.engine.tables import ROW_CLASSES
+from mockserver.findings.doubts import Chains
+from mockserver.findings.ledger import Finding, Ledger
+from mockserver.findings.watch import Watch
+from mockserver.scenario.director import Times
 
 BLOCK = 50
 """Entries of something that only grows of which a row is made, at most."""
+
+BATCH_BLOCK = 200
+"""Transactions of a batch of which a row is made, at most."""
+
+_BLOCKS = 1 << 20
+"""Blocks that a batch can have."""
+
+_ALL = sys.maxsize
 
 KeptRow: TypeAlias = tuple[int, Any]
 """A row of a part as it is read: its number, and its plain data."""
@@ -65,12 +98,11 @@ class TablePart:
 
     __slots__ = ("_changed", "_kept", "_known", "_table", "name")
 
-    def __init__(self, name: str, table: Table[Any], kept: KeptForm) -> None:
+    def __init__(self, name: str, table: Table[Any], kept: Form) -> None:
         self.name = name
         self._table = table
         self._kept = kept
         self._known = 0
-        # No set: an empty one takes three times the memory, and every sandbox has a dozen tables that stand still.
         self._changed: dict[int, None] = {}
         table.watch(self._hear)
 
@@ -81,26 +113,14 @@ class TablePart:
     def __len__(self) -> int:
         return len(self._table.rows) - self._known + len(self._changed)
 
-    def take_some(self, changes: Changes, most: int) -> None:
-        """Some of the rows that have another value, or the first of those that are new."""
-        some: Iterable[int] = list(islice(self._changed, most))
-        for seq in some:
-            del self._changed[seq]
-        if not some:
-            first, self._known = self._known, min(self._known + most, len(self._table.rows))
-            some = range(first, self._known)
-        self._put(changes, some)
-
-    def gather(self, changes: Changes) -> None:
-        """Rows that have another value, and those that are new."""
-        if len(self._table.rows) > self._known or self._changed:
-            self._put(changes, (*sorted(self._changed), *range(self._known, len(self._table.rows))))
-            self._known = len(self._table.rows)
-            self._changed.clear()
-
-    def _put(self, changes: Changes, places: Iterable[int]) -> None:
-        for seq in places:
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
+        """Rows that have another value, and those that are new: ``most`` of them at most."""
+        some = list(islice(self._changed, most))
+        end = min(self._known + most - len(some), len(self._table.rows))
+        for seq in (*some, *range(self._known, end)):
+            self._changed.pop(seq, None)
             changes.put(self.name, seq, self._kept.to_plain(self._table.rows[seq]))
+        self._known = end
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
@@ -123,7 +143,7 @@ class MemoryPart:
 
     __slots__ = ("_key", "_known", "_last", "_owner", "_slot", "_value", "name")
 
-    def __init__(self, name: str, owner: object, slot: str, key: KeptForm, value: KeptForm) -> None:
+    def __init__(self, name: str, owner: object, slot: str, key: Form, value: Form) -> None:
         self.name = name
         self._owner = owner
         self._slot = slot
@@ -207,18 +227,14 @@ class ListedPart:
     def __len__(self) -> int:
         return len(self._changed)
 
-    def take_some(self, changes: Changes, most: int) -> None:
-        """Some of the rows that were noted."""
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
+        """The rows that were noted, ``most`` of them at most."""
         for _ in range(min(most, len(self._changed))):
             number, write = self._changed.popitem()
             if write is None:
                 changes.drops.append((self.name, number))
             else:
                 changes.put(self.name, number, write())
-
-    def gather(self, changes: Changes) -> None:
-        """The rows that were noted."""
-        self.take_some(changes, len(self))
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """All rows."""
@@ -241,7 +257,7 @@ class GrowingPart(ListedPart):
             self._cut = gone
             changes.cuts.append((self.name, gone))
 
-    def take_some(self, changes: Changes, most: int) -> None:
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
         """The oldest of the entries that were noted."""
         for _ in range(0, min(most, len(self._changed)), BLOCK):
             numbers = list(islice(self._changed, min(most, BLOCK)))
@@ -252,3 +268,414 @@ class GrowingPart(ListedPart):
         """All entries, one by one."""
         self._take((entry for _, block in rows for entry in block), cards)
         self._changed.clear()
+
+
+class BatchPart:
+    """The batches of a sandbox, and their transactions."""
+
+    name = "batches"
+
+    __slots__ = ("_ahead", "_batch", "_counts", "_failure", "_known", "_table")
+
+    def __init__(self, table: Table[Batch], forms: Forms) -> None:
+        self._table = table
+        self._batch = forms.of(Batch)
+        self._failure = forms.of(RowFailure | None)
+        self._known: list[tuple[object, ...]] = []
+        self._counts: list[int] = []
+        self._ahead: dict[int, tuple[list[BatchRow], bytes]] = {}
+
+    def write_ahead(self, writer: JsonWriter) -> bool:
+        """Write a block of the transactions of a new batch, of which there may be 100,000; False when all are written.
+        One that moves afterwards is another value, and its block is written again."""
+        for batch in self._table.rows[len(self._known) :]:
+            for block in range(math.ceil(len(batch.rows) / BATCH_BLOCK)):
+                number, rows = _block(batch, block)
+                if number not in self._ahead:
+                    self._ahead[number] = rows, writer.text([self._write_row(row) for row in rows])
+                    return True
+        return False
+
+    def gather(self, changes: Changes) -> None:
+        """Batches that have moved, and the transactions that have."""
+        for batch in self._table.rows[len(self._known) :]:
+            self._known.append(())
+            batch.news_of_rows()
+            self._put_rows(changes, batch, range(len(batch.rows)))
+        for batch, known in zip(self._table.rows, self._known, strict=True):
+            stands = _standing(batch)
+            if stands != known:
+                self._known[batch.seq] = stands
+                plain = self._batch.to_plain(replace(batch, rows=[]))
+                changes.put(self.name, batch.seq, [plain, len(batch.rows)])
+                self._put_rows(changes, batch, batch.news_of_rows())
+
+    def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
+        for block in sorted({place // BATCH_BLOCK for place in moved}):
+            number, rows = _block(batch, block)
+            known, text = self._ahead.pop(number, ([], b""))
+            if len(known) != len(rows) or not all(map(is_, known, rows)):
+                text = changes.writer.text([self._write_row(row) for row in rows])
+            changes.puts.append((BatchRowsPart.name, number, text))
+
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+        """The batches, without their transactions. Raises ``ValueError`` when one is missing."""
+        for place, (seq, (plain, count)) in enumerate(rows):
+            if place != seq:
+                raise ValueError(f"row {place} is missing")
+            self._table.add(self._batch.to_value(plain, cards))
+            self._counts.append(count)
+
+    def load_rows(self, rows: Iterable[KeptRow]) -> None:
+        """The transactions. Raises ``ValueError`` when some are missing."""
+        for number, block in rows:
+            self._table.rows[number // _BLOCKS].rows.extend(map(self._read_row, block))
+        for batch, count in zip(self._table.rows, self._counts, strict=True):
+            if len(batch.rows) != count:
+                raise ValueError(f"batch {batch.batch_id} has {len(batch.rows)} transactions, wanted {count}")
+            batch.news_of_rows()
+            self._known.append(_standing(batch))
+
+    def _write_row(self, row: BatchRow) -> list[object]:
+        plain: list[object] = [row.payment_method_id, str(row.amount), row.currency, row.reference]
+        if row.status is not BatchState.RECEIVED or row.stalls is not None:
+            plain += [row.status.value, row.charge_id, self._failure.to_plain(row.failure), row.stalls]
+        return plain
+
+    def _read_row(self, raw: Any) -> BatchRow:
+        method_id, amount, currency, reference, *after = raw
+        if not after:
+            return BatchRow(method_id, Decimal(amount), currency, reference)
+        status, charge_id, failure, stalls = after
+        return BatchRow(
+            method_id,
+            Decimal(amount),
+            currency,
+            reference,
+            status=BatchState(status),
+            charge_id=charge_id,
+            failure=self._failure.to_value(failure),
+            stalls=stalls,
+        )
+
+
+class BatchRowsPart:
+    """The transactions of batches, which ``BatchPart`` says with them."""
+
+    name = "batch_rows"
+
+    __slots__ = ("_batches",)
+
+    def __init__(self, batches: BatchPart) -> None:
+        self._batches = batches
+
+    def gather(self, changes: Changes) -> None:
+        """Nothing: what has changed stands beside its batch."""
+
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+        """Every transaction, once the batches are there. Raises ``ValueError`` when some are missing."""
+        self._batches.load_rows(rows)
+
+
+def _block(batch: Batch, block: int) -> tuple[int, list[BatchRow]]:
+    """The number of a block among those of all batches, and its transactions."""
+    return batch.seq * _BLOCKS + block, batch.rows[block * BATCH_BLOCK : (block + 1) * BATCH_BLOCK]
+
+
+def _standing(batch: Batch) -> tuple[object, ...]:
+    return batch.status, batch.success, batch.failure, batch.stalled
+
+
+class RuleKeys(ListedPart):
+    """How often the keys of rules were seen, and their rules fired for them."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        super().__init__("rule_keys", self._take_keys)
+        self._director = sandbox.director
+        self._numbers: dict[tuple[str, str], int] = {}
+        self._last = 0
+        self._all()
+        sandbox.director.on_count = self._count
+
+    def _all(self) -> None:
+        self._tallies = self._director.tallies
+        known = set(self._numbers)
+        for rule, tally in self._tallies.rules.items():
+            for key in tally.keys:
+                known.discard((rule, key))
+                if (rule, key) not in self._numbers:
+                    self._count(rule, key)
+        for gone in known:
+            self.note(self._numbers.pop(gone), None)
+
+    def _count(self, rule: str, key: str | None) -> None:
+        if key is None:
+            for gone in [known for known in self._numbers if known[0] == rule]:
+                self.note(self._numbers.pop(gone), None)
+            return
+        number = self._numbers.get((rule, key))
+        if number is None:
+            self._last = number = self._numbers[rule, key] = self._last + 1
+        self.note(number, lambda: [rule, key, *self._tallies.rules[rule].keys[key]])
+
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
+        """The keys that were counted."""
+        if self._tallies is not self._director.tallies:
+            # Other rules were put in force.
+            self._all()
+        super().gather(changes, most)
+
+    def _take_keys(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        for number, (rule, key, seen, fired) in rows:
+            tally = self._tallies.rules.get(rule)
+            if tally is not None:
+                self._numbers[rule, key] = self._last = number
+                tally.keys[key] = Times(seen, fired)
+
+
+def schedule_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
+    form = forms.of(ScheduledWork)
+
+    def take(rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        sandbox.schedule.entries[:] = [form.to_value(raw) for _, raw in rows]
+        heapify(sandbox.schedule.entries)
+
+    def note(entry: ScheduledWork, is_added: bool) -> None:
+        part.note(entry.order, (lambda: form.to_plain(entry)) if is_added else None)
+
+    part = ListedPart("schedule", take)
+    for entry in sandbox.schedule.entries:
+        note(entry, True)
+    sandbox.schedule.on_change = note
+    return part
+
+
+def deliveries_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
+    form = forms.of(Delivery)
+    log, numbers = sandbox.deliveries, {}
+
+    def take(rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        kept = [(number, form.to_value(raw)) for number, raw in rows]
+        log.take_over(delivery for _, delivery in kept)
+        numbers.update({delivery.delivery_id: number for number, delivery in kept})
+
+    def note(delivery_id: str) -> None:
+        delivery = log.get(delivery_id)
+        if delivery is None:
+            part.note(numbers.pop(delivery_id), None)
+            return
+        # The number of its first change: no two deliveries have the same.
+        number = numbers.setdefault(delivery_id, delivery.changed)
+        part.note(number, lambda: form.to_plain(delivery))
+
+    part = ListedPart("deliveries", take)
+    # Those that are there keep their order: as many changes have been, so later ones get other numbers.
+    numbers.update({delivery.delivery_id: number for number, delivery in enumerate(log, 1)})
+    for delivery in log:
+        note(delivery.delivery_id)
+    log.on_change = note
+    return part
+
+
+def inbox_part(sandbox: Sandbox, forms: Forms) -> ListedPart:
+    form = forms.of(InboxMessage)
+
+    def take(rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        for _, (name, raw) in rows:
+            sandbox.inboxes.keep(name, form.to_value(raw))
+
+    def note(number: int, name: str, arrival: InboxMessage | None) -> None:
+        part.note(number, (lambda: [name, form.to_plain(arrival)]) if arrival is not None else None)
+
+    part = ListedPart("inbox", take)
+    for name, arrival in sandbox.inboxes:
+        note(arrival.number, name, arrival)
+    sandbox.inboxes.on_change = note
+    return part
+
+
+class PastPart:
+    """The changes that reads may have to take back, each with the value before; that after it stands in the next
+    change of the same row, or in its table."""
+
+    name = "past"
+
+    __slots__ = ("_begins", "_forms", "_noted", "_past", "_sandbox")
+
+    def __init__(self, sandbox: Sandbox, forms: Forms) -> None:
+        self._sandbox = sandbox
+        self._forms = forms
+        self._past: Past | None = None
+        self._noted = self._begins = 0
+
+    def gather(self, changes: Changes) -> None:
+        """Changes that are new, and those that are too old or forgotten."""
+        past = self._sandbox.past
+        if past is None:
+            return
+        if past is not self._past:
+            self._past, self._noted = past, 0
+        if past.noted > self._noted:
+            new = list(past.newest(past.noted - self._noted))
+            for number, (at, _, after, before) in enumerate(new, past.noted - len(new) + 1):
+                name = TABLE_NAMES[type(after)]
+                plain = self._forms.of(type(before)).to_plain(before) if before is not None else None
+                changes.put(self.name, number, [at, name, after.seq, plain])
+            self._noted = past.noted
+        begins = past.noted - len(past)
+        if begins != self._begins:
+            self._begins = begins
+            changes.cuts.append((self.name, begins))
+
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+        """The changes, once the tables are there."""
+        sandbox = self._sandbox
+        self._past = sandbox.past
+        if sandbox.past is None:
+            return
+        changes = [
+            (
+                at,
+                getattr(sandbox, name),
+                seq,
+                self._forms.of(ROW_CLASSES[name]).to_value(plain, cards) if plain else None,
+            )
+            for _, (at, name, seq, plain) in reversed(rows)
+        ]
+        self._noted = rows[-1][0] if rows else 0
+        self._begins = self._noted - len(rows)
+        sandbox.past.take_over(changes, self._noted)
+
+
+class EntriesPart(GrowingPart):
+    """The entries of a journal. ``written`` is the number of the newest that was gathered, or dropped."""
+
+    def __init__(self, journal: Journal, steps: StepForms) -> None:
+        super().__init__("journal", self._take_entries)
+        self._journal = journal
+        self._steps = steps
+        self.written = 0
+
+    def __len__(self) -> int:
+        return min(self._journal.last - self.written, len(self._journal.entries))
+
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
+        """The oldest of the entries that are new, and those that were dropped."""
+        write = self._steps.write_entry
+        entries = list(islice(self._journal.since(self.written), most))
+        for first in range(0, len(entries), BLOCK):
+            block = entries[first : first + BLOCK]
+            changes.put(self.name, block[-1].number, [(entry.number, write(entry)) for entry in block])
+            self.written = block[-1].number
+        self.cut(changes, self._journal.dropped)
+
+    def _take_entries(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        self._journal.entries.extend(
+            self._steps.read_entry(number, raw, cards) for number, raw in rows if number > self.written
+        )
+
+
+class StoriesPart(GrowingPart):
+    """The changes of objects, by the number of their entry."""
+
+    def __init__(self, journal: Journal, forms: Forms) -> None:
+        super().__init__("stories", self._take_changes)
+        self._journal = journal
+        self._causes = forms.of(tuple[Cause, ...])
+        for number, changes in groupby(journal.stories, attrgetter("number")):
+            self._note_changes(number, list(changes))
+        journal.stories.on_change = self._note_changes
+
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
+        """The changes that are new, and those that were dropped."""
+        super().gather(changes, most)
+        journal = self._journal
+        self.cut(changes, (journal.stories.oldest or journal.last + 1) - 1)
+
+    def _note_changes(self, number: int, changes: list[Change]) -> None:
+        self.note(number, lambda: [self._write_change(change) for change in changes])
+
+    def _write_change(self, change: Change) -> list[object]:
+        event = change.event
+        named = [event.subject_id, change.op, self._causes.to_plain(change.causes), event.subject.value]
+        return [*named, event.what, event.before, event.after, event.at]
+
+    def _take_changes(self, rows: Iterable[KeptRow], cards: CardRegistry) -> None:
+        self._journal.stories.take(
+            Change(number, op, Event(Subject(subject), subject_id, *what), self._causes.to_value(causes))
+            for number, written in rows
+            for subject_id, op, causes, subject, *what in written
+        )
+
+
+def memories(watch: Watch, forms: Forms) -> list[KeptPart]:
+    """The findings, and what the judges remember, by their types; the calls in doubt, which hold one another, whole."""
+    chains = forms.of(Chains)
+    parts: list[KeptPart] = [
+        FindingsPart(watch.ledger, forms),
+        WholePart(
+            "findings.chains",
+            lambda: chains.to_plain(watch.doubts.chains()),
+            lambda raw, _: watch.doubts.take_over(chains.to_value(raw)),
+        ),
+    ]
+    judges: Mapping[str, Any] = watch.judges
+    for name, judge in judges.items():
+        for part, slot, key, value in _memories_of(name, judge.__class__):
+            if not (judge is watch.doubts and slot in ("_calls", "_looks")):
+                parts.append(MemoryPart(part, judge, slot, forms.of(key), forms.of(value)))
+    return parts
+
+
+def numbers(watch: Watch) -> list[tuple[str, object, str]]:
+    """The counters of the judges, by name."""
+    judges: Mapping[str, Any] = watch.judges
+    return [
+        (counter, judge, slot)
+        for name, judge in judges.items()
+        for counter, slot in _counters_of(name, judge.__class__)
+    ]
+
+
+@cache
+def _memories_of(name: str, cls: type) -> list[tuple[str, str, Any, Any]]:
+    """The memories of a kind of judge: the name of the part, the slot, the types of keys and values."""
+    hints = get_type_hints(cls)
+    return [
+        (f"findings.{name}{slot}", slot, *get_args(hint)) for slot, hint in hints.items() if get_origin(hint) is Recent
+    ]
+
+
+@cache
+def _counters_of(name: str, cls: type) -> list[tuple[str, str]]:
+    return [(f"{name}.{slot}", slot) for slot, hint in get_type_hints(cls).items() if hint is int]
+
+
+class FindingsPart:
+    """The findings, by their numbers: ``_raised`` and ``_cleared`` are the changes of the ledger that were gathered."""
+
+    name = "findings"
+
+    __slots__ = ("_cleared", "_form", "_ledger", "_raised")
+
+    def __init__(self, ledger: Ledger, forms: Forms) -> None:
+        self._ledger = ledger
+        self._form = forms.of(Finding)
+        self._raised = self._cleared = 0
+
+    def gather(self, changes: Changes) -> None:
+        """Findings that are new or were raised again, and those that were cleared."""
+        ledger = self._ledger
+        if ledger.cleared != self._cleared:
+            changes.cuts.append((self.name, ledger.dropped))
+        if ledger.raised != self._raised:
+            for finding in ledger:
+                if finding.newest > self._raised:
+                    number = int(finding.id.rpartition("-")[2])
+                    changes.put(self.name, number, self._form.to_plain(finding))
+        self._raised, self._cleared = ledger.raised, ledger.cleared
+
+    def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
+        """Every finding."""
+        self._ledger.take_over(self._form.to_value(raw) for _, raw in rows)
+        self._raised, self._cleared = self._ledger.raised, self._ledger.cleared

@@ -14,8 +14,9 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.events import Event
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.codec import Form
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.kept.forms import Forms, KeptForm, without_end
+from mockserver.engine.kept.forms import Forms, without_end
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
@@ -105,7 +106,7 @@ class StepForms:
         self._passed = forms.of(tuple[tuple[str, Difference], ...])
         self._scripted = forms.of(ProviderOutcome | None)
         self._decline = forms.of(Decline)
-        self._object: KeptForm = forms.of(object)
+        self._object: Form = forms.of(object)
         self._bytes = forms.of(bytes)
         self._card = forms.of(CardNumber)
 
@@ -220,7 +221,7 @@ class StepForms:
         result.attempts = tuple(self._read_attempt(one, asked, result, cards) for one in attempts or ())
         for one in decisions or ():
             result.note(self._read_decision(one, asked, result, cards))
-        result.events = self._events.to_value(events or ())
+        result.events = self._events.to_value(events or [])
         return asked, result
 
     def _write_object(self, held: object) -> object:
@@ -305,7 +306,7 @@ class StepForms:
             salt=salt or "",
             bucket=bucket,
             attempt=attempt,
-            passed=self._passed.to_value(passed or ()),
+            passed=self._passed.to_value(passed or []),
             fired=fired,
         )
 
