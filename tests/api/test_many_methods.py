@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine import importing, payment_methods
+from mockserver.engine import consistency, payment_methods
 from mockserver.engine.indexed_table import Table
 from tests.driving import CARD, DUMMY, NOW, Api, problem_of
 
@@ -30,7 +30,7 @@ def listed(api: Api, owner: str) -> list[dict[str, Any]]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payment_methods, "MOST_METHODS", 3)
-    monkeypatch.setattr(importing, "MOST_METHODS", 3)
+    monkeypatch.setattr(consistency, "MOST_METHODS", 3)
 
 
 @pytest.mark.usefixtures("few")
@@ -80,7 +80,7 @@ def test_a_document_with_more_of_them_is_refused(most: int, status: int, monkeyp
     api = Api(waits=True)
     customer(api, 3)
     document = json.loads(api.get("/__admin/state").raw)
-    monkeypatch.setattr(importing, "MOST_METHODS", most)
+    monkeypatch.setattr(consistency, "MOST_METHODS", most)
     taken = api.put("/__admin/state", document)
     assert taken.status == status, taken.raw
     if status == 400:
