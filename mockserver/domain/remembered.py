@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import field
+from dataclasses import field, fields
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -55,6 +55,12 @@ class Recent(dict[K, V]):
             del self[next(iter(self))]
 
 
-def memory(most: int) -> Any:
-    """A field that begins as an empty memory."""
-    return field(init=False, repr=False, default_factory=lambda: Recent(most))
+def memory(most: int, *, is_pending: bool = False) -> Any:
+    """A field that begins as an empty memory. While one that ``is_pending`` holds anything, every call is judged."""
+    metadata = {"is_pending": is_pending}
+    return field(init=False, repr=False, default_factory=lambda: Recent(most), metadata=metadata)
+
+
+def pending(judge: Any) -> list[Recent[Any, Any]]:
+    """The memories of a judge that are empty while nothing that it saw asks for the calls that went well."""
+    return [getattr(judge, one.name) for one in fields(judge) if one.metadata.get("is_pending")]

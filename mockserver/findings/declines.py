@@ -87,10 +87,10 @@ class Declines:
 
     _ledger: Ledger
     policy: Policy
-    _hard: Recent[str, _Final] = memory(_MOST)
+    _hard: Recent[str, _Final] = memory(_MOST, is_pending=True)
     _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
     _sent: Recent[str, _Sent] = memory(_MOST)
-    _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN)
+    _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN, is_pending=True)
 
     def called(self, call: Call) -> None:
         """A charge was created, or refused by its provider."""

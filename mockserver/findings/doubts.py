@@ -90,10 +90,10 @@ class Doubts:
     _charge_of: Callable[[str], Charge | None]
     _payments_of: Callable[[str], Iterable[Charge]]
     _arrivals: int = field(init=False, default=0)
-    _calls: Recent[int, _Doubtful] = memory(_MOST)
+    _calls: Recent[int, _Doubtful] = memory(_MOST, is_pending=True)
     _looks: Recent[int, list[_Doubtful]] = memory(_MOST)
-    _misled: Recent[str, None] = memory(_MOST)
-    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
+    _misled: Recent[str, None] = memory(_MOST, is_pending=True)
+    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
 
     def chains(self) -> Chains:
         """The calls in doubt, as they hold one another."""

@@ -15,6 +15,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, SECOND, Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import record
+from mockserver.domain.states import ChargeState
 
 
 class Doubt(StrEnum):
@@ -72,6 +73,17 @@ class Call:
     is_browser: bool = False
     retry_after: Micros | None = None
     rows: str | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it paid a charge in full or moved nothing, and its answer came at once."""
+        if self.code is not None or self.doubt is not None or self.retry_after is not None or not self.is_ours:
+            return False
+        if self.is_open or self.waited_as or self.is_partial:
+            return False
+        if self.op == "charge.create":
+            return self.charge is not None and self.charge.status is ChargeState.SUCCESS
+        return not self.events
 
 
 @record

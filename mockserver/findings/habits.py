@@ -10,8 +10,6 @@ from functools import lru_cache
 from urllib.parse import unquote_plus
 
 from mockserver.domain.card_search import BREAKS, PARTS, card_stands_in
-from mockserver.domain.charge import Charge
-from mockserver.domain.clock import Micros
 from mockserver.domain.masking import is_for_phones, mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, places
 from mockserver.domain.reading import number_of
@@ -74,12 +72,12 @@ class Habits:
             self._ledger.add("secret-key-in-browser", call.at, (evidence,), operation=call.op)
         if not is_clean(call.text, call.where, call.headers):
             self._numbers(call)
-
-    def unnamed(self, entry: int, at: Micros, charge: Charge) -> None:
-        """A charge was made without a reference."""
-        if not self._ledger.again("no-reference", at, operation="charge.create"):
+        charge = call.charge
+        if call.op == "charge.create" and charge is not None and not charge.reference and call.code is None:
+            if call.is_repeat or self._ledger.again("no-reference", call.at, operation=call.op):
+                return
             line = f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
-            self._ledger.add("no-reference", at, (Evidence(line, entry=entry),), operation="charge.create")
+            self._ledger.add("no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op)
 
     def lost(self, entry: int, at: int, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist."""

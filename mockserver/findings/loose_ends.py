@@ -41,7 +41,7 @@ class LooseEnds:
     _authorised: Recent[str, Evidence] = memory(_MOST)
     _challenged: Recent[str, Evidence] = memory(_MOST)
     _visited: Recent[str, Evidence] = memory(_MOST)
-    _short: Recent[str, _Short] = memory(_MOST_SHORT)
+    _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
 
     def called(self, call: Call, charge: Charge) -> None:
         """A call about a charge was decided."""

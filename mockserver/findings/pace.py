@@ -29,7 +29,7 @@ class Pace:
 
     _ledger: Ledger
     policy: Policy
-    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST)
+    _pauses: Recent[bytes, tuple[Micros, Evidence]] = memory(_MOST, is_pending=True)
     _hanging: Recent[int, _Wait] = memory(_MOST)
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.remembered import pending
 from mockserver.domain.states import BatchEvent
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
@@ -46,6 +47,8 @@ class Watch:
         self._webhooks = Webhooks(ledger, self.doubts, policy)
         self._loose_ends = LooseEnds(ledger, self.doubts)
         self._habits = Habits(ledger)
+        judges = (self.doubts, self._declines, self._pace, self._webhooks, self._loose_ends)
+        self._pending = tuple(memory for judge in judges for memory in pending(judge))
 
     @property
     def judges(self) -> Mapping[str, object]:
@@ -76,11 +79,18 @@ class Watch:
             self.doubts.called(call)
             self._pace.called(call)
             return
+        if not call.is_usual or any(self._pending):
+            self._judge(call)
+        if call.subject is not None and call.op in READS:
+            if call.pace is not None:
+                self._pace.read(call.op, call.entry, call.at, call.pace, call.subject)
+            if call.doubt is None and call.is_ours:
+                self._webhooks.read(call.subject, call.entry)
+
+    def _judge(self, call: Call) -> None:
         if call.charge is not None and (call.events or call.code is not None):
             self._loose_ends.called(call, call.charge)
         if call.op == "charge.create":
-            if call.charge is not None and not call.charge.reference and call.code is None:
-                self._habits.unnamed(call.entry, call.at, call.charge)
             self._declines.called(call)
         if call.doubt is None and call.is_ours and call.code is None and not call.is_open:
             self._declines.answered(call)
@@ -88,11 +98,6 @@ class Watch:
         self._webhooks.called(call)
         self.doubts.called(call)
         self._pace.called(call)
-        if call.subject is not None and call.op in READS:
-            if call.pace is not None:
-                self._pace.read(call.op, call.entry, call.at, call.pace, call.subject)
-            if call.doubt is None and call.is_ours:
-                self._webhooks.read(call.subject, call.entry)
 
     def lost(self, entry: int, at: Micros, what: str, nearest: str | None) -> None:
         """A call named a path or verb that does not exist; ``what`` is its verb and masked path."""

@@ -63,10 +63,10 @@ class Webhooks:
     _ledger: Ledger
     _doubts: Doubts
     policy: Policy
-    _taken: Recent[str, _Copies] = memory(_MOST)
+    _taken: Recent[str, _Copies] = memory(_MOST, is_pending=True)
     _repeated: Recent[str, _Copies] = memory(_MOST)
     _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
-    _sent: Recent[str, int] = memory(_MOST)
+    _sent: Recent[str, int] = memory(_MOST, is_pending=True)
     _seen: Recent[str, int] = memory(_MOST)
     _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)

@@ -157,13 +157,13 @@ class Director:
         if self.tallies.first is None:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
-        decision = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt)
         for rule in bucket.candidates(attempt):
             found = self._ask(rule, attempt)
             if not isinstance(found, Difference):
-                return self._fired(replace(decision, passed=tuple(passed)), rule, *found)
+                silent = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
+                return self._fired(silent, rule, *found)
             passed.append((rule.id, found))
-        return replace(decision, passed=tuple(passed))
+        return Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""

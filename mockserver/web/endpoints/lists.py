@@ -45,15 +45,15 @@ class ListOf:
 
     def __call__(self, call: OperationCall) -> dict[str, object]:
         page = listing.search(call.step, self._wanted, vars(call.query), call.ready)
-        rows, size = list[Encoded](), 0
+        texts, size = list[bytes](), 0
         for row in page.rows:
             shown = self._shown(call, row)
-            text = shown if isinstance(shown, bytes) else dumps(shown)
-            rows.append(Encoded(text))
-            size += len(text)
+            texts.append(shown if isinstance(shown, bytes) else dumps(shown))
+            size += len(texts[-1])
             if size > LARGEST:
-                words = f"got rows of over {LARGEST} bytes on one page, wanted a limit below {len(rows)}"
+                words = f"got rows of over {LARGEST} bytes on one page, wanted a limit below {len(texts)}"
                 raise invalid({"Limit": words})
+        rows = Encoded(b"[%b]" % b",".join(texts))
         if self._bare:
             return {self._name: rows, "count": page.count}
         return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
