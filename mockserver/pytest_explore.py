@@ -37,7 +37,7 @@ from mockserver.explore.report import tables, word
 from mockserver.explore.trial import Verdict, differences, points_of, verdict
 from mockserver.remote import ControlRefused, RemoteSandbox
 
-OPTION = "--mockserver-explore-learn"
+LEARN = "--mockserver-explore-learn"
 FIXTURE = "_mockserver_tried"
 """What every fixture that gives a sandbox depends on."""
 
@@ -71,7 +71,7 @@ def learn(config: pytest.Config) -> dict[str, Learnt]:
         chosen += arguments if config.pluginmanager.hasplugin(plugin) else []
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         file = Path(folder) / "learnt.json"
-        extra = ["-k", "", "--maxfail=0", "-o", f"cache_dir={folder}/cache", f"{OPTION}={file}"]
+        extra = ["-k", "", "--maxfail=0", "-o", f"cache_dir={folder}/cache", f"{LEARN}={file}"]
         done = subprocess.run(
             [sys.executable, "-c", _RUN, "\n".join(sys.path), *chosen, *extra],
             cwd=config.invocation_params.dir,
@@ -109,7 +109,7 @@ class Learner:
     """Notes what each test asks of its sandbox, in the process that runs the tests to learn that."""
 
     def __init__(self, config: pytest.Config, sandbox_of: SandboxOf, asked_of: Callable[[pytest.Item], Any]) -> None:
-        self._file = Path(config.getoption(OPTION))
+        self._file = Path(config.getoption(LEARN))
         self._sandbox_of, self._asked_of = sandbox_of, asked_of
         self._known: dict[str, Learnt] = {}
 

@@ -52,8 +52,8 @@ class WholeUnits(Said):
             (" | WholeUnits", "\nBY_NAME: "),
         ],
         "mockserver/scenario/outcome.py": [
-            (", WholeUnits", "\nfrom mockserver.scenario.scalars import"),
-            (', "whole_units"', ")\n\n\ndef _amount("),
+            ("    WholeUnits,\n", ")\nfrom mockserver.scenario.scalars import"),
+            (', "whole_units"', ")\n\n\ndef _schema("),
             ("    whole_units: WholeUnits | None = None\n", "    latency: LatencyWord | None = None\n"),
         ],
         "mockserver/scenario/reference.md": [

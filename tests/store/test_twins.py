@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.store_file import StoreFile
-from mockserver.engine import importing, payment_methods
+from mockserver.engine import consistency, importing, payment_methods
 from mockserver.engine.kept.parts import BLOCK
 from tests.control.test_state import fill, fill_everything
 from tests.driving import CARD, DUMMY, card_charge
@@ -166,7 +166,7 @@ def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, m
     owner = twins.post("/customer/card", {**method, "firstName": "Ann"})["customerId"]
     for _ in range(3):
         assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 201
-    for module in (importing, payment_methods):
+    for module in (consistency, payment_methods):
         monkeypatch.setattr(module, "MOST_METHODS", 2)
     monkeypatch.setattr(importing, "MOST_COUNTERS", 1)
     twins.kept.restart()
