@@ -91,7 +91,7 @@ class WholeUnits(Said):
 class VoucherSource:
     \"\"\"A voucher of a shop.\"\"\"
 
-    word: ClassVar[str] = "voucher"
+    word = "voucher"
 
     voucher_code: str
     provider_id: str
@@ -103,10 +103,10 @@ class VoucherSource:
             ("    | VoucherSource\n", ")\nSOURCE_WORDS"),
         ],
         "mockserver/engine/sources.py": [
-            ("    VoucherSource,\n", "    WalletSource,\n)"),
+            ("    VoucherSource,\n", "    WalletSource,\n    checkout_named"),
             (
                 """        case VoucherSource():
-            provider = providers.named(sandbox, source.provider_id, Capability.WALLET, faults)
+            provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET, faults)
             shown = Instrument(PaymentType.WALLET, display_type="voucher")
             return ChargePlan(provider, shown) if provider else None
 """,
@@ -146,7 +146,7 @@ class VoucherSource:
         faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")
         return None
 """,
-                "    try:\n        return _MONEY[",
+                "    try:\n        return Money(exact(",
             )
         ],
     },
@@ -186,7 +186,7 @@ def greet(call: ControlCall) -> tuple[int, object]:
         "mockserver/engine/payment_links.py": [
             ("from mockserver.assumptions.table import UNTITLED\n", "from mockserver.assumptions.table import"),
             (
-                """    if not command.title and sandbox.assume(UNTITLED) == "refuse":
+                """    if not command.title and step.assume(UNTITLED) == "refuse":
         faults.add(Code.VALIDATION_ERROR, "Title", "required")
 """,
                 "    faults.refuse()\n",
@@ -212,19 +212,11 @@ def greet(call: ControlCall) -> tuple[int, object]:
         ],
         "mockserver/findings/habits.py": [
             (
-                """    def large(self, entry: int, at: Micros, charge: Charge) -> None:
-        self._ledger.add("large-amount", at, (Evidence(f"{charge.amount}", entry=entry),), operation="charge.create")
-
+                """        if call.charge is not None and call.charge.amount >= 5000:
+            evidence = Evidence(f"{call.charge.amount}", entry=call.entry)
+            self._ledger.add("large-amount", call.at, (evidence,), operation=call.op)
 """,
-                "    def unnamed(",
-            )
-        ],
-        "mockserver/findings/watch.py": [
-            (
-                """        if charge.amount >= 5000:
-            self._habits.large(entry, at, charge)
-""",
-                "        if not charge.reference:\n            self._habits",
+                "        charge = call.charge\n        if call.op",
             )
         ],
     },
