@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import GeneratorType
-from typing import Any, cast
+from typing import cast
 
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
@@ -92,10 +92,9 @@ class OperationEndpoint(Endpoint):
             request.receive = upload.READ[fault.kind](request.receive, fault)
             return None
         request.raw = await upload.first_of(request.receive)
-        call = sandbox.director.count(self.op)
         with suppress(MalformedJson):
             self._read(request, sandbox)
-        return Reply(None, b"", self._begin(request, sandbox, call, request.fields), fault)
+        return Reply(None, b"", self._begin(request, sandbox, request.fields), fault)
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
@@ -104,7 +103,8 @@ class OperationEndpoint(Endpoint):
             return self._put_off(request, wait)
         step, arrived = self.arrive(request, sandbox)
         ahead = self.route.ahead
-        step.begin_answer()
+        # Webhooks wait for the answer.
+        step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
         if arrived:
@@ -133,7 +133,7 @@ class OperationEndpoint(Endpoint):
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
             f"the next one is accepted in {duration_text(wait)}"
         )
-        step = self._begin(request, request.sandbox)
+        step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
         status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
@@ -141,8 +141,9 @@ class OperationEndpoint(Endpoint):
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
     def _begin(
-        self, request: Request, sandbox: Sandbox, call: int | None = None, fields: Mapping[str, object] = NO_FIELDS
+        self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
+        call = sandbox.director.count(self.op) if is_counted else None
         asked = Asked(self.op, answers=True, headers=request.headers, path=request.path, request=fields, call=call)
         request.step = step = Step(sandbox, asked)
         if request.decided is not None:
@@ -152,16 +153,14 @@ class OperationEndpoint(Endpoint):
     def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> tuple[Step, Micros | Reply]:
         """Read the request and ask the rules of arrival: its step, and after how long it may be acted on, or what it is
         answered already. A set-up call suffers no fault and has no number among the calls of its operation."""
-        director = sandbox.director
-        call = None if is_setup else director.count(self.op)
         try:
-            step = self._begin(request, sandbox, call, self._read(request, sandbox))
-            if not director.listens(Stage.ARRIVAL, self.op):
+            step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
+            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, 0
             fault = self._early_fault(step)
         except Unanswerable as refused:
-            step = request.step or self._begin(request, sandbox, call)
+            step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
             return step, self._refused(request, step, refused)
         if fault is None or is_setup:
