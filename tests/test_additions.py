@@ -151,17 +151,8 @@ class VoucherSource:
         ],
     },
     "a control operation": {
-        "mockserver/wire/control_bodies.py": [
-            (
-                """class Greeting(ControlBody):
-    \"\"\"Whom to greet.\"\"\"
-
-    name: str = field(description="a name")
-
-
-""",
-                "class Mark(",
-            )
+        "mockserver/wire/control_bodies.csv": [
+            ("Greeting,,,,Whom to greet.\nGreeting,name,text,required,a name\n", "Mark,,")
         ],
         f"{CONTROL}/greeting.py": [
             (
