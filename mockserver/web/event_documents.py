@@ -10,13 +10,9 @@ from typing import Any
 from mockserver.assumptions import Assumed
 from mockserver.domain.marks import Schema
 from mockserver.domain.record import record
-from mockserver.wire.batches import BatchStatusReply
-from mockserver.wire.customers import CustomerReply
-from mockserver.wire.payment_methods import PaymentMethodReply
 from mockserver.wire.profile import profile_of
+from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import Schemas
-from mockserver.wire.subscriptions import SubscriptionReply
-from mockserver.wire.webhooks import TransactionReply
 
 _JSON = "application/json"
 
@@ -28,7 +24,7 @@ class WebhookKind:
     word: str
     event_types: tuple[str, ...]
     summary: str
-    data: Any
+    data: str
 
 
 def _life(word: str) -> tuple[str, ...]:
@@ -40,21 +36,21 @@ WEBHOOKS = (
         "transaction",
         ("transaction.status.changed",),
         "A charge was made, or it was captured, voided, refunded, settled or returned",
-        TransactionReply,
+        "TransactionReply",
     ),
-    WebhookKind("batch", ("batch.status.changed",), "A batch began or ended", BatchStatusReply),
+    WebhookKind("batch", ("batch.status.changed",), "A batch began or ended", "BatchStatusReply"),
     WebhookKind(
         "subscription",
         ("subscription.status.changed",),
         "A subscription began or changed its status",
-        SubscriptionReply,
+        "SubscriptionReply",
     ),
-    WebhookKind("customer", _life("customer"), "A customer was created, changed or removed", CustomerReply),
+    WebhookKind("customer", _life("customer"), "A customer was created, changed or removed", "CustomerReply"),
     WebhookKind(
         "paymentMethod",
         _life("paymentMethod"),
         "A payment method was created, changed or removed, or its agreement changed",
-        PaymentMethodReply,
+        "PaymentMethodReply",
     ),
 )
 """Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
@@ -157,6 +153,6 @@ def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
         "required": ["meta", "data"],
         "properties": {
             "meta": {"type": "object", "required": list(meta), "properties": meta},
-            "data": schemas.reply(kind.data),
+            "data": schemas.reply(reply_type(kind.data)),
         },
     }

@@ -30,9 +30,9 @@ def _data(notice: Notice, assumed: Assumed) -> object:
 
             return batch_status_reply(notice.data)
         case Subject.SUBSCRIPTION:
-            from mockserver.wire.subscriptions import subscription_reply
+            from mockserver.wire.replies import reply_of
 
-            return subscription_reply(notice.data)
+            return reply_of("SubscriptionReply", notice.data)
         case Subject.CUSTOMER:
             from mockserver.wire.customers import customer_reply
 

@@ -5,7 +5,7 @@ Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhook
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros, duration_text
@@ -14,8 +14,8 @@ from mockserver.domain.masking import mask_text
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ReplyAmount, card_reply, optional_moment
+from mockserver.wire.replies import reply_of, reply_type
+from mockserver.wire.shapes import card_reply, optional_moment
 
 
 def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object) -> dict[str, object]:
@@ -24,67 +24,15 @@ def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object)
     return {"meta": meta, "data": data}
 
 
-class TransactionCardReply(TypedDict, total=False):
-    """The card of a transaction, masked."""
-
-    cardNumber: str
-    expiryDate: str
-    type: str
-    cardType: str
-    cardIin: str
-
-
-class TransactionPaymentReply(TypedDict, total=False):
-    """What a transaction was paid with."""
-
-    paymentMethodId: str
-    type: str
-    card: TransactionCardReply
-
-
-class TransactionRefundReply(TypedDict, total=False):
-    """A refund of a transaction."""
-
-    amount: ReplyAmount
-    dateAdded: str
-    comment: str
-
-
-class TransactionReply(TypedDict, total=False):
-    """A charge as webhooks report it: cut down, and without members that are null."""
-
-    chargeId: str
-    providerChargeId: str
-    amount: ReplyAmount
-    providerId: str
-    reference: str
-    paymentInformation: TransactionPaymentReply
-    customerId: str
-    status: str
-    dateAdded: str
-    successDate: str
-    voidDate: str
-    refundedAmount: ReplyAmount
-    estimatedCost: ReplyAmount
-    estimatedCostCurrency: str
-    currency: str
-    refunds: list[TransactionRefundReply]
-    threeDSServerTransID: str
-    threeDsVerified: bool
-    authorisationAmount: ReplyAmount
-    initiator: str
-
-
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     """A charge as webhooks report it: cut down, and without members that are null."""
     instrument = charge.instrument
     card: Any = card_reply(instrument.card, profile)
-    shown_card = card and {name: card[name] for name in TransactionCardReply.__annotations__}
+    shown_card = card and {name: card[name] for name in reply_type("TransactionCardReply").__annotations__}
     information = {"paymentMethodId": instrument.payment_method_id, "type": instrument.type.value, "card": shown_card}
     whole = reply_of(
-        TransactionReply,
+        "TransactionReply",
         charge,
-        providerId=charge.provider.provider_id,
         paymentInformation=information,
         status=profile.status[charge.status],
         dateAdded=moment(charge.added),
@@ -92,9 +40,9 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
         voidDate=optional_moment(charge.voided),
         refundedAmount=charge.refunded if charge.refunds else None,
         estimatedCostCurrency=charge.currency if charge.estimated_cost is not None else None,
-        refunds=[reply_of(TransactionRefundReply, refund, dateAdded=moment(refund.added)) for refund in charge.refunds],
-        threeDSServerTransID=charge.three_ds_server_trans_id,
-        authorisationAmount=charge.authorised,
+        refunds=[
+            reply_of("TransactionRefundReply", refund, dateAdded=moment(refund.added)) for refund in charge.refunds
+        ],
     )
     present: dict[str, object] = _present(whole)
     return present
