@@ -150,8 +150,8 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
         known=call.sandbox,
     )
     sandbox = request.sandbox
-    arrived = operation.arrive(request, sandbox)
-    step = call.request.step = request.taken
+    step, arrived = operation.arrive(request, sandbox)
+    call.request.step = step
     step.begin_answer()
     if isinstance(arrived, Reply):
         reply = arrived

@@ -67,8 +67,8 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     if decision is not None and upload.is_cut(decision):
         past.director.count(entry.asked.op)
         return
-    arrived = operation.arrive(request, past)
-    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, request.taken)
+    step, arrived = operation.arrive(request, past)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, step)
     if (reply.status, reply.text()) != (entry.status, entry.answer):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
         raise invalid({"At": words})

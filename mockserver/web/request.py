@@ -52,8 +52,8 @@ class Request:
     step: Step | None = None
     decided: Decision | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
-    fields: Fields = field(default_factory=lambda: NO_FIELDS)
-    asked: Fields = field(default_factory=lambda: NO_FIELDS)
+    fields: Fields = NO_FIELDS
+    asked: Fields = NO_FIELDS
 
     @property
     def is_in_process(self) -> bool:
@@ -66,13 +66,6 @@ class Request:
         if self.known is None:
             raise LookupError(f"{self.resource} names no sandbox")
         return self.known
-
-    @property
-    def taken(self) -> Step:
-        """The step of a request that took one. Raises ``LookupError``."""
-        if self.step is None:
-            raise LookupError(f"{self.resource} took no step")
-        return self.step
 
     @property
     def parameters(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ from mockserver.scenario.transport import Transport
 from mockserver.web import watching
 from mockserver.web.access import STEP
 from mockserver.web.asgi import (
+    ASKED_PATH,
     JSON_TYPE,
     NOSNIFF,
     HungUp,
@@ -26,8 +27,8 @@ from mockserver.web.asgi import (
     Receive,
     Scope,
     Send,
+    decoded,
     headers_of,
-    read_body,
     read_parts,
     send_bytes,
     send_parts,
@@ -35,7 +36,6 @@ from mockserver.web.asgi import (
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.request_counts import OPERATION
-from mockserver.web.tidy_paths import ASKED_PATH, decoded
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
@@ -88,20 +88,16 @@ class Endpoint:
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request that Starlette has found the route of."""
-        parameters = scope.get("path_params", {})
-        scope["path_params"] = decoded(parameters) if "%" in scope["path"] else parameters
+        """Serve one request, of whose path the placeholders are known."""
+        world, path = self.world, scope.get("path_params", {})
+        if "%" in scope["path"]:
+            scope["path_params"] = path = decoded(path)
         scope["path"] = scope.get(ASKED_PATH, scope["path"])
-        await self.serve(scope, receive, send)
-
-    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, of whose path the values of the placeholders are known."""
-        world = self.world
         scope[OPERATION] = self.op
         request = Request(
             method=scope["method"],
             resource=scope["path"],
-            path=scope["path_params"],
+            path=path,
             query=scope["query_string"],
             headers=headers_of(scope),
             receive=receive,
@@ -111,10 +107,11 @@ class Endpoint:
                 cut = await self.interrupted(request) if world.directory.hears_uploads else None
                 if cut is None:
                     largest = self.largest or world.settings.max_body
+                    parts = await read_parts(request.receive, request.headers, largest)
                     if self.in_parts:
-                        request.parts = await read_parts(request.receive, scope, largest)
+                        request.parts = parts
                     else:
-                        request.raw = await read_body(request.receive, scope, largest)
+                        request.raw = b"".join(parts)
                     if world.store is not None or self.searches:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)

@@ -195,6 +195,7 @@ def test_a_body_spelt_in_one_way_is_typed_without_being_folded(capitals: bool, m
     typed = said.typed(ProviderCardCharge, strict=True)
     assert (typed.provider_id, typed.source().number) == ("p", CARD["cardNumber"])
     assert said.unknown == ()
+    monkeypatch.undo()
     assert said.get("metadata") == {"Shop": "x"}
     assert said.get("reference") is None
 
