@@ -71,14 +71,11 @@ class WholeUnits(Said):
         ],
         "mockserver/web/transport_faults.py": [
             (
-                """async def _shout(talk: Conversation, fault: Transport) -> None:
-    await send_bytes(talk.send, talk.status, talk.body.upper(), talk.headers)
-
-
+                """            case FaultKind.SHOUT:
+                await self._answer(self.body.upper())
 """,
-                "_PERFORM: Mapping",
+                "            case FaultKind.SLOW:",
             ),
-            ("    FaultKind.SHOUT: _shout,\n", "    FaultKind.EDIT: _edit,\n"),
         ],
         "mockserver/scenario/reference.md": [
             ('| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n', "| `truncate` | ")
