@@ -1,4 +1,4 @@
-"""Webhooks on the wire: the envelope, the transaction inside it, and the log of deliveries.
+"""Webhooks on the wire: what they say, with the transaction inside it, and the log of deliveries.
 
 Source: docs/spec/published-facts.md, 6; docs/control-api.md (``/__admin/webhooks``); docs/webhooks.md (``/__inbox``).
 """
@@ -7,21 +7,46 @@ from __future__ import annotations
 
 from typing import Any
 
+from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import Micros, duration_text
-from mockserver.domain.delivery import Delivery, WebhookMessage
+from mockserver.domain.clock import duration_text
+from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
+from mockserver.domain.events import Subject
 from mockserver.domain.masking import mask_text
+from mockserver.wire.batches import batch_status_reply
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
-from mockserver.wire.profile import WireProfile
+from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
 from mockserver.wire.shapes import card_reply, optional_moment
 
 
-def envelope(message_id: str, at: Micros, message: WebhookMessage, data: object) -> dict[str, object]:
-    """The body of a webhook."""
-    meta = {"messageId": message_id, "timestamp": moment(at), "type": message.type, "eventType": message.event_type}
+def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
+    """The body of a webhook: the object of an event, in the voice of its sandbox."""
+    at, data = moment(notice.at), _data(notice, profile_of(assumed))
+    meta = {"messageId": message_id, "timestamp": at, "type": message.type, "eventType": message.event_type}
     return {"meta": meta, "data": data}
+
+
+def _data(notice: Notice, profile: WireProfile) -> object:
+    match notice.kind:
+        case None:
+            return notice.data
+        case Subject.CHARGE:
+            return {**transaction(notice.data, profile), **(notice.extra or {})}
+        case Subject.BATCH:
+            return batch_status_reply(notice.data)
+        case Subject.SUBSCRIPTION:
+            return reply_of("SubscriptionReply", notice.data)
+        # Most sandboxes send nothing of customers and methods, whose module is large.
+        case Subject.CUSTOMER:
+            from mockserver.wire.customers import customer_reply
+
+            return customer_reply(notice.data, notice.default_method, profile)
+        case _:
+            from mockserver.wire.payment_methods import payment_method_reply
+
+            return payment_method_reply(notice.data, profile, notice.agreement, notice.network_token)
 
 
 def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
