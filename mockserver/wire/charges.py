@@ -19,7 +19,6 @@ from mockserver.wire.shapes import (
     bank_reply,
     card_reply,
     ip_reply,
-    page_of,
     payer_reply,
     provider_summary_reply,
 )
@@ -92,9 +91,6 @@ class ChargeReply(TypedDict):
     paymentTokenId: str | None
     subscriptionId: str | None
     metadata: dict[str, str] | None
-
-
-ChargesReply = page_of("ChargesReply", "charges", charges=ChargeReply)
 
 
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
