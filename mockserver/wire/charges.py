@@ -20,7 +20,6 @@ from mockserver.wire.shapes import (
     card_reply,
     ip_reply,
     optional_moment,
-    page_of,
     payer_reply,
     provider_summary_reply,
 )
@@ -93,9 +92,6 @@ class ChargeReply(TypedDict):
     paymentTokenId: str | None
     subscriptionId: str | None
     metadata: dict[str, str] | None
-
-
-ChargesReply = page_of("ChargesReply", "charges", charges=ChargeReply)
 
 
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:

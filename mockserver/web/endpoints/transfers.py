@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+from mockserver.domain.transfer import Transfer
 from mockserver.engine import searches, transfers
-from mockserver.engine.transfers import SettlementRow
 from mockserver.web.endpoints.lists import ListOf, learning
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.dates import moment
-from mockserver.wire.transfers import SettlementReply, TransferQuery, transfer_reply
+from mockserver.wire.replies import Members, reply_of
+from mockserver.wire.transfers import TransferQuery
 
 
-def settled(call: OperationCall) -> list[SettlementReply]:
+def settled(call: OperationCall) -> list[Members]:
     """List settlements: a bare list."""
-    return list(map(_shown, transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)))
+    rows = transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)
+    return [reply_of("SettlementReply", row) for row in rows]
 
 
 settled_ahead = learning(("charges", "money_day"))
 
 
-def _shown(row: SettlementRow) -> SettlementReply:
-    return {
-        "settlementId": row.settlement_id,
-        "providerId": row.provider_id,
-        "providerName": row.provider_name,
-        "chargeId": row.charge_id,
-        "settlementDate": moment(row.settled),
-        "createdDate": moment(row.settled),
-        "amount": row.amount,
-    }
+def _shown(_: OperationCall, row: Transfer) -> Members:
+    return reply_of("TransferReply", row)
 
 
 create = UseCase(
     "Move money: a bare list, one for each transfer of the group.",
     transfers.create,
-    lambda _, rows: [transfer_reply(row) for row in rows],
+    lambda call, rows: [_shown(call, row) for row in rows],
 )
 create_ahead = learning(("transfers", "group"), ("transfers", "reference"))
-get = UseCase("Read one transfer.", transfers.get, lambda _, row: transfer_reply(row))
-search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", lambda _, row: transfer_reply(row))
+get = UseCase("Read one transfer.", transfers.get, _shown)
+search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", _shown)
