@@ -161,12 +161,15 @@ def _clock_of(sandbox: Sandbox) -> Clock:
     return replace(clock, real=sandbox.touched if clock.holds else clock.real)
 
 
-def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
-    """The same sandbox under another key, as an export with secrets would restore it, at once: both share the rows,
-    which are values, so that each takes room only for what then differs."""
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Slices[Sandbox]:
+    """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
+    begins: both share the rows, which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)
     tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
-    return opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
+    copy = opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
+    for table in tables.values():
+        yield from table.learning()
+    return copy
 
 
 def opened(

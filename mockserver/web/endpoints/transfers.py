@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from mockserver.engine import searches, transfers
+from mockserver.engine.query import Query
+from mockserver.engine.step import Step
 from mockserver.engine.transfers import SettlementRow
-from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
+from mockserver.web.runner import look_ahead
 from mockserver.wire.dates import moment
 from mockserver.wire.transfers import SettlementReply, TransferQuery, transfer_reply
 
@@ -16,7 +21,9 @@ def settled(call: OperationCall) -> list[SettlementReply]:
     return list(map(_shown, transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)))
 
 
-settled_ahead = learning(("charges", "money_day"))
+def settled_ahead(step: Step) -> Awaitable[object] | None:
+    """Finds out on which days charges moved money: nothing but this list asks for it."""
+    return look_ahead(step.sandbox.charges, Query(1, equal=[("money_day", ())]))
 
 
 def _shown(row: SettlementRow) -> SettlementReply:
@@ -36,6 +43,5 @@ create = UseCase(
     transfers.create,
     lambda _, rows: [transfer_reply(row) for row in rows],
 )
-create_ahead = learning(("transfers", "group"), ("transfers", "reference"))
 get = UseCase("Read one transfer.", transfers.get, lambda _, row: transfer_reply(row))
 search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", lambda _, row: transfer_reply(row))
