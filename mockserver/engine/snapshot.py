@@ -16,7 +16,7 @@ from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices, in_order, parts_of
+from mockserver.domain.slices import Slices, at_once, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -113,6 +113,11 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
             for row in taken[name]:
                 yield from _write(row[part], inner.write, secrets)
     return document
+
+
+def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
+    """The same at once, where there is nobody else to serve."""
+    return at_once(export(sandbox, secrets=secrets))
 
 
 def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
