@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from types import GeneratorType
 from typing import cast
 
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
@@ -20,7 +19,6 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.problem import Problem
-from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.long_search import Scan
 from mockserver.engine.past import Past, lag_of
@@ -109,22 +107,20 @@ class OperationEndpoint(Endpoint):
             return arrived
         if arrived:
             return self._act_after(arrived, request, step)
-        ready = ahead(step) if ahead is not None else None
-        if isinstance(ready, GeneratorType):
-            return self._act_in_steps(ready, request, step)
-        return self.carry_out(request, step, ready)
+        begun = ahead(step) if ahead is not None else None
+        return self.carry_out(request, step) if begun is None else self._act_on(begun, request, step)
 
     async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
         watching.arrived(step, self.world.real_clock())
         await asyncio.sleep(delay / SECOND)
         await self.world.runner.catch_up(step.sandbox)
-        ready = self.route.ahead(step) if self.route.ahead is not None else None
-        if isinstance(ready, GeneratorType):
-            return await self._act_in_steps(ready, request, step)
-        return self.carry_out(request, step, ready)
+        begun = self.route.ahead(step) if self.route.ahead is not None else None
+        return self.carry_out(request, step) if begun is None else await self._act_on(begun, request, step)
 
-    async def _act_in_steps(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
-        return self.carry_out(request, step, await self.world.runner.in_slices(step.sandbox, ahead))
+    async def _act_on(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
+        ready = await begun
+        await self.world.runner.catch_up(step.sandbox)
+        return self.carry_out(request, step, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
