@@ -293,8 +293,8 @@ class Inbox:
     def url(self, name: str = "inbox") -> str:
         """The address to give as a webhook's ``url``; it names the sandbox, as webhooks carry no key."""
         if not self._opened:
-            # A public key opens no sandbox.
-            self.messages(name)
+            # Neither a public key nor reading opens a sandbox.
+            self._sandbox.assume({})
             self._opened = True
         return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={quote(self._sandbox.public_key)}"
 
