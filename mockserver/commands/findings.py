@@ -10,7 +10,7 @@ import click
 import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import stop
+from mockserver.commands.explore import address, read_by, stop
 from mockserver.commands.reports import REPORTS
 from mockserver.engine.sandbox import masked_key
 from mockserver.findings.catalogue import SEVERITIES, severity_of
@@ -22,6 +22,7 @@ from mockserver.settings import Settings
 @click.option(
     "--url",
     envvar="MOCKSERVER_URL",
+    callback=read_by(address),
     default=f"http://{Settings().host}:{Settings().port}",
     show_default=True,
     help="Address of the running server. [MOCKSERVER_URL]",
