@@ -51,7 +51,8 @@ class RemoteSandbox:
 
     ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
     ``--admin-token`` wants. Close it when done: it holds connections. ``judged`` says that a verification has failed
-    and its caller was informed.
+    and its caller was informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
+    asked for.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class RemoteSandbox:
         self.url = url.rstrip("/")
         self.secret_key = secret_key
         self.judged = False
+        self.idle: list[str] = []
         self.since: str | None = None
         self._standing: str | None = None
         self._folders = tuple(folders)
@@ -206,11 +208,13 @@ class RemoteSandbox:
         params = {"severity": severity, **self.from_mark}
         method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
         try:
-            rows: list[dict[str, Any]] = self.call(method, path, params=params)["findings"]
+            page = self.call(method, path, params=params)
         except ControlRefused as refused:
             if refused.status == 400 and "--findings off" in str(refused):
                 return []
             raise
+        self.idle = page["idle"]
+        rows: list[dict[str, Any]] = page["findings"]
         return rows
 
     def mark(self, name: str) -> None:

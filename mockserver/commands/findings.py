@@ -71,6 +71,8 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
         sandbox.close()
     rows = page["findings"]
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
+    for sentence in page["idle"]:
+        click.echo(sentence, err=form != "text")
     if any(severity_of(row["severity"]) >= severity_of(fail_on) for row in rows):
         sys.exit(Exit.FOUND)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
@@ -45,3 +46,14 @@ def test_a_key_that_nobody_used_fails_the_gate(server: Process, more: tuple[str,
     [used] = [line["key"] for line in server.call("GET", "/__admin/sandboxes")[1]["sandboxes"]]
     assert done.output.endswith(f"keys in use: {used}\n")
     assert "sk_ci" not in done.output
+
+
+def test_a_run_under_a_scenario_that_did_nothing_says_what_it_waits_for(server: Process) -> None:
+    sentence = "no rule of three-ds-passed fired: it waits for amount >= 100\n"
+    shipped = {row["name"]: row["text"] for row in server.call("GET", "/__admin/scenarios/shipped")[1]["scenarios"]}
+    document = yaml.safe_load(shipped["three-ds-passed"])
+    server.call("PUT", "/__admin/scenarios", {**document, "clock": None}, key="sk_3ds")
+    for amount, silent in ((12.5, False), (100, True)):
+        server.call("POST", "/charge/card", {**CHARGE, "amount": amount, "reference": f"{amount}"}, key="sk_3ds")
+        done = run(server, "--key", "sk_3ds")
+        assert done.output == "no findings\n" + ("" if silent else sentence)

@@ -62,7 +62,7 @@ def clear(call: ControlCall) -> tuple[int, object]:
 
 def rules(call: ControlCall) -> tuple[int, object]:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
-    sandboxes."""
+    sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
 
     def shown(one: RuleReport) -> dict[str, object]:
@@ -80,7 +80,8 @@ def rules(call: ControlCall) -> tuple[int, object]:
         }
 
     rules = [shown(one) for one in sandbox.director.rules(sandbox.now)]
-    return 200, {"rules": rules, "unmet": sandbox.director.unmet()}
+    idle = [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
+    return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle}
 
 
 def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
