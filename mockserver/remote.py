@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -119,11 +120,12 @@ class RemoteSandbox:
             raise ControlRefused(f"{method} {path}", answer.status_code, body)
         return body
 
-    def scenario(self, text_or_path: str | Path) -> None:
+    def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
 
-        It is YAML or JSON text, the path of a file, or the name of a shipped scenario. Raises :class:`ControlRefused`
-        (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused`` for an unknown name.
+        It is a map, YAML or JSON text, the path of a file, or the name of a shipped scenario. Raises
+        :class:`ControlRefused` (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused``
+        for an unknown name.
         """
         self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
         self.stand(self._standing)
@@ -232,7 +234,9 @@ class RemoteSandbox:
         if "client" in self.__dict__:
             self.client.close()
 
-    def _scenario_text(self, text_or_path: str | Path) -> str:
+    def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> str:
+        if isinstance(text_or_path, Mapping):
+            return dumps(text_or_path)
         text = str(text_or_path)
         if isinstance(text_or_path, str) and ("\n" in text or text.lstrip().startswith("{") or ": " in text):
             return text

@@ -20,7 +20,7 @@ from mockserver.commands import reports
 from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
-from mockserver.domain.errors import Refused
+from mockserver.domain.errors import Refused, nearest
 from mockserver.scenario.explain import explain as explained
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
@@ -198,10 +198,11 @@ def init(name: str) -> None:
     """
     if _NAME.fullmatch(name) is None:
         raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
-    stem = name.removesuffix(".yaml")
+    stem, hint = name.removesuffix(".yaml"), ""
     try:
         text = shipped_file(stem).read_text("utf-8")
     except ScenarioRefused:
+        hint = nearest(stem, (known for known, _, _ in shipped()))
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
     path, schema = Path(f"{stem}.yaml"), Path(SCHEMA)
     if schema.exists() and SCHEMA_ID not in schema.read_text("utf-8", errors="replace"):
@@ -215,4 +216,6 @@ def init(name: str) -> None:
     except OSError as problem:
         raise click.UsageError(f"{path}: {problem.strerror}") from None
     click.echo(f"wrote {path} and {schema}")
+    if hint:
+        click.echo(f"no shipped scenario is called {stem}{hint} This is a first one to edit.")
     click.echo(f"check it:  mockserver check {path}\nserve it:  mockserver --scenario {path}")

@@ -49,7 +49,7 @@ class ClockAdvance(ControlBody):
 
 
 class ScenarioText(OpenBody):
-    """A scenario as in a file, YAML or JSON."""
+    """A scenario as in a file, YAML or JSON, or the name of a shipped one: ``{"shipped": "three-ds-passed"}``."""
 
 
 class StateDocument(OpenBody):

@@ -744,3 +744,21 @@ def test_the_summary_names_each_test_whose_scenario_did_nothing(run: Run) -> Non
     assert done.returncode == 0, done.stdout
     told = [line for line in done.stdout.splitlines() if "no rule" in line]
     assert told == ["test_one.py::test_pays[99]: no rule of three-ds-passed fired: it waits for amount >= 100"]
+
+
+def test_a_scenario_may_be_a_map(run: Run) -> None:
+    done = run(
+        test_one="""
+    import pytest
+
+    RULE = {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+    POOR = {"version": 1, "rules": [RULE]}
+
+    @pytest.mark.mockserver(scenario=POOR)
+    def test_pays(mockserver):
+        assert mockserver.client.post("/charge/card", json=CHARGE).json()["code"] == 15
+        mockserver.scenario({"version": 1})
+        assert mockserver.client.post("/charge/card", json={**CHARGE, "amount": 7}).status_code == 201
+    """
+    )
+    assert done.returncode == 0, done.stdout
