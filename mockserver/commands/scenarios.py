@@ -15,7 +15,7 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_check import check as run
-from mockserver.adapters.scenario_files import Files, load, shipped, shipped_file
+from mockserver.adapters.scenario_files import Files, bounded, load, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import as_json as json_option
@@ -154,7 +154,7 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None
         stop(Exit.USAGE, str(refused))
     chosen += [] if no_test_values else load([], test_values=True)
     try:
-        asked = loads(request.read_bytes(), unique=True)
+        asked = loads(bounded(request), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
         lines = explained(chosen, asked, now=machine_now(), op_of=operation_of)
