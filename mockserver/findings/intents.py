@@ -125,12 +125,22 @@ def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[st
         method = charge.instrument.payment_method_id
         if method is not None:
             found.append(f"paymentMethodId:{method}")
+    if not found and request.get("reference"):
+        # Nothing says who pays at a checkout: there one order is one payment.
+        found.append(f"reference:{request['reference']}")
     return found
 
 
 def _wallet_of(request: Mapping[str, object]) -> str | None:
+    """Whose wallet it is: known by the payment data in its token, else by the payer and the name of the card; None when
+    nothing says so, as the token alone is the same for every payer."""
     wallet = request.get("token")
-    return "wallet:" + digest("wallet", repr(wallet)).hex() if isinstance(wallet, Mapping) else None
+    if not isinstance(wallet, Mapping):
+        return None
+    known: object = wallet.get("paymentData")
+    if not known and (payer := request.get("email") or request.get("customerId")):
+        known = str(payer).strip().lower(), wallet.get("paymentMethod")
+    return "wallet:" + digest("wallet", repr(known)).hex() if known else None
 
 
 def charged_of(call: Call, charge: Charge) -> str | None:
