@@ -11,7 +11,7 @@ import pytest
 
 from mockserver.findings.habits import is_clean
 from mockserver.web.transport_faults import Cut
-from tests.driving import DUMMY, Api, Reply, card, card_charge
+from tests.driving import DUMMY, VISA, Api, Reply, card, card_charge
 from tests.rows import each
 
 DEAD = "4000000000000002"
@@ -881,3 +881,20 @@ def test_a_checkout_that_was_looked_for_or_has_no_reference_raises_nothing_about
     for _ in range(2):
         checkout(api)
     assert list(found(api)) == ["no-reference"]
+
+
+@each(("first", "second"), [("receive", "answer"), ("answer", "receive"), ("receive", "receive")])
+def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) -> None:
+    def pay(number: str = VISA) -> None:
+        made = api.call("POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card(number)})
+        send(api, "POST", "/charge/token", {"amount": 20, "token": made["tokenId"], **ORDER})
+
+    rules = [
+        f"when: {{op: charge.create, call: {call}}}, then: {{transport: {{at: {at}, reset: true}}}}"
+        for call, at in enumerate((first, second), 1)
+    ]
+    for number, names in ((VISA, ["blind-retry"]), ("5555555555554444", [])):
+        api = scripted(*rules)
+        pay()
+        pay(number)
+        assert list(found(api)) == names
