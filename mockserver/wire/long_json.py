@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from json import JSONDecodeError
 from typing import Any
 
@@ -99,10 +99,10 @@ def _rows(rows: list[Any]) -> Iterator[bytes]:
 
 
 def loads_in_slices(
-    body: Iterable[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False, known: Known | None = None
+    body: deque[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False, known: Known | None = None
 ) -> Slices[object]:
-    """What ``jsonio.loads`` makes of a text that comes in parts. Raises ``MalformedJson`` for what that refuses, and
-    ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
+    """What ``jsonio.loads`` makes of a text that comes in parts, which are used up. Raises ``MalformedJson`` for what
+    that refuses, and ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
     reader = _Reader(_Window(body), max_depth, unique, known or {})
     value = yield from reader.value(0, "")
     if (yield from reader.sign()):
@@ -113,11 +113,11 @@ def loads_in_slices(
 class _Window:
     """The part of a text that is decoded: ``text``, read as far as ``at``."""
 
-    def __init__(self, body: Iterable[bytes]) -> None:
+    def __init__(self, body: deque[bytes]) -> None:
         self.text = ""
         self.at = 0
         self.is_last = False
-        self._parts = iter(body)
+        self._parts = body
         self._rest = memoryview(b"")
         self._decode = getincrementaldecoder("utf-8")().decode
         self._begins = True
@@ -148,16 +148,11 @@ class _Window:
     def _taken(self, count: int) -> bytes:
         """So many bytes of the body, fewer at its end; then ``is_last``."""
         found = bytearray()
-        while len(found) < count:
-            if not self._rest:
-                part = next(self._parts, None)
-                if part is None:
-                    self.is_last = True
-                    break
-                self._rest = memoryview(part)
-            some = self._rest[: count - len(found)]
-            found += some
-            self._rest = self._rest[len(some) :]
+        while len(found) < count and (self._rest or self._parts):
+            rest, wanted = self._rest or memoryview(self._parts.popleft()), count - len(found)
+            found += rest[:wanted]
+            self._rest = rest[wanted:]
+        self.is_last = not (self._rest or self._parts)
         return bytes(found)
 
     def malformed(self, words: str) -> MalformedJson:
