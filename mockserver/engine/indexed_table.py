@@ -166,14 +166,10 @@ class Table(Generic[R]):
         self._note(seq)
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> Table[R]:
-        """A table of its own with the same rows, without an ``on_change`` yet. Rows that change in place are copied by
-        ``copy_row``; all others are shared."""
+        """A table of its own with the same rows, without an ``on_change`` yet, which has all to learn. Rows that change
+        in place are copied by ``copy_row``; all others are shared."""
         copy: Table[R] = Table(self._id_of, self._indexes)
-        if copy_row is None:
-            copy.rows, copy._by_id = self.rows.copy(), self._by_id.copy()
-        else:
-            copy.rows = [copy_row(row) for row in self.rows]
-            copy._by_id = {self._id_of(row): row for row in copy.rows}
+        copy.rows = self.rows.copy() if copy_row is None else [copy_row(row) for row in self.rows]
         return copy
 
     def contents(self) -> list[Any]:
@@ -278,7 +274,11 @@ class Table(Generic[R]):
         return (yield from self._long.find(query, self._checks(query), self._narrow(query)))
 
     def learning(self) -> Slices[None]:
-        """Bring the indexes up to date that operations ask: in a copy each has all rows to learn."""
+        """Bring up to date what operations ask: the rows by their ids, and some indexes."""
+        rows, id_of = self.rows, self._id_of
+        for start in range(len(self._by_id), len(rows), STEP_ROWS):
+            self._by_id.update((id_of(row), row) for row in rows[start : start + STEP_ROWS])
+            yield
         for index in self._indexes:
             if index.is_asked:
                 yield from self._learning(index.name)

@@ -171,10 +171,10 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Slices[Sandbox]:
     begins: both share the rows, which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)
     tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
-    copy = opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
+    cards, config = sandbox.cards.copied(), sandbox.config
     for table in tables.values():
         yield from table.learning()
-    return copy
+    return opened(key, config, state, tables, cards, real)
 
 
 def opened(
