@@ -21,7 +21,7 @@ import pytest
 from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of
 
-MOST_LINES = 47_200
+MOST_LINES = 47_700
 """Lines of all modules of the package."""
 DOCSTRINGS = 0.13
 """Least share of docstrings, in lines, of the lines of code."""
@@ -32,7 +32,7 @@ MOST_PAUSING = 21
 MOST_POSITIONAL = 6
 """Parameters that may be given by their place, and arguments that are."""
 
-MOST_CALLS, MOST_FILES, MOST_CHANGES = 163, 52, 69
+MOST_CALLS, MOST_FILES, MOST_CHANGES = 110, 46, 37
 """Of the third of three equal charges of a card, without a network: calls of functions of the package, files they are
 in, and how often one layer calls another or returns to it."""
 

@@ -27,7 +27,6 @@ from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES, Auth
 from mockserver.web.setup import prepare
-from mockserver.web.tidy_paths import TidyPaths
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import World
 
@@ -63,7 +62,7 @@ class Application(Starlette):
         routes, unrouted = starlette_routes(_rows(world), world)
         super().__init__(
             routes=routes,
-            middleware=[*self._gates, Middleware(TidyPaths)],
+            middleware=self._gates,
             exception_handlers={Exception: _leave_it_answered},
             lifespan=lambda _: self.lifespan(),
         )
@@ -97,6 +96,11 @@ class Application(Starlette):
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id. Raises ``Refused``."""
         return self.world.sandboxes.open(key, self.world.real_clock()).setup
+
+    def idle(self, key: str) -> list[str]:
+        """A sentence on each scenario of which no rule has fired in the sandbox of a secret key."""
+        sandbox = self.world.sandboxes.open(key, self.world.real_clock())
+        return sandbox.director.idle(sandbox.config.scenarios)
 
     def store_room(self, rows: Iterable[Row]) -> StoreRoom:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""

@@ -1,8 +1,8 @@
 """THE route table: every operation of the payments API, once. Served, printed and described from it.
 
 The rows are in ``routes.csv``. Sources name a section of the service document or of the published facts (the paths that
-the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and
-replies types of ``mockserver.wire``.
+the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies and
+queries types of ``mockserver.wire``, replies those of its ``replies.csv`` or types of it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from mockserver.engine.step import Step
 from mockserver.web.lazy import InModule, RouteRow
 from mockserver.wire.base import Body
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import reply_type
 
 
 class Auth(StrEnum):
@@ -100,7 +101,8 @@ class Route(RouteRow):
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.endpoints", "endpoint"),
         "ahead": InModule("mockserver.web.endpoints", "ahead"),
-        **{name: InModule("mockserver.wire", name) for name in ("reply", "body", "query")},
+        **{name: InModule("mockserver.wire", name) for name in ("body", "query")},
+        "reply": lambda row: reply_type(row["reply"]),
         "largest": lambda row: int(row["largest"]) if row["largest"] else None,
         "headers": lambda row: tuple(row["headers"].split()),
         "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,

@@ -15,10 +15,10 @@ from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_start, printable
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
+from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
@@ -75,12 +75,14 @@ def called(
     if is_open:
         result.watched = entry
     code = result.problem["code"] if result.problem is not None else None
+    real = real_clock()
     watch.called(
         Call(
             entry=entry,
             at=sandbox.now,
-            real=real_clock(),
-            pace=_pace_of(sandbox, real_clock),
+            real=real,
+            # While the clock stands, a week of reads takes no time.
+            pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
             op=asked.op,
             request=asked.request,
             path=asked.path,
@@ -91,6 +93,7 @@ def called(
             code=code,
             doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
+            instrument=_instrument_of(step) if charge is None and asked.op == "charge.create" else None,
             subject=_subject_of(step),
             events=result.events,
             currency=_currency_of(step) if code is not None or asked.op in ALSO_TAKEN else None,
@@ -100,7 +103,8 @@ def called(
             is_repeat=result.is_repeat,
             is_late=is_late,
             is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
-            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
+            is_partial=result.ruled
+            and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
             rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
@@ -112,8 +116,15 @@ def arrived(step: Step, real: Micros) -> None:
     """Report a request that a scenario holds back before it is acted on."""
     sandbox = step.sandbox
     if sandbox.watch is not None and step.asked.op not in PAYER_OPERATIONS:
+        asked = step.asked
         call = Call(
-            entry=0, at=sandbox.now, real=real, op=step.asked.op, request=step.asked.request, path=step.asked.path
+            entry=0,
+            at=sandbox.now,
+            real=real,
+            op=asked.op,
+            request=asked.request,
+            path=asked.path,
+            instrument=_instrument_of(step) if asked.op == "charge.create" else None,
         )
         step.result.watched = sandbox.watch.arrived(call)
 
@@ -156,17 +167,22 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
         step.result.watched = 0
 
 
-def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | None:
-    """The instant by which reads are counted: none while the clock stands, when a week of reads takes no time."""
-    return None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
-
-
 def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:
     from mockserver.wire.sdk_fields import is_sent_by_sdk
 
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = [field.alias for field in fields_of(model).values()] if model is not None else []
     return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
+
+
+def _instrument_of(step: Step) -> Instrument | None:
+    """The stored instrument that a charge names."""
+    sandbox, request = step.sandbox, step.asked.request
+    token = sandbox.tokens.get(str(request.get("token")))
+    customer = sandbox.customers.get(str(request.get("customerId")))
+    default = customer.default_payment_method_id if customer is not None else None
+    method = sandbox.payment_methods.get(str(request.get("paymentMethodId") or default))
+    return token.instrument if token is not None else method.charged() if method is not None else None
 
 
 def _subject_of(step: Step) -> str | None:

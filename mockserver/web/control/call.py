@@ -22,7 +22,7 @@ from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
-from mockserver.wire.control_fields import ControlBody, read_exactly
+from mockserver.wire.control_fields import ControlBody, control_body, read_exactly
 from mockserver.wire.jsonio import loads
 
 JSON = "application/json"
@@ -167,7 +167,8 @@ class ControlRoute(RouteRow):
     media: str
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.control", "call"),
-        **{name: InModule("mockserver.wire.control_bodies", name) for name in ("query", "body")},
+        "query": lambda row: control_body(row["query"]),
+        "body": lambda row: control_body(row["body"]),
         "keyed": lambda row: bool(row["keyed"]),
         "success": lambda row: int(row["success"]),
         "answers": lambda row: _answers(row["answers"]),
@@ -238,4 +239,4 @@ class ControlEndpoint(Endpoint):
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute.of_file, Path(__file__).parent)
 """The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
-bodies models of ``mockserver.wire``. ``success`` is a status; ``answers`` names further ones, parted by semicolons."""
+bodies rows of ``control_bodies.csv``. ``success`` is a status; ``answers`` names more of them, parted by semicolons."""

@@ -183,6 +183,6 @@ async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int |
         answered.append(message)
 
     with suppress(Cut):
-        await endpoint.serve(scope, receive, send)
+        await endpoint(scope, receive, send)
     status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
     return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")

@@ -10,13 +10,8 @@ from mockserver.engine.step import Step
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import in_steps
-from mockserver.wire.batches import (
-    BatchQuery,
-    BatchReply,
-    BatchStatusReply,
-    batch_reply,
-    batch_status_reply,
-)
+from mockserver.wire.batches import BatchQuery, batch_reply, batch_status_reply
+from mockserver.wire.replies import Members
 
 
 def read_ahead(step: Step) -> Awaitable[object] | None:
@@ -25,17 +20,17 @@ def read_ahead(step: Step) -> Awaitable[object] | None:
     return in_steps(batches.reading(step, text, is_watched=is_watched)) if isinstance(text, str) else None
 
 
-def create(call: OperationCall) -> BatchStatusReply:
+def create(call: OperationCall) -> Members:
     """Submit a batch."""
     return batch_status_reply(batches.create(call.step, call.body.command(), call.ready))
 
 
-def status(call: OperationCall) -> BatchStatusReply:
+def status(call: OperationCall) -> Members:
     """Read how far a batch has come."""
     return batch_status_reply(batches.get(call.step, call.path["batch_id"]))
 
 
-def get(call: OperationCall) -> BatchReply:
+def get(call: OperationCall) -> Members:
     """Read a batch with its results."""
     batch = batches.get(call.step, call.path["batch_id"])
     return batch_reply(batch, results_text(batch))

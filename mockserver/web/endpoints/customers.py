@@ -8,22 +8,23 @@ from mockserver.web.endpoints import payment_methods
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_reply
+from mockserver.wire.customers import CustomerQuery, customer_reply
+from mockserver.wire.replies import Members
 
 
-def update(call: OperationCall) -> CustomerReply:
+def update(call: OperationCall) -> Members:
     """Change a customer."""
     details, default = call.body.command(), call.body.default_payment_method_id
     return shown(call, customers.update(call.step, call.path["customer_id"], details, default))
 
 
-def delete(call: OperationCall) -> CustomerReply:
+def delete(call: OperationCall) -> Members:
     """Remove a customer."""
     asks = call.query.asks_provider()
     return shown(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
 
 
-def shown(call: OperationCall, customer: Customer) -> CustomerReply:
+def shown(call: OperationCall, customer: Customer) -> Members:
     """A customer in the voice of the sandbox."""
     return customer_reply(customer, customers.default_method(call.sandbox, customer), call.profile)
 

@@ -7,16 +7,17 @@ from mockserver.engine import payment_methods, searches
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.payment_methods import PaymentMethodQuery, PaymentMethodReply, payment_method_reply
+from mockserver.wire.payment_methods import PaymentMethodQuery, payment_method_reply
+from mockserver.wire.replies import Members
 
 
-def delete(call: OperationCall) -> PaymentMethodReply:
+def delete(call: OperationCall) -> Members:
     """Remove a payment method."""
     asks = call.query.asks_provider()
     return shown(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
 
 
-def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
+def shown(call: OperationCall, method: PaymentMethod) -> Members:
     """A payment method in the voice of the sandbox, with its agreement and its network token."""
     sandbox = call.sandbox
     return payment_method_reply(
