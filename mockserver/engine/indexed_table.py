@@ -277,7 +277,8 @@ class Table(Generic[R]):
         """Bring up to date what operations ask: the rows by their ids, and some indexes."""
         rows, id_of = self.rows, self._id_of
         for start in range(len(self._by_id), len(rows), STEP_ROWS):
-            self._by_id.update((id_of(row), row) for row in rows[start : start + STEP_ROWS])
+            some = rows[start : start + STEP_ROWS]
+            self._by_id.update(zip(map(id_of, some), some, strict=True))
             yield
         for index in self._indexes:
             if index.is_asked:
@@ -307,7 +308,7 @@ class Table(Generic[R]):
     def _checks(self, query: Query[R], narrow: int | None = None) -> list[Callable[[R], bool]]:
         """What rows must pass, but for having the values that the index of number ``narrow`` finds."""
         equal = [self._check(*one) for number, one in enumerate(query.equal) if number != narrow]
-        return [*equal, *query.where, *(bound.holds for bound in query.bounds)]
+        return [*equal, *query.where]
 
     def _check(self, name: str, values: Sequence[Hashable]) -> Callable[[R], bool]:
         index, allowed = self._index(name).index, frozenset(values) - {None}

@@ -38,9 +38,6 @@ WINDOW = 1_000_000
 _LONGEST_NUMBER = 1_000
 """Characters that must be seen of a number, which may go on behind the window: more than any has that is taken."""
 
-_VALUES = 5_000
-"""Values that are read one by one before others are served."""
-
 ROWS = 500
 """Items of a list that are written at a time."""
 
@@ -172,7 +169,6 @@ class _Reader:
         self._is_unique = unique
         self._known = known
         self._begun = 0
-        self._read = 0
         self._decode = (UNIQUE_DECODER if unique else DECODER).raw_decode
 
     def sign(self) -> Slices[str]:
@@ -189,9 +185,9 @@ class _Reader:
     def value(self, depth: int, name: str) -> Slices[Any]:
         """The next value, which is the member of a ``name`` inside so many open objects and arrays."""
         sign, text = (yield from self.sign()), self.text
-        self._read += 1
-        if (len(text.text) - text.at < WINDOW // 2 and text.go_on()) or not self._read % _VALUES:
-            yield
+        if len(text.text) - text.at < WINDOW // 2:
+            text.go_on()
+        yield
         if sign not in ("{", "["):
             return (yield from self._scalar(sign))
         whole = self._whole(self._max_depth - depth)

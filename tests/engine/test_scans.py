@@ -97,28 +97,28 @@ QUERIES: dict[str, Query[Stored]] = {
     "two indexes": Query(10, equal=[("colour", ["red"]), ("tag", ["x"])]),
     "an index of several values, sorted": Query(10, 3, equal=[("price", range(40))], sort=price),
     "above, and an index": Query(
-        10, equal=[("colour", ["red"])], bounds=[Bound(price, 20, above=True, inclusive=False)]
+        10, equal=[("colour", ["red"])], where=[Bound(price, 20, above=True, inclusive=False)]
     ),
     "between, sorted": Query(
         10,
         3,
-        bounds=[Bound(price, 20, above=True, inclusive=True), Bound(price, 40, above=False, inclusive=False)],
+        where=[Bound(price, 20, above=True, inclusive=True), Bound(price, 40, above=False, inclusive=False)],
         sort=price,
     ),
     "not above, tested, oldest first": Query(
-        10, where=[is_cheap], bounds=[Bound(price, 15, above=False, inclusive=True)], descending=False
+        10, where=[is_cheap, Bound(price, 15, above=False, inclusive=True)], descending=False
     ),
-    "most, not above, sorted": Query(10, 3, bounds=[Bound(price, 40, above=False, inclusive=True)], sort=price),
+    "most, not above, sorted": Query(10, 3, where=[Bound(price, 40, above=False, inclusive=True)], sort=price),
     "most, below, sorted upwards": Query(
-        10, bounds=[Bound(price, 41, above=False, inclusive=False)], sort=price, descending=False
+        10, where=[Bound(price, 41, above=False, inclusive=False)], sort=price, descending=False
     ),
     "most, above, sorted upwards": Query(
-        10, 3, bounds=[Bound(price, 10, above=True, inclusive=False)], sort=price, descending=False
+        10, 3, where=[Bound(price, 10, above=True, inclusive=False)], sort=price, descending=False
     ),
     "most, above and in an index, sorted": Query(
-        10, equal=[("colour", ["red", "blue"])], bounds=[Bound(price, 5, above=True, inclusive=True)], sort=price
+        10, equal=[("colour", ["red", "blue"])], where=[Bound(price, 5, above=True, inclusive=True)], sort=price
     ),
-    "above all": Query(10, bounds=[Bound(price, 1_000, above=True, inclusive=True)]),
+    "above all": Query(10, where=[Bound(price, 1_000, above=True, inclusive=True)]),
     "a window, sorted": Query(10, after=10, before=90, equal=[("colour", ["red", "blue"])], sort=price),
 }
 

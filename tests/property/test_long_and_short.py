@@ -54,7 +54,7 @@ def look_at_all(table: Table[Any], query: Query[Any], *_: object) -> ListPage[An
         row
         for row in table.rows
         if all(read[name].read(row) in values for name, values in query.equal)
-        and all(test(row) for test in [*query.where, *(bound.holds for bound in query.bounds)])
+        and all(test(row) for test in query.where)
     ]
     if query.descending:
         found.reverse()
