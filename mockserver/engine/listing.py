@@ -15,8 +15,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import ListPage, Table
-from mockserver.engine.long_search import Scan
+from mockserver.engine.indexed_table import ListPage, Scan, Table
 from mockserver.engine.query import Bound, Contains, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step

@@ -11,7 +11,7 @@ from weakref import ref
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine import indexed_table, long_search
+from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Bound, Contains, Query
 from tests.depth import tries
@@ -39,10 +39,9 @@ def stored(number: int, random: Random) -> Stored:
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (indexed_table, long_search):
-        monkeypatch.setattr(module, "STEP_ROWS", STEP)
+    monkeypatch.setattr(indexed_table, "STEP_ROWS", STEP)
     for name, some in (("MOST_CHANGES", 600), ("_FEW_CHANGES", 10)):
-        monkeypatch.setattr(long_search, name, some)
+        monkeypatch.setattr(indexed_table, name, some)
 
 
 @cache
