@@ -49,8 +49,7 @@ class TooLarge(Exception):
     """A body is over the limit, in bytes. How long it is, is said where its head does: what has come of another by now
     depends on packets."""
 
-    def __init__(self, limit: int, headers: Mapping[str, str]) -> None:
-        length = _length_by(headers)
+    def __init__(self, limit: int, length: int | None) -> None:
         super().__init__(f"got {'more' if length is None else length}, wanted at most {limit} bytes")
 
 
@@ -74,20 +73,16 @@ def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
     return {name: unquote(value) for name, value in parameters.items()}
 
 
-def _length_by(headers: Mapping[str, str]) -> int | None:
-    """How long a body is by its head."""
-    said = headers.get("content-length", "")
-    return int(said) if said.isdecimal() else None
-
-
 async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
     """The whole body in the parts that come: to put 100 MB together takes as long as others may wait. At once when a
     server can hand over one that has come already: its ``receive`` has an ``at_hand``. Raises ``TooLarge`` as soon as
     it is known to be, ``HungUp`` when it never ends."""
     at_hand = getattr(receive, "at_hand", None)
     here: bytes | None = at_hand() if at_hand is not None else None
-    if (len(here) if here is not None else _length_by(headers) or 0) > limit:
-        raise TooLarge(limit, headers)
+    said = headers.get("content-length", "")
+    length = int(said) if said.isdecimal() else None
+    if (length or len(here or b"")) > limit:
+        raise TooLarge(limit, length)
     if here is not None:
         return deque([here])
     chunks: deque[bytes] = deque()
@@ -99,7 +94,7 @@ async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limit:
-            raise TooLarge(limit, headers)
+            raise TooLarge(limit, length)
         if not message.get("more_body"):
             return chunks
 
@@ -108,12 +103,7 @@ def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
     raw = scope["headers"]
-    return _headers_by(raw if isinstance(raw, tuple) else fields_of(scope))
-
-
-def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
-    """The headers as they came, in a form by which what follows from them can be remembered."""
-    return tuple(map(tuple, scope["headers"]))
+    return _headers_by(raw if isinstance(raw, tuple) else tuple(map(tuple, raw)))
 
 
 def are_usual(fields: tuple[RawHeader, ...]) -> bool:

@@ -34,7 +34,6 @@ from mockserver.web.asgi import (
     Scope,
     Send,
     are_usual,
-    fields_of,
     is_foreign,
     send_json,
     tidied,
@@ -126,7 +125,10 @@ class Guard:
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        headers = scope["headers"] = scope["headers"] if isinstance(scope["headers"], tuple) else fields_of(scope)
+        headers = scope["headers"]
+        if not isinstance(headers, tuple):
+            # In a form by which what follows from them can be remembered.
+            headers = scope["headers"] = tuple(map(tuple, headers))
         host, origin, hosts = _senders_of(headers)
         if hosts > 1:
             # A proxy may have used another of them.

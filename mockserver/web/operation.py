@@ -12,15 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from types import GeneratorType
-from typing import Any, cast
+from typing import cast
 
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.problem import Problem
-from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.long_search import Scan
 from mockserver.engine.past import Past, lag_of
@@ -92,10 +90,9 @@ class OperationEndpoint(Endpoint):
             request.receive = upload.READ[fault.kind](request.receive, fault)
             return None
         request.raw = await upload.first_of(request.receive)
-        call = sandbox.director.count(self.op)
         with suppress(MalformedJson):
             self._read(request, sandbox)
-        return Reply(None, b"", self._begin(request, sandbox, call, request.fields), fault)
+        return Reply(None, b"", self._begin(request, sandbox, request.fields), fault)
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
@@ -104,27 +101,26 @@ class OperationEndpoint(Endpoint):
             return self._put_off(request, wait)
         step, arrived = self.arrive(request, sandbox)
         ahead = self.route.ahead
-        step.begin_answer()
+        # Webhooks wait for the answer.
+        step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
         if arrived:
             return self._act_after(arrived, request, step)
-        ready = ahead(step) if ahead is not None else None
-        if isinstance(ready, GeneratorType):
-            return self._act_in_steps(ready, request, step)
-        return self.carry_out(request, step, ready)
+        begun = ahead(step) if ahead is not None else None
+        return self.carry_out(request, step) if begun is None else self._act_on(begun, request, step)
 
     async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
         watching.arrived(step, self.world.real_clock())
         await asyncio.sleep(delay / SECOND)
         await self.world.runner.catch_up(step.sandbox)
-        ready = self.route.ahead(step) if self.route.ahead is not None else None
-        if isinstance(ready, GeneratorType):
-            return await self._act_in_steps(ready, request, step)
-        return self.carry_out(request, step, ready)
+        begun = self.route.ahead(step) if self.route.ahead is not None else None
+        return self.carry_out(request, step) if begun is None else await self._act_on(begun, request, step)
 
-    async def _act_in_steps(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
-        return self.carry_out(request, step, await self.world.runner.in_slices(step.sandbox, ahead))
+    async def _act_on(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
+        ready = await begun
+        await self.world.runner.catch_up(step.sandbox)
+        return self.carry_out(request, step, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -133,7 +129,7 @@ class OperationEndpoint(Endpoint):
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
             f"the next one is accepted in {duration_text(wait)}"
         )
-        step = self._begin(request, request.sandbox)
+        step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
         status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
@@ -141,8 +137,9 @@ class OperationEndpoint(Endpoint):
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
     def _begin(
-        self, request: Request, sandbox: Sandbox, call: int | None = None, fields: Mapping[str, object] = NO_FIELDS
+        self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
+        call = sandbox.director.count(self.op) if is_counted else None
         asked = Asked(self.op, answers=True, headers=request.headers, path=request.path, request=fields, call=call)
         request.step = step = Step(sandbox, asked)
         if request.decided is not None:
@@ -152,16 +149,14 @@ class OperationEndpoint(Endpoint):
     def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> tuple[Step, Micros | Reply]:
         """Read the request and ask the rules of arrival: its step, and after how long it may be acted on, or what it is
         answered already. A set-up call suffers no fault and has no number among the calls of its operation."""
-        director = sandbox.director
-        call = None if is_setup else director.count(self.op)
         try:
-            step = self._begin(request, sandbox, call, self._read(request, sandbox))
-            if not director.listens(Stage.ARRIVAL, self.op):
+            step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
+            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, 0
             fault = self._early_fault(step)
         except Unanswerable as refused:
-            step = request.step or self._begin(request, sandbox, call)
+            step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
             return step, self._refused(request, step, refused)
         if fault is None or is_setup:

@@ -152,7 +152,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     sandbox = request.sandbox
     step, arrived = operation.arrive(request, sandbox)
     call.request.step = step
-    step.begin_answer()
+    step.result.answered = False
     if isinstance(arrived, Reply):
         reply = arrived
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import field
-from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
@@ -23,7 +22,6 @@ from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
 
 Headers = Mapping[str, str]
-_REFUSED = 400
 
 Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""
@@ -97,12 +95,6 @@ class Reply:
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
     parts: deque[bytes] | None = None
-
-    @property
-    def problem(self) -> Problem | None:
-        """The error object that is answered, if one is."""
-        refused: Any = self.body if (self.status or 0) >= _REFUSED and isinstance(self.body, dict) else None
-        return refused  # type: ignore[no-any-return]
 
     def text(self) -> bytes:
         """The body as it is sent, and kept where there is a step."""

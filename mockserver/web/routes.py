@@ -7,7 +7,7 @@ queries types of ``mockserver.wire``, replies those of its ``replies.csv`` or ty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,8 @@ class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
-    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` is work that
-    the operation needs and that changes nothing: what it has made, or, when it is long, slices of it to be done before
-    the step.
+    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` begins
+    work that the operation needs before its step, and that changes nothing; None when there is little of it.
     """
 
     method: str
@@ -92,7 +91,7 @@ class Route(RouteRow):
     auth: Auth
     success: Success
     summary: str
-    ahead: Callable[[Step], object] | None
+    ahead: Callable[[Step], Awaitable[object] | None] | None
     defaults = {  # noqa: RUF012
         **dict.fromkeys(("body", "query", "largest", "ahead")),
         "headers": (),

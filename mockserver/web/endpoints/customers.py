@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.customer import Customer
 from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
-from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.customers import CustomerQuery, customer_reply
@@ -31,10 +31,7 @@ def shown(call: OperationCall, customer: Customer) -> Members:
 
 create = UseCase("Create a customer; the body knows the first payment method.", customers.create, shown)
 get = UseCase("Read a customer.", customers.get, shown)
-update_ahead = learning(("payment_methods", "customer"))
-delete_ahead = learning(("payment_methods", "customer"), *payment_methods.ASKED_TO_DELETE)
 add_method = UseCase("Store another payment method of a customer.", customers.add_method, payment_methods.shown)
-add_ahead = list_ahead = learning(("payment_methods", "in_use"))
 list_methods = UseCase(
     "List the payment methods of a customer.",
     customers.methods,

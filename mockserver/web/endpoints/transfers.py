@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import searches, transfers
-from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.engine.query import Query
+from mockserver.engine.step import Step
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
+from mockserver.web.runner import look_ahead
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.transfers import TransferQuery
 
@@ -17,7 +22,9 @@ def settled(call: OperationCall) -> list[Members]:
     return [reply_of("SettlementReply", row) for row in rows]
 
 
-settled_ahead = learning(("charges", "money_day"))
+def settled_ahead(step: Step) -> Awaitable[object] | None:
+    """Finds out on which days charges moved money: nothing but this list asks for it."""
+    return look_ahead(step.sandbox.charges, Query(1, equal=[("money_day", ())]))
 
 
 def _shown(_: OperationCall, row: Transfer) -> Members:
@@ -29,6 +36,5 @@ create = UseCase(
     transfers.create,
     lambda call, rows: [_shown(call, row) for row in rows],
 )
-create_ahead = learning(("transfers", "group"), ("transfers", "reference"))
 get = UseCase("Read one transfer.", transfers.get, _shown)
 search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", _shown)
