@@ -26,7 +26,6 @@ from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
     BankPaymentInformation,
     CardRequestInformation,
-    ListQuery,
     PersonFields,
     StoringTerms,
     WebhookConfig,
@@ -174,17 +173,6 @@ class Removal(Body):
     def asks_provider(self) -> bool:
         """True unless the caller says false (service document, Limits)."""
         return self.gateway_delete is not False
-
-
-class PaymentMethodQuery(ListQuery):
-    """Every parameter of the payment-method search."""
-
-    provider_id: str | None = None
-    customer_id: str | None = None
-    payment_type: str | None = None
-    card_type: str | None = None
-    search: str | None = None
-    include_removed: Flag | None = None
 
 
 def payment_method_summary(method: PaymentMethod | None, profile: WireProfile) -> Members | None:

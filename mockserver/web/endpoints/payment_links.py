@@ -7,7 +7,7 @@ from mockserver.engine import payment_links, searches
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.payment_links import PaymentLinkQuery, payment_link_reply
+from mockserver.wire.payment_links import payment_link_reply
 from mockserver.wire.replies import Members
 
 
@@ -18,4 +18,4 @@ def _shown(call: OperationCall, link: PaymentLink) -> Members:
 
 create = UseCase("Make a payment link.", payment_links.create, _shown)
 get = UseCase("Read one payment link.", payment_links.get, _shown)
-search = ListOf("List payment links.", searches.PAYMENT_LINKS, PaymentLinkQuery, "paymentLinks", _shown, bare=True)
+search = ListOf("List payment links.", searches.PAYMENT_LINKS, "PaymentLinkQuery", "paymentLinks", _shown, bare=True)
