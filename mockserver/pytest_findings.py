@@ -19,7 +19,9 @@ TITLE = "mockserver findings"
 ATTRIBUTE = "mockserver_findings"
 """The ini setting, and the attribute of a report that counts the findings of its test."""
 
+_IDLE = "mockserver_idle"
 _found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
+_idle_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -71,6 +73,7 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: frozenset[str]) ->
         return
     rows = [row for row in sandbox.findings(finish=True) if row["finding"] not in allowed]
     item.stash[_found_key] = rows
+    item.stash[_idle_key] = sandbox.idle
     bad = [row for row in rows if severity_of(row["severity"]) >= severity_of(level)]
     if bad:
         pytest.fail("\n\n".join("\n".join(lines_of(row)) for row in bad), pytrace=False)
@@ -80,16 +83,21 @@ def note(item: pytest.Item, report: pytest.TestReport) -> None:
     """Give a report what was found, so that it reaches the summary from every worker."""
     if report.when == "call":
         setattr(report, ATTRIBUTE, dict(Counter(row["finding"] for row in item.stash.get(_found_key, []))))
+        setattr(report, _IDLE, item.stash.get(_idle_key, []))
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:
-    """One line that counts findings by kind."""
+    """One line that counts findings by kind, and one for each test whose scenario did nothing."""
     counts: Counter[str] = Counter()
-    for reports in reporter.stats.values():
-        for report in reports:
-            counts.update(getattr(report, ATTRIBUTE, None) or {})
+    idle = []
+    for report in (one for reports in reporter.stats.values() for one in reports):
+        counts.update(getattr(report, ATTRIBUTE, None) or {})
+        idle += [f"{report.nodeid}: {sentence}" for sentence in getattr(report, _IDLE, [])]
+    if counts or idle:
+        reporter.section(TITLE, "-")
+    for line in idle:
+        reporter.line(line)
     if counts:
         from mockserver.findings.catalogue import CATALOGUE
 
-        reporter.section(TITLE, "-")
         reporter.line(", ".join(f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)))

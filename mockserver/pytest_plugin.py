@@ -13,7 +13,7 @@ from __future__ import annotations
 import subprocess
 from argparse import SUPPRESS
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import field, fields
 from difflib import get_close_matches
@@ -101,7 +101,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker."""
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}: scenario (YAML text, path or shipped name), profile and clock of the test's sandbox, the "
+        f"{_MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the test's sandbox, the "
         "findings that it may have, and the faults under which it must pass",
     )
     pytest_findings.level_of(config)
@@ -237,7 +237,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 class MarkerArguments:
     """What a test's markers ask for."""
 
-    scenario: str | Path | None = None
+    scenario: str | Path | Mapping[str, object] | None = None
     profile: str | None = None
     clock: str | None = None
     allow: Sequence[str] | None = None

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -51,7 +52,8 @@ class RemoteSandbox:
 
     ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
     ``--admin-token`` wants. Close it when done: it holds connections. ``judged`` says that a verification has failed
-    and its caller was informed.
+    and its caller was informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
+    asked for.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class RemoteSandbox:
         self.url = url.rstrip("/")
         self.secret_key = secret_key
         self.judged = False
+        self.idle: list[str] = []
         self.since: str | None = None
         self._standing: str | None = None
         self._folders = tuple(folders)
@@ -117,11 +120,12 @@ class RemoteSandbox:
             raise ControlRefused(f"{method} {path}", answer.status_code, body)
         return body
 
-    def scenario(self, text_or_path: str | Path) -> None:
+    def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
 
-        It is YAML or JSON text, the path of a file, or the name of a shipped scenario. Raises :class:`ControlRefused`
-        (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused`` for an unknown name.
+        It is a map, YAML or JSON text, the path of a file, or the name of a shipped scenario. Raises
+        :class:`ControlRefused` (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused``
+        for an unknown name.
         """
         self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
         self.stand(self._standing)
@@ -206,11 +210,13 @@ class RemoteSandbox:
         params = {"severity": severity, **self.from_mark}
         method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
         try:
-            rows: list[dict[str, Any]] = self.call(method, path, params=params)["findings"]
+            page = self.call(method, path, params=params)
         except ControlRefused as refused:
             if refused.status == 400 and "--findings off" in str(refused):
                 return []
             raise
+        self.idle = page["idle"]
+        rows: list[dict[str, Any]] = page["findings"]
         return rows
 
     def mark(self, name: str) -> None:
@@ -228,7 +234,9 @@ class RemoteSandbox:
         if "client" in self.__dict__:
             self.client.close()
 
-    def _scenario_text(self, text_or_path: str | Path) -> str:
+    def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> str:
+        if isinstance(text_or_path, Mapping):
+            return dumps(text_or_path)
         text = str(text_or_path)
         if isinstance(text_or_path, str) and ("\n" in text or text.lstrip().startswith("{") or ": " in text):
             return text
@@ -293,8 +301,8 @@ class Inbox:
     def url(self, name: str = "inbox") -> str:
         """The address to give as a webhook's ``url``; it names the sandbox, as webhooks carry no key."""
         if not self._opened:
-            # A public key opens no sandbox.
-            self.messages(name)
+            # Neither a public key nor reading opens a sandbox.
+            self._sandbox.assume({})
             self._opened = True
         return f"{self._sandbox.url}/__inbox/{quote(name, safe='')}?publicKey={quote(self._sandbox.public_key)}"
 

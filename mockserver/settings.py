@@ -62,7 +62,7 @@ def read_header_text(text: str) -> str:
 def read_host(text: str) -> str:
     """A host name or an IP address, the brackets of an IPv6 address taken off."""
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    if not bare or any(character.isspace() or character in "/@?#" for character in bare):
+    if not bare or any(character.isspace() or character in "/@?#*" for character in bare):
         raise ValueError(text)
     return bare
 
@@ -188,6 +188,8 @@ class Settings:
         if (self.tls_cert is None) != (self.tls_key is None):
             given, missing = ("--tls-cert", "--tls-key") if self.tls_cert else ("--tls-key", "--tls-cert")
             raise SettingsError(f"{given} is given without {missing}: allowed: both or none")
+        if self.tls_cert is not None and self.tls_port is None:
+            raise SettingsError("--tls-cert is given without --tls-port, so nobody would see it: allowed: both or none")
         if self.tls_port is not None and self.tls_port == self.port != 0:
             raise SettingsError(f"--tls-port: got {self.tls_port}, which is also --port: allowed: another port")
 
@@ -277,7 +279,8 @@ class Setting:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
         try:
             if self.kind is OptionKind.LIST:
-                return tuple(self.read(part.strip()) for part in text.split(",") if part.strip())
+                # An empty list means "not given", which for some options means "all".
+                return tuple(self.read(part.strip()) for part in text.split(",") if part.strip()) or self.read("")
             return self.read(text.strip())
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None

@@ -100,6 +100,9 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         ("strict", "2"),
         ("test_values", "perhaps"),
         ("admin_token", "clé"),
+        ("allow_host", "*"),
+        ("allow_host", "shop.test,*.shop.test"),
+        ("keys", ","),
         ("max_body", "10"),
         ("max_body", "2GB"),
         ("rate_limit", "0"),
@@ -163,6 +166,7 @@ def test_a_repeated_flag_keeps_its_order() -> None:
     [
         {"tls_cert": "a.pem"},
         {"tls_key": "a.pem"},
+        {"tls_cert": "a.pem", "tls_key": "b.pem"},
         {"port": 5001, "tls_port": 5001},
     ],
 )
@@ -173,6 +177,13 @@ def test_contradictions_are_refused(settings: dict[str, object]) -> None:
 
 def test_settings_that_agree_are_accepted() -> None:
     assert Settings(tls_cert="a.pem", tls_key="b.pem", port=0, tls_port=0).tls_port == 0
+
+
+@each("name", ["keys", "allow_host", "scenario"])
+def test_a_list_of_nothing_is_refused_and_an_empty_variable_is_not_given(name: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{ROWS[name].flag}: got "):
+        Settings.load({name: ("",)}, {})
+    assert Settings.load({}, {ROWS[name].variable: ""}) == Settings()
 
 
 def test_overrides_are_parted_into_settings_and_the_rest() -> None:

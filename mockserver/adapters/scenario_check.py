@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
-from mockserver.domain.masking import mask_start
+from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
@@ -18,7 +18,8 @@ from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenar
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Makes the ASGI application that runs these scenarios, its machine clock standing still. Its ``open`` opens the
-sandbox of a key and gives the answers of the set-up calls by scenario and id; it raises ``Refused``."""
+sandbox of a key and gives the answers of the set-up calls by scenario and id; it raises ``Refused``. Its ``idle`` has a
+sentence on each scenario of which no rule has fired."""
 
 EXAMPLE_KEY = "sk_example"
 WAIT_STEPS = 20
@@ -33,13 +34,15 @@ _BASE = "http://127.0.0.1:4111"
 @record
 class ExampleReport:
     """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are the calls that were
-    made with what each was answered, card numbers masked."""
+    made with what each was answered, card numbers masked; ``idle`` says of an example that passes without any rule of
+    its scenario what they wait for."""
 
     file: str
     line: int
     example: str
     failure: str | None
     messages: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         words = "ok" if self.failure is None else self.failure
@@ -73,7 +76,8 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
         except _Unexpected as found:
             reports.append(ExampleReport(scenario.file, found.line, example.name, str(found), tuple(messages)))
         else:
-            reports.append(ExampleReport(scenario.file, line, example.name, None, tuple(messages)))
+            idle = tuple(map(mask_text, app.idle(EXAMPLE_KEY)))
+            reports.append(ExampleReport(scenario.file, line, example.name, None, tuple(messages), idle))
     return reports
 
 

@@ -21,6 +21,8 @@ from mockserver.scenario.scenario import Scenario
 
 SUFFIXES = (".yaml", ".yml", ".json")
 TEST_VALUES = "test-values"
+MOST_BYTES = 10_000_000
+"""Bytes of a scenario file, as of one that is sent (docs/limits.md)."""
 _SCHEMAS = "*.schema.json"
 _SCHEMA = "scenario.schema.json"
 
@@ -53,11 +55,23 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
 def read_file(path: Path, *, builtin: bool = False) -> Scenario:
     """The scenario of one file. Raises ``ScenarioRefused``."""
     try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        text = bounded(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except (OSError, ValueError) as problem:
+        words = problem.strerror if isinstance(problem, OSError) else str(problem)
+        words = "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else words
         raise ScenarioRefused([ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]) from None
     return read_text(text, str(path), builtin=builtin)
+
+
+def bounded(path: Path) -> bytes:
+    """The bytes of a regular file of at most ``MOST_BYTES``. Raises ``OSError``, ``ValueError`` for any other."""
+    if not path.is_file() and path.exists():
+        raise ValueError("it is not a regular file")
+    with path.open("rb") as file:
+        read = file.read(MOST_BYTES + 1)
+    if len(read) > MOST_BYTES:
+        raise ValueError(f"it has over {MOST_BYTES // 1_000_000} MB, wanted at most that")
+    return read
 
 
 def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:

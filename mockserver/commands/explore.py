@@ -62,12 +62,14 @@ def seconds(text: str) -> float:
     return _duration(text) / SECOND
 
 
-def _address(text: str) -> str:
+def address(text: str) -> str:
+    """The address of a server. Raises ``ValueError`` with the right spelling."""
     with suppress(ValueError):
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return text
-    raise ValueError(f"got '{text}', wanted an address such as http://127.0.0.1:8080")
+    near = text if "://" not in text and text[:1].isalnum() else "127.0.0.1:8080"
+    raise ValueError(f"got '{text}', wanted an address such as http://{near}")
 
 
 @contextmanager
@@ -114,7 +116,7 @@ def header_text(text: str) -> str:
     return text
 
 
-server_url = click.option("--url", metavar="URL", callback=read_by(_address),
+server_url = click.option("--url", metavar="URL", callback=read_by(address),
                           help="Address of a running server; default: start one.")  # fmt: skip
 admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN",
                            callback=read_by(header_text),

@@ -10,8 +10,9 @@ import click
 import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import stop
+from mockserver.commands.explore import address, read_by, stop
 from mockserver.commands.reports import REPORTS
+from mockserver.engine.sandbox import masked_key
 from mockserver.findings.catalogue import SEVERITIES, severity_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.settings import Settings
@@ -21,6 +22,7 @@ from mockserver.settings import Settings
 @click.option(
     "--url",
     envvar="MOCKSERVER_URL",
+    callback=read_by(address),
     default=f"http://{Settings().host}:{Settings().port}",
     show_default=True,
     help="Address of the running server. [MOCKSERVER_URL]",
@@ -52,12 +54,14 @@ from mockserver.settings import Settings
 def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, form: str) -> None:
     """Print what the client of a sandbox did wrong, with evidence and advice.
 
-    Exit code 1 when a finding is at or above --fail-on, 2 when the server refuses the call, 5 when none answers.
+    Exit code 1 when a finding is at or above --fail-on, 2 when no request has reached the sandbox or the server refuses
+    the call, 5 when none answers.
     """
     sandbox = RemoteSandbox(url, key)
     params = {"since": since} if since is not None else None
     method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
     try:
+        check_reached(sandbox)
         page: dict[str, Any] = sandbox.call(method, path, params=params)
     except ControlRefused as refused:
         stop(Exit.USAGE, str(refused))
@@ -67,5 +71,17 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
         sandbox.close()
     rows = page["findings"]
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
+    for sentence in page["idle"]:
+        click.echo(sentence, err=form != "text")
     if any(severity_of(row["severity"]) >= severity_of(fail_on) for row in rows):
         sys.exit(Exit.FOUND)
+
+
+def check_reached(sandbox: RemoteSandbox) -> None:
+    """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
+    misspelt: what nobody used looks faultless. Raises as ``RemoteSandbox.call``."""
+    if sandbox.call("GET", "/__admin/sandbox")["requests"]:
+        return
+    rows = sandbox.rows("/__admin/sandboxes", "sandboxes")
+    used = ", ".join(row["key"] for row in rows if row["requests"]) or "none"
+    stop(Exit.USAGE, f"no request has reached this sandbox ({masked_key(sandbox.secret_key)}); keys in use: {used}")

@@ -217,7 +217,7 @@ def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, b
     for example in checked.examples:
         is_fault = example.failure is not None
         yield str(example), is_fault
-        for message in example.messages if is_fault or is_verbose else ():
+        for message in (*example.messages, *example.idle) if is_fault or is_verbose else ():
             yield f"    {message}", is_fault
 
 
@@ -235,6 +235,7 @@ def checks_json(files: Sequence[Checked]) -> str:
                     "ok": example.failure is None,
                     "failure": example.failure,
                     "calls": example.messages,
+                    "idle": example.idle,
                 }
                 for example in checked.examples
             ],

@@ -17,7 +17,7 @@ import click
 import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import stop
+from mockserver.commands.explore import address, read_by, stop
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.record import mutable, record
@@ -180,6 +180,7 @@ MOST = 100_000
 @click.argument("count", type=click.IntRange(1, MOST), metavar="N")
 @click.option(
     "--url",
+    callback=read_by(address),
     default=Settings().address,
     show_default=True,
     help="Address of the running server.",

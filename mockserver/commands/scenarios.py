@@ -15,12 +15,12 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_check import check as run
-from mockserver.adapters.scenario_files import Files, load, shipped, shipped_file
+from mockserver.adapters.scenario_files import Files, bounded, load, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.explore import stop
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
-from mockserver.domain.errors import Refused
+from mockserver.domain.errors import Refused, nearest
 from mockserver.scenario.explain import explain as explained
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
@@ -154,7 +154,7 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None
         stop(Exit.USAGE, str(refused))
     chosen += [] if no_test_values else load([], test_values=True)
     try:
-        asked = loads(request.read_bytes(), unique=True)
+        asked = loads(bounded(request), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
         lines = explained(chosen, asked, now=machine_now(), op_of=operation_of)
@@ -198,10 +198,11 @@ def init(name: str) -> None:
     """
     if _NAME.fullmatch(name) is None:
         raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
-    stem = name.removesuffix(".yaml")
+    stem, hint = name.removesuffix(".yaml"), ""
     try:
         text = shipped_file(stem).read_text("utf-8")
     except ScenarioRefused:
+        hint = nearest(stem, (known for known, _, _ in shipped()))
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
     path, schema = Path(f"{stem}.yaml"), Path(SCHEMA)
     if schema.exists() and SCHEMA_ID not in schema.read_text("utf-8", errors="replace"):
@@ -215,4 +216,6 @@ def init(name: str) -> None:
     except OSError as problem:
         raise click.UsageError(f"{path}: {problem.strerror}") from None
     click.echo(f"wrote {path} and {schema}")
+    if hint:
+        click.echo(f"no shipped scenario is called {stem}{hint} This is a first one to edit.")
     click.echo(f"check it:  mockserver check {path}\nserve it:  mockserver --scenario {path}")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Full, Refused, Unauthorised
+from mockserver.domain.errors import Full, Unauthorised
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import JournalRoom
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
@@ -147,24 +147,36 @@ class Sandboxes:
         found = self._by_key.get(key)
         return found if found is not None or self.shelf is None else self.shelf.take(key)
 
-    def open(self, key: str | None, real: Micros) -> Sandbox:
-        """The sandbox of a secret key, opened on first use. Raises ``Unauthorised`` (40), ``Full`` (37)."""
+    def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
+        """The sandbox of a secret key, opened on first use, for those who only look without being kept. Raises
+        ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self.get(key)
-        return sandbox if sandbox is not None else self.reopen(self._accepted(key), Beginning(self._config()), real)
+        if sandbox is not None:
+            return sandbox
+        accepted, beginning = self._accepted(key), Beginning(self._config())
+        return self.reopen(accepted, beginning, real) if keep else self._prepared(accepted, beginning, real)
 
-    def open_by_public_key(self, public_key: str | None, real: Micros) -> Sandbox:
-        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``. Raises ``Unauthorised`` (40),
-        ``Full`` (37)."""
+    def open_by_public_key(self, public_key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
+        """The sandbox that a public key belongs to; ``pk_X`` opens that of ``sk_X``, as ``open`` does. Raises
+        ``Unauthorised`` (40), ``Full`` (37)."""
         sandbox = self._with_public_key(public_key or "")
         if sandbox is not None:
             return sandbox
         if public_key and public_key.startswith("pk_") and public_key_of("sk_" + public_key[3:]) == public_key:
-            return self.open("sk_" + public_key[3:], real)
+            return self.open("sk_" + public_key[3:], real, keep=keep)
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
     def reopen(self, key: str, beginning: Beginning, real: Micros, *, aside: bool = False) -> Sandbox:
         """An empty sandbox in the place of a used one, in memory or on the shelf, or of none. The used one is kept
         ``aside``, or stays when preparing the empty one fails."""
+        before, sandbox = self._by_key.get(key), self._prepared(key, beginning, real)
+        self._by_key[key] = self._by_public_key[sandbox.public_key] = sandbox
+        self._replaced(before, sandbox, aside=aside)
+        self._begun(sandbox)
+        return sandbox
+
+    def _prepared(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
+        """A new sandbox, after its set-up calls, which find it under its key. Raises what they raise."""
         before = self._by_key.get(key)
         sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
         self._by_public_key[sandbox.public_key] = sandbox
@@ -176,14 +188,11 @@ class Sandboxes:
         try:
             self._on_open(sandbox)
             sandbox.note_opened()
-        except Refused:
+        finally:
             if before is None:
                 del self._by_key[key], self._by_public_key[sandbox.public_key]
             else:
                 self._by_key[key] = self._by_public_key[sandbox.public_key] = before
-            raise
-        self._replaced(before, sandbox, aside=aside)
-        self._begun(sandbox)
         return sandbox
 
     def _begun(self, sandbox: Sandbox) -> None:

@@ -133,7 +133,7 @@ class Declines:
         if charge.batch_id is None:
             # Whatever comes after the first payment comes by the plan of the subscription.
             self._sent.pop(asked_by, None)
-        instrument = instrument_of(charge) if is_failed or self._hard or self._unseen else None
+        instrument = instrument_of(charge.instrument) if is_failed or self._hard or self._unseen else None
         if instrument is None:
             return
         said = _said(charge) if is_failed else None

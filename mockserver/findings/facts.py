@@ -15,6 +15,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, SECOND, Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import record
+from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
 
 
@@ -35,9 +36,10 @@ class Call:
 
     ``entry`` is its number in the journal; ``request`` has camelCase names, ``path`` the placeholders of the path,
     ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal.
-    ``charge`` is the charge that it is about or has made, as it now is; ``subject`` the id of what it is about or has
-    made. ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that
-    nobody reads, with the nearest known name. ``pace`` is the instant by which reads are counted, None where they are
+    ``charge`` is the charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where
+    it has made none, as far as that is stored; ``subject`` the id of what it is about or has made.
+    ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that nobody
+    reads, with the nearest known name. ``pace`` is the instant by which reads are counted, None where they are
     not. ``is_open`` says that its answer is still on the way and that ``Watch.ended`` follows; ``waited_as`` is what
     ``Watch.arrived`` gave it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
@@ -59,6 +61,7 @@ class Call:
     code: int | None = None
     doubt: Doubt | None = None
     charge: Charge | None = None
+    instrument: Instrument | None = None
     subject: str | None = None
     events: Sequence[Event] = ()
     currency: str | None = None

@@ -13,6 +13,7 @@ from mockserver.domain.clock import DAY, MILLISECOND, Micros, parse_instant
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
+from mockserver.domain.sources import Instrument
 from mockserver.findings.facts import Call
 from mockserver.findings.ledger import Evidence
 
@@ -72,7 +73,7 @@ def intent_of(call: Call) -> Intent:
     currency = charge.currency if charge is not None else request.get("currency")
     return Intent(
         call.op,
-        frozenset(_sources_of(request, charge)),
+        frozenset(_sources_of(request, charge.instrument if charge is not None else call.instrument)),
         amount_of(request.get("amount")),
         str(currency).upper() if currency else None,
         str(reference) if reference else None,
@@ -106,7 +107,7 @@ def _day_of(moment: object) -> object:
         return str(moment)
 
 
-def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[str]:
+def _sources_of(request: Mapping[str, object], instrument: Instrument | None) -> list[str]:
     found = [f"{name}:{request[name]}" for name in _SOURCE_FIELDS if isinstance(request.get(name), str)]
     card = request.get("paymentInformation")
     if isinstance(card, Mapping) and card.get("cardNumber"):
@@ -118,30 +119,38 @@ def _sources_of(request: Mapping[str, object], charge: Charge | None) -> list[st
     wallet = _wallet_of(request)
     if wallet is not None:
         found.append(wallet)
-    if charge is not None:
-        instrument = instrument_of(charge)
-        if instrument is not None:
-            found.append(instrument)
-        method = charge.instrument.payment_method_id
-        if method is not None:
-            found.append(f"paymentMethodId:{method}")
+    if instrument is not None:
+        charged = instrument_of(instrument)
+        if charged is not None:
+            found.append(charged)
+        if instrument.payment_method_id is not None:
+            found.append(f"paymentMethodId:{instrument.payment_method_id}")
+    if not found and request.get("reference"):
+        # Nothing says who pays at a checkout: there one order is one payment.
+        found.append(f"reference:{request['reference']}")
     return found
 
 
 def _wallet_of(request: Mapping[str, object]) -> str | None:
+    """Whose wallet it is: known by the payment data in its token, else by the payer and the name of the card; None when
+    nothing says so, as the token alone is the same for every payer."""
     wallet = request.get("token")
-    return "wallet:" + digest("wallet", repr(wallet)).hex() if isinstance(wallet, Mapping) else None
+    if not isinstance(wallet, Mapping):
+        return None
+    known: object = wallet.get("paymentData")
+    if not known and (payer := request.get("email") or request.get("customerId")):
+        known = str(payer).strip().lower(), wallet.get("paymentMethod")
+    return "wallet:" + digest("wallet", repr(known)).hex() if known else None
 
 
 def charged_of(call: Call, charge: Charge) -> str | None:
     """The card or account that a call has charged, the wallet as it was sent."""
-    return instrument_of(charge) or _wallet_of(call.request)
+    return instrument_of(charge.instrument) or _wallet_of(call.request)
 
 
-def instrument_of(charge: Charge) -> str | None:
+def instrument_of(instrument: Instrument) -> str | None:
     """The card or account behind a charge, the same for each way to it; another one after an update of the card. None
-    when the charge does not know it, as of wallets and checkouts."""
-    instrument = charge.instrument
+    when it is not known, as of wallets and checkouts."""
     if instrument.card is not None:
         return f"fingerprint:{instrument.card.number.fingerprint}:{instrument.card.expiry}"
     if instrument.bank is not None:

@@ -7,7 +7,7 @@ keys arrive in.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from itertools import takewhile
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from mockserver.scenario.outcome import NOTHING, Outcome, fitting
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
+from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At, ErrorBody, Transport
 
 
@@ -75,6 +76,10 @@ class Decision:
 
 SILENCE = {stage: Decision(NOTHING, None, stage) for stage in Stage}
 """What no rule decided, where none could have."""
+
+
+_MOST_WAITED = 5
+"""Rules of an idle scenario whose conditions are named."""
 
 
 class Times(NamedTuple):
@@ -273,6 +278,20 @@ class Director:
             words = _unmet(rule, self.tallies.rules.get(rule.id) or _untouched(rule))
             if words is not None:
                 found.append(f"rule '{rule.id}' ({rule.file}): {words}")
+        return found
+
+    def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
+        """A sentence on each of some scenarios of which no rule has fired: what its rules wait for. Not on the built-in
+        test values, nor on rules of connections, which are counted for all sandboxes."""
+        fired = {rule_id for rule_id, count in self.tallies.rules.items() if count.hits}
+        found = []
+        for scenario in scenarios:
+            rules = () if scenario.builtin else scenario.rules
+            if rules and not any(rule.id in fired or rule.stage is Stage.CONNECT for rule in rules):
+                waited = list(dict.fromkeys(rule.waits_for for rule in rules))
+                more = ["..."] if len(waited) > _MOST_WAITED else []
+                words = ", or ".join([*waited[:_MOST_WAITED], *more])
+                found.append(f"no rule of {scenario.name} fired: it waits for {words}")
         return found
 
 

@@ -226,6 +226,10 @@ class FieldTest:
                 return Difference(self.path, words, shown(got))
         return None
 
+    def __str__(self) -> str:
+        name = self.path.removeprefix("request.")
+        return " and ".join(f"{name} {_short(words)}" for words in self.words)
+
     def holds(self, got: object) -> bool:
         """Whether a value already read is what is wanted."""
         return all(check(got) for check in self.checks)
@@ -249,6 +253,17 @@ def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None)
         case _:
             anyhow = None
     return FieldTest(name, read, words, checks, anyhow, operators == {"exists": True})
+
+
+_SIGNS = {"more than ": "> ", "at least ": ">= ", "less than ": "< ", "at most ": "<= "}
+
+
+def _short(words: str) -> str:
+    """The words of one operator with its operand, in as few signs as people read."""
+    for begin in filter(None, (one.words for one in OPERATORS.values())):
+        if words.startswith(begin):
+            return _SIGNS.get(begin, begin) + words.removeprefix(begin)
+    return f"= {words}"
 
 
 def _operand(operand: object) -> str:

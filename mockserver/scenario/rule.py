@@ -149,7 +149,10 @@ class Window:
                 return True
         return False
 
-    def _outside(self, now: Micros) -> Difference:
+    @property
+    def wanted(self) -> str:
+        """The span in words."""
+
         def point(instant: Micros) -> str:
             return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
 
@@ -158,7 +161,10 @@ class Window:
         parts = [f"from {point(self.start)}"] if self.start is not None else []
         parts += [f"to {point(self.end)}"] if self.end is not None else []
         parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
-        return Difference("clock", " ".join(parts) + place, iso(now))
+        return " ".join(parts) + place
+
+    def _outside(self, now: Micros) -> Difference:
+        return Difference("clock", self.wanted, iso(now))
 
 
 @record
@@ -187,6 +193,10 @@ class Expectation:
         return None
 
 
+_MOST_NAMED = 3
+"""Operations that a sentence names."""
+
+
 @record
 class Rule:
     """A rule of one file, ready to be asked. ``text`` is its canonical text: equal text means an unchanged rule."""
@@ -209,6 +219,15 @@ class Rule:
     lives: Micros | None = None
     expect: Expectation | None = None
     draws: Draws = Draws.SANDBOX
+
+    @property
+    def waits_for(self) -> str:
+        """What it takes to make it fire, in words."""
+        calls = "any call" if len(self.operations) > _MOST_NAMED else " or ".join(sorted(self.operations))
+        parts = [str(test) for test in self.tests] or [calls]
+        parts += [str(self.nth)] if self.nth is not None else []
+        parts += [f"clock {self.window.wanted}"] if self.window is not None else []
+        return " and ".join(parts)
 
     @property
     def counts_by_key(self) -> bool:

@@ -66,13 +66,11 @@ def stream(call: PageCall) -> Reply:
         body = problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
         return Reply(503, body, headers=Endpoint.headers)
 
-    def look() -> dict[str, object]:
-        return _of_sandbox(world, world.directory.of_control(call.headers, changes=False))
-
     if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
         news = _news(world, SERVER, lambda: _of_server(world))
     else:
-        news = _news(world, world.directory.of_control(call.headers, changes=False).key, look)
+        seen = world.directory.of_control(call.headers, changes=False)
+        news = _news(world, seen.key, lambda: _of_sandbox(world, world.sandboxes.get(seen.key) or seen))
     return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
 
 

@@ -178,9 +178,11 @@ class Directory:
 
     def of_control(self, headers: Headers, *, changes: bool) -> Sandbox:
         """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
-        of the public key, which many know: it changes nothing. Raises ``Unauthorised`` (40)."""
+        of the public key, which many know: it changes nothing. Who only reads opens none, and sees what would open.
+        Raises ``Unauthorised`` (40)."""
+        real = self._real_clock()
         if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
-            return self.of_secret_key(headers)
+            return self.sandboxes.open(headers.get("x-secretkey"), real, keep=changes)
         if "x-sandbox" in headers:
             found = self.sandboxes.with_id(headers["x-sandbox"])
             if found is None:
@@ -190,7 +192,7 @@ class Directory:
         if changes:
             reason = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": reason})
-        return self.of_either_key(headers)
+        return self.sandboxes.open_by_public_key(headers["x-publickey"], real, keep=False)
 
     def of_inbox(self, headers: Headers, public_key: str | None) -> Sandbox:
         """The sandbox of a webhook that arrives; a public key, which may be known to others, opens none. Raises

@@ -15,6 +15,7 @@ from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_start, printable
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
+from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
@@ -92,6 +93,7 @@ def called(
             code=code,
             doubt=fault.doubt if fault is not None else None,
             charge=charge if isinstance(charge, Charge) else None,
+            instrument=_instrument_of(step) if charge is None and asked.op == "charge.create" else None,
             subject=_subject_of(step),
             events=result.events,
             currency=_currency_of(step) if code is not None or asked.op in ALSO_TAKEN else None,
@@ -114,8 +116,15 @@ def arrived(step: Step, real: Micros) -> None:
     """Report a request that a scenario holds back before it is acted on."""
     sandbox = step.sandbox
     if sandbox.watch is not None and step.asked.op not in PAYER_OPERATIONS:
+        asked = step.asked
         call = Call(
-            entry=0, at=sandbox.now, real=real, op=step.asked.op, request=step.asked.request, path=step.asked.path
+            entry=0,
+            at=sandbox.now,
+            real=real,
+            op=asked.op,
+            request=asked.request,
+            path=asked.path,
+            instrument=_instrument_of(step) if asked.op == "charge.create" else None,
         )
         step.result.watched = sandbox.watch.arrived(call)
 
@@ -164,6 +173,16 @@ def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = [field.alias for field in fields_of(model).values()] if model is not None else []
     return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
+
+
+def _instrument_of(step: Step) -> Instrument | None:
+    """The stored instrument that a charge names."""
+    sandbox, request = step.sandbox, step.asked.request
+    token = sandbox.tokens.get(str(request.get("token")))
+    customer = sandbox.customers.get(str(request.get("customerId")))
+    default = customer.default_payment_method_id if customer is not None else None
+    method = sandbox.payment_methods.get(str(request.get("paymentMethodId") or default))
+    return token.instrument if token is not None else method.charged() if method is not None else None
 
 
 def _subject_of(step: Step) -> str | None:

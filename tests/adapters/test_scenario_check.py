@@ -31,6 +31,9 @@ class Echo:
         self.seen.append(f"open {key}")
         return {scenario.name: {call.id: call.body for call in scenario.setup} for scenario in self.scenarios}
 
+    def idle(self, key: str) -> list[str]:
+        return []
+
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         body = (await receive()).get("body", b"")
         self.seen.append(f"{scope['method']} {scope['path']}")

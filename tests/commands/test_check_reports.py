@@ -96,3 +96,13 @@ def test_refused_files_are_errors_of_the_report(path: Path, tmp_path: Path) -> N
 def test_a_folder_without_scenarios_is_refused(tmp_path: Path) -> None:
     done = run(str(tmp_path))
     assert (done.exit_code, f"no scenario file in {tmp_path}" in done.output) == (2, True)
+
+
+def test_verbose_says_of_an_example_without_any_rule_what_they_wait_for() -> None:
+    assert "no rule of" not in run("three-ds-passed").output
+    lines = run("three-ds-passed", "-v").output.splitlines()
+    assert [line for line in lines if "no rule" in line] == [
+        "    no rule of three-ds-passed fired: it waits for amount >= 100"
+    ]
+    [checked] = json.loads(run("three-ds-passed", "--format", "json").output)
+    assert [len(example["idle"]) for example in checked["examples"]] == [0, 1]

@@ -50,3 +50,8 @@ def test_a_name_that_is_no_name_is_refused(name: str) -> None:
     done = run("init", "--", name)
     assert (done.exit_code, "NAME" in done.output) == (2, True)
     assert list(Path().iterdir()) == []
+
+
+def test_a_misspelt_name_is_told_the_nearest() -> None:
+    assert "did you mean 'three-ds-passed'?" in run("init", "three-ds-pased").output
+    assert "did you mean" not in run("init", "shop").output + run("init", "three-ds-passed").output

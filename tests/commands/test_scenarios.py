@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,22 @@ def test_the_operation_of_a_path(story: Path, tmp_path: Path, method: str, path:
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"method": method, "path": path}))
     assert run("explain", str(story), "--request", str(request)).output.startswith(f"{op} at ")
+
+
+@pytest.mark.parametrize(
+    "words", [("check",), ("explain", "--request", "r.json"), ("serve", "--port", "0", "--scenario")]
+)
+def test_what_is_not_a_regular_file_or_has_no_end_is_refused(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r.json").write_text('{"method": "GET", "path": "/charge"}')
+    with Path("long.yaml").open("wb") as file:
+        file.truncate(10_000_001)
+    os.mkfifo("pipe.yaml")
+    files = {"/dev/zero": "not a regular file", "pipe.yaml": "not a regular file", "long.yaml": "over 10 MB"}
+    for file_name, reason in files.items():
+        done = CliRunner().invoke(main, [*words, file_name])
+        assert (done.exit_code, reason in done.output) == (2, True), done.output
+    done = CliRunner().invoke(main, ["explain", "webhook-twice", "--request", "/dev/zero"])
+    assert (done.exit_code, "not a regular file" in done.output) == (2, True)

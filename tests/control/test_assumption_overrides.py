@@ -157,14 +157,14 @@ def test_the_sandbox_that_was_used_last_is_listed_first(api: Api) -> None:
         sandboxes = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
         return [next(key for key in keys if sandbox["id"] == sandbox_id_of(key)) for sandbox in sandboxes]
 
-    keys = ("sk_old", "sk_mid", "sk_new", "sk_only_looked_at")
+    keys = ("sk_old", "sk_mid", "sk_new", "sk_only_set_up")
     for key in keys[:3]:
         api.call("GET", "/charge", key=key)
-    api.call("GET", "/__admin/clock", key="sk_only_looked_at")
-    assert listed() == ["sk_new", "sk_mid", "sk_old", "sk_only_looked_at"]
+    api.call("PUT", "/__admin/assumptions", {}, key="sk_only_set_up")
+    assert listed() == ["sk_new", "sk_mid", "sk_old", "sk_only_set_up"]
     api.call("GET", "/charge", key="sk_old")
     api.call("POST", "/__admin/clock/advance", {"by": "1h"}, key="sk_mid")
-    assert listed() == ["sk_mid", "sk_old", "sk_new", "sk_only_looked_at"]
+    assert listed() == ["sk_mid", "sk_old", "sk_new", "sk_only_set_up"]
     api.call("POST", "/__admin/reset", key="sk_mid")
     assert listed()[0] == "sk_old"
 

@@ -165,3 +165,21 @@ def test_a_dry_run_of_very_many_rules_is_refused_and_of_many_looks_at_the_newest
     told = send(api, "/__admin/scenarios/dry-run", f"{TWO}  - {{id: third, then: {{approve: {{}}}}}}\n")
     assert told.status == 400
     assert "got 3 rules, wanted at most 2" in told["details"]["Rules"]
+
+
+@pytest.mark.parametrize(("method", "status"), [("PUT", 200), ("POST", 201)])
+def test_what_is_put_in_force_is_warned_of_as_by_a_check(api: Api, method: str, status: int) -> None:
+    shielded = TWO + "  - {id: never, when: {op: charge.create, request.reference: a}, limit: 1, then: {approve: {}}}\n"
+    for text in (TWO, shielded.replace("    limit: 1\n", "")):
+        told = api.call(method, "/__admin/scenarios", raw=text.encode(), headers=YAML)
+        assert (told.status, told["warnings"]) == (status, send(api, "/__admin/scenarios/check", text)["warnings"])
+    assert [one["rule"] for one in told["warnings"]] == ["never"]
+
+
+def test_a_shipped_scenario_is_set_by_its_name(api: Api) -> None:
+    told = api.put("/__admin/scenarios", {"shipped": "three-ds-passed"})
+    assert (told.status, told["scenarios"][0]["name"], told["warnings"]) == (200, "three-ds-passed", [])
+    assert api.charge(amount=100)["status"] == "PENDING_CHECKOUT"
+    refused = api.put("/__admin/scenarios", {"shipped": "three-ds-pased"})
+    assert (refused.status, "did you mean 'three-ds-passed'?" in refused["details"]["Shipped"]) == (400, True)
+    assert api.put("/__admin/scenarios", {"shipped": "three-ds-passed", "version": 1}).status == 400

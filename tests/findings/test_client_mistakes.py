@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import permutations
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from mockserver.findings.habits import is_clean
 from mockserver.web.transport_faults import Cut
-from tests.driving import DUMMY, Api, Reply, card, card_charge
+from tests.driving import DUMMY, VISA, Api, Reply, card, card_charge
 from tests.rows import each
 
 DEAD = "4000000000000002"
@@ -823,3 +824,77 @@ def test_a_card_is_in_its_field_in_whatever_order_fields_come() -> None:
                 if place == "metadata" or name != "cardNumber":
                     assert not is_clean(json.dumps(dict(fields)).encode(), "/charge/card", {})
                 assert not is_clean(json.dumps({**dict(fields), "paymentInformation": card}).encode(), "/", {})
+
+
+def wallet(api: Api, wallet_name: str = "Google Pay", **fields: object) -> Reply | None:
+    """A charge of a wallet as the client script sends it: its token says nothing of the payer."""
+    token = {"paymentMethod": {"displayName": wallet_name, "type": wallet_name.lower().replace(" ", "")}}
+    return send(api, "POST", "/charge/token/apple", {"amount": 20, "providerId": DUMMY, "token": token, **fields})
+
+
+@each("mail", ["payer-{}@example.test", None])
+def test_payers_of_one_wallet_are_not_one_card(mail: str | None) -> None:
+    api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
+    for number in range(20):
+        wallet(api, reference=f"order-{number}", amount=20 + number, email=mail and mail.format(number))
+    assert found(api) == {}
+
+
+def test_a_payer_of_a_wallet_is_known_by_the_mail() -> None:
+    api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
+    for mail in ("ann@example.test", "Ann@example.test"):
+        wallet(api, email=mail, **ORDER)
+    assert list(found(api)) == ["hard-decline-retried"]
+
+
+def checkout(api: Api, **fields: object) -> Reply | None:
+    return send(api, "POST", "/charge/checkout", {"amount": 20, "providerType": "paypal", **fields})
+
+
+@each("pay", [wallet, checkout])
+def test_a_payment_without_a_card_is_known_by_its_reference(pay: Callable[..., Reply | None]) -> None:
+    for second, names in (
+        (ORDER, ["double-charge", "blind-retry"]),
+        ({"reference": "order-6"}, []),
+        ({**ORDER, "amount": 21}, []),
+    ):
+        api = lossy()
+        pay(api, **ORDER)
+        pay(api, **second)
+        assert list(found(api)) == names
+
+
+def test_a_checkout_that_never_arrived_is_repeated_blindly() -> None:
+    api = lossy(at="receive")
+    for _ in range(2):
+        checkout(api, **ORDER)
+    assert list(found(api)) == ["blind-retry"]
+
+
+def test_a_checkout_that_was_looked_for_or_has_no_reference_raises_nothing_about_repeats() -> None:
+    api = lossy(at="receive")
+    checkout(api, **ORDER)
+    api.get("/charge", Reference="order-5")
+    checkout(api, **ORDER)
+    assert found(api) == {}
+    api = lossy()
+    for _ in range(2):
+        checkout(api)
+    assert list(found(api)) == ["no-reference"]
+
+
+@each(("first", "second"), [("receive", "answer"), ("answer", "receive"), ("receive", "receive")])
+def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) -> None:
+    def pay(number: str = VISA) -> None:
+        made = api.call("POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card(number)})
+        send(api, "POST", "/charge/token", {"amount": 20, "token": made["tokenId"], **ORDER})
+
+    rules = [
+        f"when: {{op: charge.create, call: {call}}}, then: {{transport: {{at: {at}, reset: true}}}}"
+        for call, at in enumerate((first, second), 1)
+    ]
+    for number, names in ((VISA, ["blind-retry"]), ("5555555555554444", [])):
+        api = scripted(*rules)
+        pay()
+        pay(number)
+        assert list(found(api)) == names

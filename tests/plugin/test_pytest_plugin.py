@@ -727,3 +727,38 @@ def test_an_application_that_is_started_once_is_judged_test_by_test(run: Run) ->
     )
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     assert "FAILED test_shop.py::test_blind" in done.stdout
+
+
+def test_the_summary_names_each_test_whose_scenario_did_nothing(run: Run) -> None:
+    done = run(
+        test_one="""
+    import pytest
+
+    @pytest.mark.mockserver(scenario="three-ds-passed")
+    @pytest.mark.parametrize("amount", [99, 100])
+    def test_pays(mockserver, amount):
+        mockserver.client.post("/charge/card", json={**CHARGE, "amount": amount, "reference": "r"})
+        mockserver.clock.advance("1h")
+    """
+    )
+    assert done.returncode == 0, done.stdout
+    told = [line for line in done.stdout.splitlines() if "no rule" in line]
+    assert told == ["test_one.py::test_pays[99]: no rule of three-ds-passed fired: it waits for amount >= 100"]
+
+
+def test_a_scenario_may_be_a_map(run: Run) -> None:
+    done = run(
+        test_one="""
+    import pytest
+
+    RULE = {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+    POOR = {"version": 1, "rules": [RULE]}
+
+    @pytest.mark.mockserver(scenario=POOR)
+    def test_pays(mockserver):
+        assert mockserver.client.post("/charge/card", json=CHARGE).json()["code"] == 15
+        mockserver.scenario({"version": 1})
+        assert mockserver.client.post("/charge/card", json={**CHARGE, "amount": 7}).status_code == 201
+    """
+    )
+    assert done.returncode == 0, done.stdout

@@ -206,3 +206,12 @@ def test_what_only_the_models_read_is_refused_in_the_scenario_of_the_server(rule
     with pytest.raises(ValueError, match="which only the models read"):
         parse(data, {}, file="a", name="a", is_shipped=True)
     assert parse(data, {}, file="a", name="a").rules
+
+
+@each("path", [path for path in FILES if path != TEST_VALUES])
+def test_a_description_says_what_the_rules_wait_for(path: Path) -> None:
+    scenario = the(path)
+    for test in (test for rule in scenario.rules for test in rule.tests):
+        for words in test.words if test.path.partition(".")[0] in ("request", "provider", "card", "state") else ():
+            wanted = words.rpartition(" ")[2].strip("'") if "'" not in words else words.split("'")[1]
+            assert wanted in scenario.description or wanted in ("true", "false")

@@ -7,6 +7,7 @@ Source: docs/findings.md, Where findings appear.
 from __future__ import annotations
 
 from mockserver.domain.errors import invalid
+from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, severity_of
 from mockserver.findings.ledger import Finding, Ledger
@@ -94,6 +95,7 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
         "last": sandbox.journal.last,
         "dropped": ledger.dropped,
         "raised": ledger.raised,
+        "idle": [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)],
         "findings": [shown(finding, profile) for finding in found],
     }
 

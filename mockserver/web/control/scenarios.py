@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -25,6 +26,9 @@ T = TypeVar("T")
 _OPENING = ("seed", "setup")
 """Parts of a scenario that count when a sandbox opens; its clock does too, and is refused in a used one."""
 
+_NAMED = re.compile(r'\s*\{\s*"shipped"\s*:\s*"([\w.-]{1,100})"\s*\}\s*')
+"""A body that names a shipped scenario."""
+
 LONG = 8_000
 """Bytes of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
 
@@ -35,15 +39,17 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 async def replace(call: ControlCall) -> tuple[int, object]:
-    """Replace all scenarios by one but the built-in test values."""
-    scenario = await _read(call)
-    return 200, _put(call, lambda _: [scenario])
+    """Replace all scenarios by one but the built-in test values; ``warnings`` say what it says in vain."""
+    scenario, warned = await _read(call)
+    return 200, {**_put(call, lambda _: [scenario]), "warnings": warned}
 
 
 async def add(call: ControlCall) -> tuple[int, object]:
-    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
-    scenario = await _read(call)
-    return 201, _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
+    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced. ``warnings``
+    say what it says in vain."""
+    scenario, warned = await _read(call)
+    shown = _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
+    return 201, {**shown, "warnings": warned}
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
@@ -62,7 +68,7 @@ def clear(call: ControlCall) -> tuple[int, object]:
 
 def rules(call: ControlCall) -> tuple[int, object]:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
-    sandboxes."""
+    sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
 
     def shown(one: RuleReport) -> dict[str, object]:
@@ -80,7 +86,8 @@ def rules(call: ControlCall) -> tuple[int, object]:
         }
 
     rules = [shown(one) for one in sandbox.director.rules(sandbox.now)]
-    return 200, {"rules": rules, "unmet": sandbox.director.unmet()}
+    idle = [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
+    return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle}
 
 
 def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
@@ -103,13 +110,18 @@ def _own(sandbox: Sandbox) -> list[Scenario]:
     return [scenario for scenario in sandbox.config.scenarios if not scenario.builtin]
 
 
-async def _read(call: ControlCall) -> Scenario:
-    """The scenario of the body, YAML or JSON. Raises ``Unauthorised`` (40), ``Invalid`` (90) with line and column of
-    every fault."""
+async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
+    """The scenario of the body, YAML or JSON, and its warnings. Raises ``Unauthorised`` (40), ``Invalid`` (90) with
+    line and column of every fault."""
     # Who may change nothing is refused, whatever the body says.
     call.sandbox()
+
+    def read() -> tuple[Scenario, list[dict[str, object]]]:
+        scenario = _given(call, call.query.name or "posted")
+        return scenario, _warned(scenario)
+
     try:
-        return await _in_time(call, lambda: _given(call, call.query.name or "posted"))
+        return await _in_time(call, read)
     except ScenarioRefused as refused:
         faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
         raise invalid(faults) from None
@@ -146,8 +158,6 @@ async def check(call: ControlCall) -> tuple[int, object]:
 
 
 def _checked(call: ControlCall) -> tuple[int, object]:
-    from mockserver.web.absent_members import absent_members
-
     try:
         scenario = _given(call)
     except ScenarioRefused as refused:
@@ -156,17 +166,23 @@ def _checked(call: ControlCall) -> tuple[int, object]:
             for one in refused.problems
         ]
         return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
-    found = [
-        {"line": one.line, "rule": one.rule, "message": mask_text(f"rule '{one.rule}' {one.words}")}
-        for one in sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)
-    ]
     return 200, {
         "valid": True,
         "problems": [],
-        "warnings": found,
+        "warnings": _warned(scenario),
         "name": scenario.name,
         "rules": len(scenario.rules),
     }
+
+
+def _warned(scenario: Scenario) -> list[dict[str, object]]:
+    """What a scenario says in vain, in the order of its lines."""
+    from mockserver.web.absent_members import absent_members
+
+    return [
+        {"line": one.line, "rule": one.rule, "message": mask_text(f"rule '{one.rule}' {one.words}")}
+        for one in sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)
+    ]
 
 
 async def try_out(call: ControlCall) -> tuple[int, object]:
@@ -241,9 +257,16 @@ def schema(call: ControlCall) -> tuple[int, bytes]:
 
 
 def _given(call: ControlCall, name: str = "posted") -> Scenario:
-    """The scenario of the body. Raises ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8."""
+    """The scenario of the body, or the one that comes with the product whose name ``{"shipped": ...}`` gives. Raises
+    ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8 and for an unknown name."""
+    reader = call.world.directory.reader
     try:
         given = call.raw.decode("utf-8")
     except UnicodeDecodeError:
         raise invalid({"Body": "not UTF-8"}) from None
-    return call.world.directory.reader.read_text(given, name)
+    if (named := _NAMED.fullmatch(given)) is None:
+        return reader.read_text(given, name)
+    texts = {known: text for known, _, text in reader.shipped()}
+    if named[1] not in texts:
+        raise invalid({"Shipped": f"got '{named[1]}', which is not a shipped scenario{nearest(named[1], texts)}"})
+    return reader.read_text(texts[named[1]], named[1])

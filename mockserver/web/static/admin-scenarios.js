@@ -100,7 +100,7 @@ export function scenarios(panel, count) {
       const theirs = report.rules.filter((rule) => built.has(rule.file));
       const fired = theirs.filter((rule) => rule.hits).length;
       const wasOpen = rules.querySelector("details")?.open;
-      clear(rules).append(mine.length ? table(heads, mine.map(row), "rules") : h("p", { class: "soft" }, "None of your own yet."),
+      clear(rules).append(...report.idle.map((one) => h("p", { class: "soft", "data-testid": "idle" }, one)), mine.length ? table(heads, mine.map(row), "rules") : h("p", { class: "soft" }, "None of your own yet."),
         theirs.length ? h("details", { open: Boolean(wasOpen), "data-testid": "built-in" }, h("summary", {}, `${theirs.length} built-in rules, ${fired} of them fired`), table(heads, theirs.map(row), "built-in-rules")) : "");
     } catch (problem) {
       say(problem.message);

@@ -1,0 +1,59 @@
+"""``mockserver findings`` says what was asked of a sandbox, and never that all is well where nothing was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from mockserver.cli import main
+from tests.rows import each
+from tests.served import CHARGE, Process, serve
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Process]:
+    process = serve()
+    process.call("POST", "/charge/card", {**CHARGE, "reference": "order-1"}, key="sk_ci")
+    yield process
+    process.stop()
+
+
+def run(server: Process, *words: str) -> Result:
+    return CliRunner().invoke(main, ["findings", "--url", f"http://127.0.0.1:{server.port}", *words])
+
+
+def test_a_sandbox_that_was_used_is_judged(server: Process) -> None:
+    done = run(server, "--key", "sk_ci")
+    assert (done.exit_code, done.output) == (0, "no findings\n")
+
+
+@each(("url", "right"), [("localhost:4111", "http://localhost:4111"), ("ftp://a.test", "http://127.0.0.1:8080")])
+def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> None:
+    done = CliRunner().invoke(main, ["findings", "--url", url])
+    assert (done.exit_code, f"got '{url}', wanted an address such as {right}" in done.output) == (2, True)
+
+
+@each("more", [(), ("--finish",), ("--format", "json")])
+def test_a_key_that_nobody_used_fails_the_gate(server: Process, more: tuple[str, ...]) -> None:
+    done = run(server, "--key", "sk_typo", *more)
+    assert done.exit_code == 2
+    assert "no request has reached this sandbox (sk_***" in done.output
+    [used] = [line["key"] for line in server.call("GET", "/__admin/sandboxes")[1]["sandboxes"]]
+    assert done.output.endswith(f"keys in use: {used}\n")
+    assert "sk_ci" not in done.output
+
+
+def test_a_run_under_a_scenario_that_did_nothing_says_what_it_waits_for(server: Process) -> None:
+    sentence = "no rule of three-ds-passed fired: it waits for amount >= 100\n"
+    shipped = {row["name"]: row["text"] for row in server.call("GET", "/__admin/scenarios/shipped")[1]["scenarios"]}
+    document = yaml.safe_load(shipped["three-ds-passed"])
+    server.call("PUT", "/__admin/scenarios", {**document, "clock": None}, key="sk_3ds")
+    for amount, silent in ((12.5, False), (100, True)):
+        server.call("POST", "/charge/card", {**CHARGE, "amount": amount, "reference": f"{amount}"}, key="sk_3ds")
+        done = run(server, "--key", "sk_3ds")
+        assert done.output == "no findings\n" + ("" if silent else sentence)
