@@ -18,7 +18,6 @@ from mockserver.web.page import PageCall, carry_out, html, policy, redirect, spo
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
-from mockserver.web.templating import render
 from mockserver.web.world import World
 from mockserver.wire.jsonio import loads
 from mockserver.wire.profile import profile_of
@@ -92,8 +91,10 @@ def thanks(call: PageCall) -> Reply:
         reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer"
         return _shop(sandbox, f"{reason}. It was not taken.", 402)
     title, text = OUTCOMES[charge.status]
-    body = render(
+    return html(
+        200,
         "demo_thanks.html",
+        policy(),
         charge=charge,
         key=sandbox.public_key,
         title=title,
@@ -101,14 +102,12 @@ def thanks(call: PageCall) -> Reply:
         paid_with=paid_with(charge.instrument),
         status=profile_of(sandbox.assumed).status[charge.status],
     )
-    return html(200, body, policy())
 
 
 def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
-    body = render(
-        "demo.html", key=sandbox.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert
-    )
-    return html(status, body, policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url))
+    headers = policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url)
+    shown = {"key": sandbox.public_key, "price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY}
+    return html(status, "demo.html", headers, **shown, alert=alert)
 
 
 def _closed() -> Reply:

@@ -36,7 +36,6 @@ from mockserver.web.page import (
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import OperationCall, Route, StatusReply, Success
-from mockserver.web.templating import render
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.payment_links import LinkPaymentInput
 
@@ -215,8 +214,10 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
     title, text = OUTCOMES[charge.status]
-    body = render(
+    return html(
+        200,
         "paid.html",
+        policy(),
         link=link,
         charge=charge,
         title=title,
@@ -225,7 +226,6 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
         away=away_address(link, charge) if used else None,
         again=replace(view, key="").address() if used and link.has_room else None,
     )
-    return html(200, body, policy())
 
 
 def _form(view: _View, way: str | None, status: int) -> Reply:
@@ -243,19 +243,18 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "alert": view.alert,
         "notice": view.notice,
     }
+    away = web_address(link.redirect_url)
+    headers = policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'")
     if kind is LinkPaymentType.CARD:
         offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
         others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
-        body = render("pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
-    else:
-        declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-        body = render("simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
-    away = web_address(link.redirect_url)
-    return html(status, body, policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'"))
+        return html(status, "pay.html", headers, **shown, card=link.takes(LinkPaymentType.CARD), others=others)
+    declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
+    return html(status, "simulated.html", headers, **shown, kind=kind.value, label=WAYS[kind], declines=declines)
 
 
 def _closed(link: PaymentLink, status: int) -> Reply:
-    return html(status, render("closed.html", link=link), policy())
+    return html(status, "closed.html", policy(), link=link)
 
 
 def _found(call: PageCall, view: str) -> _View | None:

@@ -116,9 +116,9 @@ class PageEndpoint(Endpoint):
         return reply
 
 
-def html(status: int, body: bytes, headers: Headers) -> Reply:
-    """One whole page."""
-    return Reply(status, body, headers=headers)
+def html(status: int, template: str, headers: Headers, /, **values: object) -> Reply:
+    """The whole page of a template, with the values that it names."""
+    return Reply(status, templating.render(template, **values), headers=headers)
 
 
 def redirect(location: str, reply: Reply | None = None) -> Reply:
@@ -186,7 +186,7 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
 
 def unknown(what: str, text: str) -> Reply:
     """The page for an address that names nothing."""
-    return html(404, templating.render("unknown.html", what=what, text=text), policy())
+    return html(404, "unknown.html", policy(), what=what, text=text)
 
 
 def web_address(text: str | None) -> str | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from mockserver.web import assets
 from mockserver.web.page import TEXT, PageCall, html, policy
 from mockserver.web.request import Reply
-from mockserver.web.templating import render
 
 
 def serve(call: PageCall) -> Reply:
@@ -43,4 +42,4 @@ def script(call: PageCall) -> Reply:
 
 def entry_frame(call: PageCall) -> Reply:
     """The frame for the fields of a card or a PayTo agreement; any shop may show it."""
-    return html(200, render("entry.html"), policy(scripts=True, forms_to="'none'"))
+    return html(200, "entry.html", policy(scripts=True, forms_to="'none'"))

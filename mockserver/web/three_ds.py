@@ -38,7 +38,6 @@ from mockserver.web.page import (
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import Route
-from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import profile_of
@@ -134,7 +133,7 @@ def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = Non
     else:
         shown, reach = _of_token(challenged), "'self'"
     headers = policy(scripts=not shown["waits"], forms_to=reach)
-    return html(200 if fault is None else 400, render("three_ds.html", **shown, fault=fault), headers)
+    return html(200 if fault is None else 400, "three_ds.html", headers, **shown, fault=fault)
 
 
 def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, object]:

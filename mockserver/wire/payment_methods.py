@@ -20,7 +20,6 @@ from mockserver.domain.payto import Agreement
 from mockserver.domain.vault import Expiry
 from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole, field
 from mockserver.wire.dates import moment
-from mockserver.wire.payto import payto_reply
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
@@ -199,7 +198,7 @@ def payment_method_reply(
         card=card_reply(method.instrument.card, profile),
         bankPayment=bank_reply(method.instrument.bank, profile),
         customer=payer_reply(method.payer),
-        payTo=payto_reply(agreement),
+        payTo=agreement and reply_of("PayToReply", agreement),
         networkToken=network_token_reply(network_token, profile),
         payToStatus=agreement.status.value if agreement else None,
     )
