@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -26,7 +27,6 @@ from opentelemetry.trace import (
 )
 from starlette.types import ASGIApp
 
-from mockserver.adapters.webhook_sender import Sent
 from mockserver.domain.charge import Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start
@@ -42,6 +42,17 @@ LONGEST = 500
 _SPAN = "mockserver.span"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
 _CHARGE_WEBHOOK = "transaction"
+
+
+class TryResult(Protocol):
+    """How a try of a webhook went."""
+
+    @property
+    def status(self) -> int | None: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def final(self) -> bool: ...
 
 
 class Tracing:
@@ -94,7 +105,7 @@ class Tracing:
         inject(headers, set_span_in_context(span, Context()))
         return span
 
-    def try_ends(self, span: Span, sent: Sent | None) -> None:
+    def try_ends(self, span: Span, sent: TryResult | None) -> None:
         """How it went; None when the server stopped before it had."""
         status = None if sent is None else sent.status
         if status is not None:
@@ -166,7 +177,7 @@ def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
     return found
 
 
-def _fault_of(sent: Sent | None) -> str:
+def _fault_of(sent: TryResult | None) -> str:
     """The kind of what went wrong, in one of a few words."""
     if sent is None:
         return "stopped"
