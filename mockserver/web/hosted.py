@@ -21,6 +21,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web.endpoints.charges import answered
 from mockserver.web.page import (
+    NoSuchPage,
     PageCall,
     carry_out,
     holding,
@@ -29,7 +30,6 @@ from mockserver.web.page import (
     policy,
     redirect,
     spoilt,
-    unknown,
     web_address,
     with_query,
 )
@@ -46,7 +46,6 @@ _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
 
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
-_NO_LINK = ("No such payment link", "The address names no payment link. Check it.")
 _VIEW = re.compile(r"[0-9a-f]{24}")
 
 
@@ -111,8 +110,6 @@ sandbox = holding("payment_links", "payment_link_id")
 def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
     view = _found(call, call.query.get("view", ""))
-    if view is None:
-        return unknown(*_NO_LINK)
     charge = view.charge(call.query.get("chargeId"))
     if charge is not None and charge.status is not ChargeState.FAILED:
         stays = charge.status is not ChargeState.PENDING_CHECKOUT and away_address(view.link, charge) is None
@@ -141,8 +138,6 @@ def pay(call: PageCall) -> Reply:
     form = call.form
     key = form.get("attempt", "")
     view = _found(call, _view_of(key))
-    if view is None:
-        return unknown(*_NO_LINK)
     if form.get("result") == "cancel":
         return redirect(view.address(cancelled="1"))
     link = view.link
@@ -257,10 +252,10 @@ def _closed(link: PaymentLink, status: int) -> Reply:
     return html(status, "closed.html", policy(), link=link)
 
 
-def _found(call: PageCall, view: str) -> _View | None:
+def _found(call: PageCall, view: str) -> _View:
     link = call.sandbox.payment_links.get(call.path["payment_link_id"]) if call.sandbox is not None else None
     if call.sandbox is None or link is None:
-        return None
+        raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")
     return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
 
 

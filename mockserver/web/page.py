@@ -66,6 +66,10 @@ def holding(table: str, parameter: str) -> Finder:
     return find
 
 
+class NoSuchPage(Exception):
+    """An address that names nothing: what there is not, and a sentence about it."""
+
+
 class PageRoute(RouteRow):
     """One row of the table of pages. ``sandbox`` finds the sandbox that the address names."""
 
@@ -103,8 +107,11 @@ class PageEndpoint(Endpoint):
         return request.known
 
     async def act(self, request: Request) -> Reply:
-        """The page."""
-        answer: Reply = self.route.serve(PageCall(self.world, request))
+        """The page, or one that says that the address names nothing."""
+        try:
+            answer: Reply = self.route.serve(PageCall(self.world, request))
+        except NoSuchPage as missing:
+            return html(404, "unknown.html", policy(), what=missing.args[0], text=missing.args[1])
         return answer
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -182,11 +189,6 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
         (b"referrer-policy", b"no-referrer"),
         (b"cache-control", b"no-store"),
     )
-
-
-def unknown(what: str, text: str) -> Reply:
-    """The page for an address that names nothing."""
-    return html(404, "unknown.html", policy(), what=what, text=text)
 
 
 def web_address(text: str | None) -> str | None:

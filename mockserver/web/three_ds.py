@@ -23,6 +23,7 @@ from mockserver.web.endpoints import tokens
 from mockserver.web.endpoints.charges import shown
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.page import (
+    NoSuchPage,
     PageCall,
     carry_out,
     holding,
@@ -31,7 +32,6 @@ from mockserver.web.page import (
     policy,
     redirect,
     spoilt,
-    unknown,
     web_address,
     with_query,
 )
@@ -43,7 +43,6 @@ from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type
 
-_NO_CHALLENGE = ("No payment waits here", "The address names no 3-D Secure challenge.")
 _NO_ANSWER = "Choose one of the three answers."
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
@@ -81,10 +80,7 @@ token_sandbox = holding("tokens", "token_id")
 
 def page(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
-    found = _found(call)
-    if found is None:
-        return unknown(*_NO_CHALLENGE)
-    sandbox, challenged = found
+    sandbox, challenged = _found(call)
     if sandbox.watch is not None and isinstance(challenged, Charge):
         sandbox.watch.visited(challenged.charge_id)
     return _shown(sandbox, challenged)
@@ -92,12 +88,10 @@ def page(call: PageCall) -> Reply:
 
 def answer(call: PageCall) -> Reply:
     """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has said where."""
-    found = _found(call)
-    if found is None:
-        return unknown(*_NO_CHALLENGE)
-    route = ANSWER if isinstance(found[1], Charge) else TOKEN_ANSWER
+    _, before = _found(call)
+    route = ANSWER if isinstance(before, Charge) else TOKEN_ANSWER
     reply = carry_out(call, route, {"result": call.form.get("result", "")})
-    sandbox, challenged = _found(call) or found
+    sandbox, challenged = _found(call)
     if reply.fault is not None:
         return spoilt(_shown(sandbox, challenged), reply)
     if reply.status is None or reply.status >= 400:
@@ -116,15 +110,15 @@ def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
     return with_query(address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status])
 
 
-def _found(call: PageCall) -> tuple[Sandbox, Charge | Token] | None:
-    if call.sandbox is None:
-        return None
-    found: Charge | Token | None
-    if "charge_id" in call.path:
+def _found(call: PageCall) -> tuple[Sandbox, Charge | Token]:
+    found: Charge | Token | None = None
+    if call.sandbox is not None and "charge_id" in call.path:
         found = call.sandbox.charges.get(call.path["charge_id"])
-    else:
+    elif call.sandbox is not None:
         found = call.sandbox.tokens.get(call.path["token_id"])
-    return (call.sandbox, found) if found is not None and found.challenged else None
+    if call.sandbox is None or found is None or not found.challenged:
+        raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
+    return call.sandbox, found
 
 
 def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
