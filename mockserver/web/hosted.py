@@ -19,7 +19,6 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web.endpoints.charges import answered
 from mockserver.web.page import (
     NoSuchPage,
     PageCall,
@@ -35,9 +34,7 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply
-from mockserver.web.routes import OperationCall, Route, StatusReply, Success
-from mockserver.wire.charges import ChargeReply
-from mockserver.wire.payment_links import LinkPaymentInput
+from mockserver.web.routes import FORM_ROUTES
 
 DECLINED_BY_PAYER = "do_not_honour"
 """The outcome that the button "Decline" of a simulated way to pay asks for, as ``metadata.mock`` (test values)."""
@@ -47,24 +44,6 @@ _KEPT = ("amount", "cardholder", "expiryDate")
 
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
 _VIEW = re.compile(r"[0-9a-f]{24}")
-
-
-def _paid(call: OperationCall) -> bytes | StatusReply:
-    link = payment_links.get(call.step, call.path["payment_link_id"])
-    return answered(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
-
-
-PAY = Route(
-    method="POST",
-    path="/pay/{payment_link_id}",
-    op="payment_link.pay",
-    handle=_paid,
-    reply=ChargeReply,
-    source="service document, Payment link",
-    body=LinkPaymentInput,
-    success=Success.CREATED,
-    summary="Pay on the page of a payment link",
-)
 
 
 @mutable
@@ -144,7 +123,9 @@ def pay(call: PageCall) -> Reply:
     made, free = view.tries()
     if made is not None and key not in link.attempts:
         return redirect(_onward(view, made))
-    reply = carry_out(call, PAY, _body(link, form, key if key == free or key in link.attempts else ""))
+    reply = carry_out(
+        call, FORM_ROUTES["payment_link.pay"], _body(link, form, key if key == free or key in link.attempts else "")
+    )
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:

@@ -209,4 +209,4 @@ def with_query(address: str, /, **more: str) -> str:
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
 
-PAGE_ROUTES = read_table("pages", PageRoute.of_file, Path(__file__).parent)
+PAGE_ROUTES = read_table("pages", PageRoute, Path(__file__).parent)

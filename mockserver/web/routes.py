@@ -93,12 +93,6 @@ class Route(RouteRow):
     success: Success
     summary: str
     ahead: Callable[[Step], Awaitable[object] | None] | None
-    defaults = {  # noqa: RUF012
-        **dict.fromkeys(("body", "query", "largest", "ahead")),
-        "headers": (),
-        "auth": Auth.SECRET,
-        "success": Success.OK,
-    }
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.endpoints", "endpoint"),
         "ahead": InModule("mockserver.web.endpoints", "ahead"),
@@ -112,4 +106,6 @@ class Route(RouteRow):
     }
 
 
-ROUTES = read_table("routes", Route.of_file, Path(__file__).parent)
+ROUTES = read_table("routes", Route, Path(__file__).parent)
+FORM_ROUTES: Mapping[str, Route] = {row.op: row for row in read_table("form_routes", Route, Path(__file__).parent)}
+"""What the forms of pages ask for, by operation: no other client can."""

@@ -19,9 +19,6 @@ from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web.endpoints import tokens
-from mockserver.web.endpoints.charges import shown
-from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.page import (
     NoSuchPage,
     PageCall,
@@ -37,11 +34,8 @@ from mockserver.web.page import (
 )
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
-from mockserver.web.routes import Route
-from mockserver.wire.charge_bodies import ChallengeInput
-from mockserver.wire.charges import ChargeReply
+from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of
-from mockserver.wire.replies import reply_type
 
 _NO_ANSWER = "Choose one of the three answers."
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
@@ -50,28 +44,6 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.CANCEL: ("Cancelled", "You cancelled. Nothing was paid."),
     None: ("Too late", "Your answer is not needed any more. Nothing was paid."),
 }
-
-
-ANSWER = Route(
-    method="POST",
-    path="/3ds/{charge_id}",
-    op="charge.challenge",
-    handle=UseCase("Answer a challenge.", three_ds.answer, shown),
-    reply=ChargeReply,
-    source="service document, Charge: threeDsRedirectUrl",
-    body=ChallengeInput,
-    summary="Answer a 3-D Secure challenge",
-)
-TOKEN_ANSWER = Route(
-    method="POST",
-    path="/3ds/token/{token_id}",
-    op="token.challenge",
-    handle=UseCase("Answer a challenge before a token is used.", three_ds.answer_for_token, tokens.shown),
-    reply=reply_type("TokenReply"),
-    source="published facts, 7.1: threeDSEmail",
-    body=ChallengeInput,
-    summary="Answer a 3-D Secure challenge before a token is used",
-)
 
 
 sandbox = holding("charges", "charge_id")
@@ -89,8 +61,8 @@ def page(call: PageCall) -> Reply:
 def answer(call: PageCall) -> Reply:
     """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has said where."""
     _, before = _found(call)
-    route = ANSWER if isinstance(before, Charge) else TOKEN_ANSWER
-    reply = carry_out(call, route, {"result": call.form.get("result", "")})
+    op = "charge.challenge" if isinstance(before, Charge) else "token.challenge"
+    reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
     sandbox, challenged = _found(call)
     if reply.fault is not None:
         return spoilt(_shown(sandbox, challenged), reply)

@@ -27,4 +27,5 @@ create_least_cost = UseCase(
 )
 create_from_payto = UseCase("Make a token from a PayTo agreement.", tokens.create_from_payto, shown)
 get = UseCase("Read a token.", tokens.get, shown)
+answer_challenge = UseCase("Answer a challenge before a token is used.", three_ds.answer_for_token, shown)
 search = ListOf("List tokens.", searches.TOKENS, "TokenQuery", "tokens", shown)
