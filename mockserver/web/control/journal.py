@@ -161,7 +161,7 @@ def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
 
 async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int | None, bytes]:
     """The answer to the same request; None and what came of it when the connection broke."""
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.asked.headers.items()]
+    headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.asked.headers.items())
     scope: Scope = {
         "type": "http",
         "method": entry.method,
