@@ -26,7 +26,7 @@ class Doubt(StrEnum):
     CUT = "the answer was cut short"
     GARBLED = "the answer was unreadable"
     TIMED_OUT = "no answer came"
-    BAD_GATEWAY = "the answer was a server error without an error body"
+    BAD_GATEWAY = "the answer was a server error"
     HUNG_UP = "the client hung up before the answer"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.scenario.edits import edited
-from mockserver.scenario.transport import At, Dribble, ErrorBody, FaultKind, Transport
+from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
 from mockserver.web.asgi import JSON_TYPE, TRANSPORT, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
@@ -97,7 +97,8 @@ class Conversation:
 async def _status(talk: Conversation, fault: Transport) -> None:
     body, status = fault.body, fault.status or 500
     if isinstance(body, ErrorBody):
-        body = scripted(status, talk.op, talk.scope["path"], body.code, body.message)
+        may_retry = fault.at is not At.ANSWER or status == UNAVAILABLE or talk.scope["method"] == "GET"
+        body = scripted(status, talk.op, talk.scope["path"], body.code, body.message, may_retry=may_retry)
     raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
     await send_bytes(talk.send, status, raw, _under(fault, (JSON_TYPE,)))
 

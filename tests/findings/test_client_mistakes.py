@@ -171,7 +171,11 @@ def test_a_search_whose_answer_is_lost_too_is_no_look() -> None:
         ("malformed_json: true", True),
         ("close_after: 30", True),
         ("status: 502, body: '<html>Bad Gateway</html>'", True),
+        ("status: 500", True),
+        ("status: 502", True),
+        ("status: 504, body: {code: 37}", True),
         ("status: 503", False),
+        ("status: 400", False),
         ("status: 429, retry_after: 1", False),
         ("delay: 1ms", False),
     ],
@@ -898,3 +902,14 @@ def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) 
         pay()
         pay(number)
         assert list(found(api)) == names
+
+
+@each("status", [502, 504])
+def test_an_error_after_a_payment_does_not_say_that_it_may_be_repeated(status: int) -> None:
+    for at, may_retry in (("receive", True), ("answer", False)):
+        api = lossy(at=at, fault=f"status: {status}")
+        first = charge(api)
+        assert first is not None
+        assert first["isRetryable"] is may_retry
+        charge(api)
+        assert list(found(api)) == ([] if may_retry else ["double-charge", "blind-retry"])
