@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
 
 
 def read_whole(low: int, high: int) -> Callable[[str], int]:
@@ -261,10 +262,10 @@ class Setting:
     read: Callable[[str], Any]
     allowed: str
     help: str
-    kind: OptionKind = OptionKind.VALUE
-    metavar: str = "TEXT"
-    choices: tuple[str, ...] = ()
-    secret: bool = False
+    kind: OptionKind
+    metavar: str
+    choices: tuple[str, ...]
+    secret: bool
 
     @property
     def variable(self) -> str:
@@ -320,85 +321,45 @@ class Chosen:
     source: Source
 
 
-_PORT = "a port number, 0 (any free port) to 65535"
-_SWITCH = "true or false"
-_SIZE = "a size from 1KB to 1000MB, in bytes or with KB, MB, KiB or MiB"
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "text": read_text,
+    "header text": read_header_text,
+    "host": read_host,
+    "url": read_url,
+    "size": read_size,
+    "length": read_length,
+    "clock": read_clock,
+    "switch": read_switch,
+    "negated": read_negated,
+}
+_LIST, _CHOICE, _RANGE = "list of ", "one of ", " to "
 
-# fmt: off
-SETTINGS: tuple[Setting, ...] = (
-    Setting("host", "--host", read_host, "a host name or an IP address", "Address to listen on.", metavar="HOST"),
-    Setting("port", "--port", read_whole(0, 65535), _PORT, "Port to listen on; 0 takes any free one.", metavar="PORT"),
-    Setting("port_file", "--port-file", read_text, "a path", "Write the port to this file once ready.",
-            metavar="FILE"),
-    Setting("tls_port", "--tls-port", read_whole(0, 65535), _PORT,
-            "Serve TLS on this port too; the published SDKs look for 5001.", metavar="PORT"),
-    Setting("tls_cert", "--tls-cert", read_text, "a path", "Certificate chain (PEM) to serve.", metavar="FILE"),
-    Setting("tls_key", "--tls-key", read_text, "a path", "Private key (PEM) of --tls-cert.", metavar="FILE"),
-    Setting("profile", "--profile", read_choice("documented", "sdk"), "documented or sdk",
-            "Follow the service's document, or what its published SDKs need.",
-            metavar="documented|sdk", choices=("documented", "sdk")),
-    Setting("scenario", "--scenario", read_text, "a file, a folder or the name of a shipped scenario",
-            "Scenario to load (repeatable; later ones come first).", kind=OptionKind.LIST, metavar="FILE|NAME|DIR"),
-    Setting("watch", "--watch", read_switch, _SWITCH, "Reload scenario files when they change.",
-            kind=OptionKind.SWITCH),
-    Setting("seed", "--seed", read_whole(0, 2**63 - 1), "a whole number, 0 to 2^63 - 1",
-            "Seed of identifiers and of chance.", metavar="N"),
-    Setting("clock", "--clock", read_clock,
-            "real, manual or an ISO 8601 instant such as 2031-03-01T18:00:00Z (UTC unless it has an offset)",
-            "Run on real time, stand still, or stand still at an instant.",
-            metavar="real|manual|START", choices=("real", "manual")),
-    Setting("keys", "--keys", read_header_text, "secret keys parted by commas",
-            "Accept these secret keys only; without it any key opens its own sandbox.",
-            kind=OptionKind.LIST, metavar="K1,K2", secret=True),
-    Setting("public_url", "--public-url", read_url, "an http or https address without query",
-            "Address under which others reach this server.", metavar="URL"),
-    Setting("strict", "--strict", read_switch, _SWITCH, "Refuse unknown request fields.", kind=OptionKind.SWITCH),
-    Setting("test_values", "--no-test-values", read_negated, _SWITCH, "Turn the built-in test values off.",
-            kind=OptionKind.SWITCH),
-    Setting("test_cards_only", "--test-cards-only", read_switch, _SWITCH,
-            "Refuse card numbers that are not known test numbers.", kind=OptionKind.SWITCH),
-    Setting("webhook_key", "--webhook-key", read_text, "a text that is not empty",
-            "Key that signs webhooks; the default is public.", metavar="KEY", secret=True),
-    Setting("admin_token", "--admin-token", read_header_text, "a text of ASCII characters that is not empty",
-            "Token that control calls must carry.", metavar="TOKEN", secret=True),
-    Setting("allow_host", "--allow-host", read_host, "host names; no *, which would let in every page (DNS rebinding)",
-            "Further host name to answer to (repeatable).", kind=OptionKind.LIST, metavar="HOST"),
-    Setting("max_body", "--max-body", read_size, _SIZE,
-            "Largest request body. A link, a batch, a scenario, a state document have greater limits, which it raises.",
-            metavar="SIZE"),
-    Setting("rate_limit", "--rate-limit", read_whole(1, 1_000_000),
-            "a whole number, 1 to 1000000; without it, no limit",
-            "Payments calls a second that each sandbox accepts, in real time; more are refused (429, code 35).",
-            metavar="N"),
-    Setting("most_sandboxes", "--most-sandboxes", read_whole(1, 10_000_000), "a whole number, 1 to 10000000",
-            "Sandboxes that may be open; a key that would open another is refused (503, code 37).", metavar="N"),
-    Setting("sandbox_idle", "--sandbox-idle", read_length, "a whole number with its unit, such as 30m, 24h or 7d",
-            "Drop sandboxes unused for this long, by the machine's clock; with --store move them to the file, "
-            "after 24h by default.", metavar="DURATION"),
-    Setting("store", "--store", read_text, "a path",
-            "Keep every sandbox in this file: everything that was answered survives a restart.", metavar="FILE"),
-    Setting("store_sync", "--store-sync", read_choice("normal", "full"), "normal or full",
-            "What the store survives: the end of the process at any instant, or a power failure too.",
-            metavar="normal|full", choices=("normal", "full")),
-    Setting("journal_limit", "--journal-limit", read_whole(0, 1_000_000), "a whole number, 0 to 1000000",
-            "Journal entries kept for each sandbox.", metavar="N"),
-    Setting("journal_memory", "--journal-memory", read_size, _SIZE,
-            "Memory that the journals and inboxes of all sandboxes may take together.", metavar="SIZE"),
-    Setting("findings", "--findings", read_choice("on", "off"), "on or off",
-            "Report what clients do wrong with declines, lost answers and webhooks.", metavar="on|off",
-            choices=("on", "off")),
-    Setting("log_format", "--log-format", read_choice("text", "json"), "text or json",
-            "Form of the log, ready line included.", metavar="text|json", choices=("text", "json")),
-    Setting("log_level", "--log-level", read_choice(*LOG_LEVELS), "info, warning or error",
-            "Log everything, warnings and errors, or errors only.",
-            metavar="info|warning|error", choices=LOG_LEVELS),
-    Setting("data_dir", "--data-dir", read_text, "a path",
-            "Folder for the certificates, made on first use.", metavar="DIR"),
-    Setting("fast_lane", "--no-fast-lane", read_negated, _SWITCH,
-            "Serve every request through Starlette and uvicorn's parser: slower, the same answers.",
-            kind=OptionKind.SWITCH),
-)
-# fmt: on
+
+def _reader(reads: str) -> Callable[[str], Any]:
+    if reads.startswith(_CHOICE):
+        return read_choice(*reads.removeprefix(_CHOICE).split())
+    low, is_range, high = reads.partition(_RANGE)
+    return read_whole(int(low), int(high)) if is_range else _READERS[reads]
+
+
+def _setting(flag: str, reads: str, allowed: str, metavar: str, secret: str, help: str) -> Setting:
+    kind = OptionKind.SWITCH if reads in ("switch", "negated") else OptionKind.VALUE
+    return Setting(
+        name=flag.removeprefix("--").removeprefix("no-").replace("-", "_"),
+        flag=flag,
+        read=_reader(reads.removeprefix(_LIST)),
+        allowed=allowed,
+        help=help,
+        kind=OptionKind.LIST if reads.startswith(_LIST) else kind,
+        metavar=metavar or "TEXT",
+        # Capitals stand for what the user fills in.
+        choices=tuple(word for word in metavar.split("|") if word.islower()),
+        secret=bool(secret),
+    )
+
+
+SETTINGS = read_table("settings", _setting, Path(__file__).parent)
+"""Every option; ``settings.csv`` has them."""
 
 _DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(Settings)}
 

@@ -35,7 +35,7 @@ def _no_settings_from_outside() -> None:
 @pytest.fixture
 def every_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let others be served at every pause of long work, however little of it has been done."""
-    monkeypatch.setattr("mockserver.web.long_work.TURN", 0)
+    monkeypatch.setattr("mockserver.web.runner.TURN", 0)
 
 
 @pytest.fixture

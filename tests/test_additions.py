@@ -71,14 +71,11 @@ class WholeUnits(Said):
         ],
         "mockserver/web/transport_faults.py": [
             (
-                """async def _shout(talk: Conversation, fault: Transport) -> None:
-    await send_bytes(talk.send, talk.status, talk.body.upper(), talk.headers)
-
-
+                """            case FaultKind.SHOUT:
+                await self._answer(self.body.upper())
 """,
-                "_PERFORM: Mapping",
+                "            case FaultKind.SLOW:",
             ),
-            ("    FaultKind.SHOUT: _shout,\n", "    FaultKind.EDIT: _edit,\n"),
         ],
         "mockserver/scenario/reference.md": [
             ('| `shout` | capitals only | | `{"at": "answer", "shout": true}` |\n', "| `truncate` | ")
@@ -151,17 +148,8 @@ class VoucherSource:
         ],
     },
     "a control operation": {
-        "mockserver/wire/control_bodies.py": [
-            (
-                """class Greeting(ControlBody):
-    \"\"\"Whom to greet.\"\"\"
-
-    name: str = field(description="a name")
-
-
-""",
-                "class Mark(",
-            )
+        "mockserver/wire/control_bodies.csv": [
+            ("Greeting,,,,Whom to greet.\nGreeting,name,text,required,a name\n", "Mark,,")
         ],
         f"{CONTROL}/greeting.py": [
             (

@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Assumed:
     """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by key.
 
-    They never change, and sandboxes share them. ``worked_out`` is what others have made of them, and goes with them.
+    They never change, and sandboxes share them.
     """
 
     def __init__(self, profile: Profile, overrides: Mapping[str, object] | None = None) -> None:
@@ -31,7 +31,6 @@ class Assumed:
         self.values: dict[str, Any] = {key: row.value(profile) for key, row in ROWS.items()}
         for key, given in self.overrides.items():
             self.values[key] = read(key, given)
-        self.worked_out: Any = None
 
     def __getitem__(self, row: Assumption[T]) -> T:
         value: T = self.values[row.key]

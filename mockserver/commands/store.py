@@ -103,7 +103,6 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
     from mockserver.adapters.store_file import opened_store
-    from mockserver.domain.slices import at_once
     from mockserver.engine import snapshot
     from mockserver.wire.jsonio import dumps
 
@@ -127,7 +126,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
             if isinstance(made, str):
                 damage.append(f"{_named(kept)['key']}: {made}")
                 continue
-            text = dumps(at_once(snapshot.export(made, secrets=secrets))) + b"\n"
+            text = dumps(snapshot.document(made, secrets=secrets)) + b"\n"
             if out is None:
                 click.echo(text, nl=False)
             else:

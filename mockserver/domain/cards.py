@@ -5,6 +5,7 @@ A full number enters here and leaves as a ``Card``, which cannot give it back: o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
@@ -126,9 +127,11 @@ def _range_of(number: str) -> tuple[Brand, tuple[int, ...]]:
     return Brand.UNKNOWN, ()
 
 
-def ccv_length(brand: Brand) -> tuple[int, int]:
-    """Allowed lengths of the card verification value (assumption ``card.required``)."""
-    return (4, 4) if brand is Brand.AMEX else (3, 4)
+CCV_LENGTHS: Mapping[Brand | None, tuple[int, int]] = {None: (3, 4)} | {
+    brand: (4, 4) if brand is Brand.AMEX else (3, 4) for brand in Brand
+}
+"""Allowed lengths of the card verification value (assumption ``card.required``); under None while the brand is not
+known."""
 
 
 def prefix_digest(salt: str, prefix: str) -> str:

@@ -128,7 +128,7 @@ class Provider:
     def cost_of(self, amount: Decimal, money: Currency, card: CardNumber | None) -> Decimal | None:
         """Estimated cost of a payment, to the digits of its currency; None when the price list has no row for it."""
         for cost in self.costs:
-            if self._fits(cost, card):
+            if (cost.scheme is None and cost.international is None) or self._fits(cost, card):
                 return share(amount, cost.percent, money.digits, cost.fixed)
         return None
 

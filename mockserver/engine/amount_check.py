@@ -33,11 +33,12 @@ def check(step: Step, amount: Decimal, given: str | None, faults: Faults) -> Mon
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    try:
-        known = currency(given) if given else CURRENCIES.get(step.assume(CURRENCY_DEFAULT))
-    except Invalid as refused:
-        faults.absorb(refused)
-        known = None
+    known = CURRENCIES.get(given or step.assume(CURRENCY_DEFAULT))
+    if known is None and given:
+        try:
+            known = currency(given)
+        except Invalid as refused:
+            faults.absorb(refused)
     if known is not None:
         return of_currency(step, amount, known, faults)
     if amount <= 0:

@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 
 from mockserver.assumptions.table import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
-from mockserver.domain.cards import MAX_LENGTH, MIN_LENGTH, Card, CardNumber, ccv_length, clean, passes_luhn
+from mockserver.domain.cards import CCV_LENGTHS, MAX_LENGTH, MIN_LENGTH, Card, CardNumber, clean, passes_luhn
 from mockserver.domain.clock import Micros, datetime_of, instant_of
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
@@ -90,7 +90,7 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
     """A fault (6) when a given ccv has not the digits that the brand wants."""
     if ccv is None:
         return
-    shortest, longest = ccv_length(facts.brand) if facts else (3, 4)
+    shortest, longest = CCV_LENGTHS[facts.brand if facts else None]
     if not (shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii()):
         wanted = f"{shortest}" if shortest == longest else f"{shortest} or {longest}"
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")

@@ -19,6 +19,7 @@ from mockserver.assumptions.table import (
     PENDING_REFUND,
     PENDING_SETTLES_AFTER,
     PENDING_TYPES,
+    PROVIDER_LATENCY,
     REFUND_AMOUNT,
     SUBSCRIPTION_THREE_DS,
 )
@@ -32,7 +33,7 @@ from mockserver.domain.events import Subject
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.sources import CheckoutTransfer, PaymentType, TokenSource
-from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
+from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.engine import amount_check, asking, providers, sources, subscription_course, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
 from mockserver.engine.sandbox import Sandbox
@@ -181,7 +182,11 @@ _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
     source, also = _named(command)
     failed: list[FailedAttempt] = []
-    for route in sources.routes(step, begun, command.amount):
+    tried: list[ProviderRoute] = []
+    ways: list[ProviderRoute] = [begun, *begun.others]
+    while ways:
+        route = ways.pop(0)
+        tried.append(route)
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
         else:
@@ -194,6 +199,7 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
         if not outcome.provider.is_retryable or step.assume(FAILOVER) == "never":
             break
+        ways = sources.ways_left(step, tried, ways, command.amount)
     return route, outcome, tuple(failed)
 
 
@@ -213,10 +219,13 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 def ask_provider(
     step: Step, op: str, route: ProviderRoute, source: str, *, also: str | None = None, number: int = 1
 ) -> Outcome:
-    """What the rules let a provider say to a step of a charge; the time it takes is added to the step's latency."""
+    """What the rules let a provider say to a step of a charge; the time it takes is added to the step's latency: that
+    of the rule, of the provider's settings, or of the assumption ``provider.latency``."""
     outcome = asking.ask(step, op, route.provider, route.instrument, source, also=also, number=number)
     if outcome.latency is None:
-        step.result.latency += providers.latency_of(step, route.provider)
+        own = route.provider.latency
+        low, high = own if own is not None else step.assume(PROVIDER_LATENCY)
+        step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
     return outcome
 
 
@@ -226,48 +235,26 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     event = _event_of(step, command, begun, route, outcome)
     if outcome.provider is not None and (approved := outcome.provider.approved(amount)) is not amount:
         amount = cut(approved, money.currency)
-    card = route.instrument.card
-    payer = sources.payer_of(command.payer, begun.payer)
+    given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
-    charge_id = sandbox.ids.hex32("charge")
-    declined = event is ChargeEvent.DECLINED
     charge = sandbox.charges.add(
-        Charge(
-            charge_id=charge_id,
-            provider_charge_id=None if declined else "ch_" + charge_id[:-25:-1],
-            amount=amount,
-            currency=money.currency.code,
-            status=CHARGE.begin(event),
-            provider=route.provider.summary,
+        command.begun(
+            sandbox.ids,
+            event,
+            provider=route.provider,
             instrument=route.instrument,
-            added=sandbox.now,
-            reference=command.reference,
-            email=command.email or (payer.email if payer else None),
+            amount=amount,
+            currency=money.currency,
+            now=sandbox.now,
+            payer=sources.payer_of(given, stored) if given and stored else given or stored,
             customer_id=begun.instrument.customer_id,
-            payer=payer,
-            authorised=None if declined else amount,
-            capture=command.capture,
             failed_attempts=failed,
-            succeeded=sandbox.now if event is ChargeEvent.PAID else None,
-            estimated_cost=route.provider.cost_of(amount, money.currency, card.number if card else None),
-            three_ds_verified=begun.verified,
-            three_ds_server_trans_id=card.three_ds_server_trans_id if card else None,
-            challenged=event is ChargeEvent.CHALLENGED,
-            three_ds_notification_url=command.three_ds_notification_url,
-            initiator=command.initiator,
-            ip=command.ip,
-            descriptor=command.descriptor,
-            subscription_id=command.subscription_id,
-            batch_id=command.batch_id,
-            payment_link_id=command.payment_link_id,
-            metadata=command.metadata,
-            webhook=command.webhook,
-            transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
+            verified=begun.verified,
         )
     )
     step.result.about["charge"] = charge
-    step.emit(Subject.CHARGE, charge_id, event, None, charge.status)
+    step.emit(Subject.CHARGE, charge.charge_id, event, None, charge.status)
     follow_up(step, charge, event, route, outcome)
     _follow(step, charge, None)
     return charge

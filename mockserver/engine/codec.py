@@ -16,6 +16,7 @@ from dataclasses import KW_ONLY, MISSING, Field, field, fields, is_dataclass, re
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import islice, repeat
+from threading import RLock
 from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
@@ -96,13 +97,16 @@ class DocumentForms:
 
     def __init__(self) -> None:
         self._known: dict[Any, Form] = {}
+        self._making = RLock()
 
     def of(self, annotation: Any) -> Form:
         """The form of an annotation. Raises ``TypeError`` for one that has none."""
-        known = self._known.get(annotation)
-        if known is None:
-            known = self._known[annotation] = self._made(annotation)
-        return known
+        # A sandbox is read from a store in a thread of its own, which must not see a form that is half made.
+        with self._making:
+            known = self._known.get(annotation)
+            if known is None:
+                known = self._known[annotation] = self._made(annotation)
+            return known
 
     def _made(self, annotation: Any) -> Form:
         origin, args = get_origin(annotation), get_args(annotation)

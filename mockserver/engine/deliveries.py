@@ -241,7 +241,7 @@ def _shop_of_challenge(news: News) -> WebhookTarget | None:
 def _choreography(step: Step, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
     sandbox = step.sandbox
-    if not sandbox.director.listens(Stage.ARRIVAL, _OP):
+    if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
         return _ORDINARY
     message = news.message
     facts: dict[str, object] = {

@@ -18,7 +18,7 @@ from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
 from mockserver.domain.slices import Slices, parts_of
-from mockserver.engine import consistency, vault
+from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
 from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form, stored
@@ -129,7 +129,6 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
             yield
         if found:
             raise ImportFault(*found)
-        yield from sandbox.vault.learning(vault.CCV_INDEX)
         return sandbox
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
+from mockserver.domain.slices import Slices, at_once
 from mockserver.engine.long_search import STEP_ROWS, LongSearches, Scan
 from mockserver.engine.query import Query, TableRow, cut, window
 
@@ -35,11 +35,12 @@ class ListPage(Generic[R]):
 @record
 class Index(Generic[R]):
     """How rows are found by a value. With ``several`` a row has a tuple of different values, and ``Table.find`` finds
-    it by each of them."""
+    it by each of them. One that ``is_asked`` by operations is never further behind than a step may learn."""
 
     name: str
     read: Callable[[R], Any]
     several: bool = False
+    is_asked: bool = False
 
     def values_of(self, row: R) -> Sequence[Hashable]:
         """The values that a row is found by."""
@@ -149,6 +150,8 @@ class Table(Generic[R]):
         made.seq = len(self.rows)
         self.rows.append(row)
         self._by_id[self._id_of(row)] = row
+        if not len(self.rows) % STEP_ROWS:
+            at_once(self.learning())
         if self.on_change is not None:
             self.on_change(self, row, None)
         return row
@@ -259,7 +262,7 @@ class Table(Generic[R]):
 
     def is_long_work(self, query: Query[R]) -> bool:
         """Whether a query is too long for one step, so that :meth:`scan` has something to do for it."""
-        if any(self.is_behind(name) for name, _ in query.equal):
+        if any(len(self.rows) - self._index(name).known > STEP_ROWS for name, _ in query.equal):
             return True
         places, checks = self._candidates(query)
         return len(places) > STEP_ROWS and bool(checks or query.sort)
@@ -267,21 +270,22 @@ class Table(Generic[R]):
     def scan(self, query: Query[R]) -> Slices[Scan[R] | None]:
         """Look ahead for :meth:`search` at what is too long for one step; None when nothing is, by now."""
         for name, _ in query.equal:
-            yield from self.learning(name)
+            yield from self._learning(name)
         if not self.is_long_work(query):
             return None
         if self._long is None:
             self._long = LongSearches(self.rows)
         return (yield from self._long.find(query, self._checks(query), self._narrow(query)))
 
-    def is_behind(self, index: str) -> bool:
-        """Whether an index has too many rows to learn for one step."""
-        return len(self.rows) > STEP_ROWS and len(self.rows) - self._index(index).known > STEP_ROWS
+    def learning(self) -> Slices[None]:
+        """Bring the indexes up to date that operations ask: in a copy each has all rows to learn."""
+        for index in self._indexes:
+            if index.is_asked:
+                yield from self._learning(index.name)
 
-    def learning(self, index: str) -> Slices[None]:
-        """Bring an index up to date: one that was never asked, as in a copy or after an import, has all to learn."""
+    def _learning(self, index: str) -> Slices[None]:
         rows, postings = self.rows, self._index(index)
-        while len(rows) - postings.known > STEP_ROWS:
+        while len(rows) - postings.known >= STEP_ROWS:
             postings.learn(rows, postings.known + STEP_ROWS)
             yield
 
@@ -344,12 +348,6 @@ class Table(Generic[R]):
             index = {index.name: index for index in self._indexes}[name]
             postings = self._postings[name] = PostingLists(index)
         return postings
-
-
-def learning_of(indexes: Iterable[tuple[Table[Any], str]]) -> Slices[None]:
-    """Bring indexes up to date, each of a table."""
-    for table, index in indexes:
-        yield from table.learning(index)
 
 
 def _in_order(lists: Sequence[list[int]]) -> Sequence[int]:

@@ -12,9 +12,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
 from mockserver.domain.clock import Micros
-from mockserver.domain.errors import Faults, Invalid, nearest
+from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.long_search import Scan
@@ -118,24 +117,13 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
 
 
 def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R] | None = None) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first; ``scan`` is what :func:`looking_ahead` made. Raises
-    ``Invalid`` (90) for a bad value, page or sort."""
-    return wanted.table(step.sandbox).search(_query(step, wanted, given), scan)
+    """The rows that fit the given parameters, newest first; ``scan`` has looked at most of them. Raises ``Invalid``
+    (90) for a bad value, page or sort."""
+    return wanted.table(step.sandbox).search(query_of(step, wanted, given), scan)
 
 
-def looking_ahead(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Slices[Scan[R] | None] | None:
-    """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
-    parameters are faulty."""
-    try:
-        # The step itself will note what it rests on.
-        query = _query(Step(step.sandbox, step.asked), wanted, given)
-    except Invalid:
-        return None
-    table = wanted.table(step.sandbox)
-    return table.scan(query) if table.is_long_work(query) else None
-
-
-def _query(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
+def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
+    """What the given parameters ask for. Raises ``Invalid`` (90) for a bad value, page or sort."""
     faults, criteria = Faults(), Criteria()
     for name, add in wanted.parameters.items():
         if (value := given.get(name)) is not None:

@@ -15,10 +15,8 @@ from mockserver.assumptions.table import (
     LEAST_COST,
     PROVIDER_CURRENCY,
     PROVIDER_FOREIGN,
-    PROVIDER_LATENCY,
 )
 from mockserver.domain.cards import CardNumber
-from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
 from mockserver.domain.events import Subject
@@ -225,12 +223,6 @@ def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumbe
         return cost is None, cost or ZERO, provider.seq
 
     return sorted(taking(step, able, money.code), key=cheapest)
-
-
-def latency_of(step: Step, provider: Provider) -> Micros:
-    """Simulated time of one try, from the provider's settings or the assumption ``provider.latency``."""
-    low, high = provider.latency if provider.latency is not None else step.assume(PROVIDER_LATENCY)
-    return low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
 
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:

@@ -16,7 +16,7 @@ from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices, in_order, parts_of
+from mockserver.domain.slices import Slices, at_once, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -115,6 +115,11 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     return document
 
 
+def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
+    """The same at once, where there is nobody else to serve."""
+    return at_once(export(sandbox, secrets=secrets))
+
+
 def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
     """Put plain data in the place of what was taken, with a rest after each."""
     for number, item in enumerate(items):
@@ -161,12 +166,15 @@ def _clock_of(sandbox: Sandbox) -> Clock:
     return replace(clock, real=sandbox.touched if clock.holds else clock.real)
 
 
-def copied(sandbox: Sandbox, key: str, real: Micros) -> Sandbox:
-    """The same sandbox under another key, as an export with secrets would restore it, at once: both share the rows,
-    which are values, so that each takes room only for what then differs."""
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Slices[Sandbox]:
+    """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
+    begins: both share the rows, which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)
     tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
-    return opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
+    copy = opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
+    for table in tables.values():
+        yield from table.learning()
+    return copy
 
 
 def opened(

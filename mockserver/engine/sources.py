@@ -7,7 +7,7 @@ Sources: docs/spec/service.md, What the service does, 3, and Charges; assumption
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
@@ -91,10 +91,8 @@ def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults)
             assert_never(source)
 
 
-def payer_of(given: Payer | None, stored: Payer | None) -> Payer | None:
+def payer_of(given: Payer, stored: Payer) -> Payer:
     """The payer of a charge: the stored customer, under the names that the request gives."""
-    if given is None or stored is None:
-        return given or stored
     return Payer(
         customer_id=stored.customer_id,
         reference=stored.reference if stored.customer_id else given.reference or stored.reference,
@@ -235,18 +233,15 @@ def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))
 
 
-def routes(step: Step, first: ChargePlan, amount: Decimal) -> Iterator[ProviderRoute]:
-    """The ways that a charge may take, each to be tried when the one before has failed: the first, the other cheap
-    providers, each provider's fallback, the method's fallback."""
-    tried: set[tuple[str, str | None]] = set()
-    waiting = [first, *first.others]
-    while waiting:
-        route = waiting.pop(0)
-        way = route.provider.provider_id, route.instrument.payment_method_id
-        if way not in tried:
-            tried.add(way)
-            yield route
-            waiting = [*_fallback_provider(step.sandbox, route), *waiting] or _fallback_method(step, route, amount)
+def ways_left(
+    step: Step, tried: Sequence[ProviderRoute], waiting: Sequence[ProviderRoute], amount: Decimal
+) -> list[ProviderRoute]:
+    """The ways that a charge may still take when those that were ``tried`` have failed: the fallback of the last
+    provider, those that are ``waiting``, the fallback of the last method."""
+    failed = tried[-1]
+    left = [*_fallback_provider(step.sandbox, failed), *waiting] or _fallback_method(step, failed, amount)
+    known = {(one.provider.provider_id, one.instrument.payment_method_id) for one in tried}
+    return [one for one in left if (one.provider.provider_id, one.instrument.payment_method_id) not in known]
 
 
 def _stored_route(step: Step, method: PaymentMethod, amount: Decimal, faults: Faults) -> ProviderRoute | None:

@@ -41,17 +41,6 @@ class Step:
         """What due work stands for is known once its object has been found."""
         self.asked = replace(self.asked, request=request)
 
-    def begin_answer(self) -> None:
-        """An answer is to be given: webhooks wait for it, and the sandbox is in use until then."""
-        self.result.answered = False
-        self.sandbox.under_way += 1
-
-    def end_answer(self) -> None:
-        """It was given, or nobody waits for it any more."""
-        if not self.result.answered:
-            self.result.answered = True
-            self.sandbox.under_way -= 1
-
     def assume(self, row: Assumption[T]) -> T:
         """The value of an assumption, remembered as one that shaped this step."""
         self.result.assumed.append(row.key)
@@ -75,8 +64,9 @@ class Step:
         """Let the scenario decide, and remember the decision."""
         decision, result = self.sandbox.director.decide(stage, attempt), self.result
         result.attempts += (attempt,)
-        result.note(decision)
+        result.decisions += (decision,)
         if decision.rule is not None:
+            result.ruled = True
             self.sandbox.config.counts.decided(decision)
         return decision
 

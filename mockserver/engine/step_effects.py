@@ -4,6 +4,7 @@ journal entries, webhooks and inbox messages of a sandbox are no longer kept."""
 from __future__ import annotations
 
 from mockserver.engine import deliveries, later, past
+from mockserver.engine.journal import JournalEntry
 from mockserver.engine.step import Step
 
 
@@ -14,10 +15,12 @@ def plan(step: Step) -> None:
     deliveries.plan(step)
 
 
-def warn_of_losses(step: Step) -> None:
-    """Warn once in the life of a sandbox for each list that overflows, and when the memory of all journals does."""
+def note(step: Step, entry: JournalEntry) -> None:
+    """Keep a request in the journal. Warn once in the life of a sandbox for each list that overflows by it, and when
+    the memory of all journals does."""
     sandbox = step.sandbox
     journal = sandbox.journal
+    journal.note(entry)
     if journal.last - len(journal.entries) > journal.given_up:
         step.warn(_words("journal entries", journal.limit))
     if sandbox.deliveries.dropped:

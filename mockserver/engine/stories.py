@@ -75,12 +75,14 @@ class Stories:
 
     def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        causes = _causes(result) if result.ruled else ()
-        changes = [Change(number, asked.op, replace(event, data=None), causes) for event in result.events]
+        causes, changes = _causes(result) if result.ruled else (), []
+        for event in result.events:
+            bare = event if event.data is None else replace(event, data=None)
+            changes.append(Change(number, asked.op, bare, causes))
         self.take(changes)
         if self.on_change is not None:
             self.on_change(number, changes)
-        return len(changes) * _SIZE - self.shrink(self.most)
+        return len(changes) * _SIZE - (self.shrink(self.most) if len(self._order) > self.most else 0)
 
     def take(self, changes: Iterable[Change]) -> None:
         """Keep changes, oldest first."""

@@ -23,9 +23,9 @@ from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine.indexed_table import Index, Table
 
 
-def _by(name: str, path: str = "") -> Index[Any]:
+def _by(name: str, path: str = "", *, is_asked: bool = False) -> Index[Any]:
     """An index by the value at a dotted path, or by the field of its own name."""
-    return Index(name, attrgetter(path or name))
+    return Index(name, attrgetter(path or name), is_asked=is_asked)
 
 
 def _fingerprint(charge: Charge) -> Hashable | None:
@@ -92,8 +92,8 @@ _SHAPES = {
     "payment_methods": _shape(
         "payment_method_id",
         _by("provider", "provider.provider_id"),
-        _by("customer", "customer_id"),
-        Index("in_use", _owner_of_used),
+        _by("customer", "customer_id", is_asked=True),
+        Index("in_use", _owner_of_used, is_asked=True),
         _by("payment_type", "instrument.type"),
         Index("brand", _brand),
         _by("state"),
@@ -103,19 +103,19 @@ _SHAPES = {
     "payto": _shape("payto_id"),
     "providers": _shape("provider_id"),
     "subscriptions": _shape(
-        "subscription_id", _by("status"), _by("currency"), _by("payment_method", "payment_method_id")
+        "subscription_id", _by("status"), _by("currency"), _by("payment_method", "payment_method_id", is_asked=True)
     ),
     "tokens": _shape("token_id", _by("provider", "provider.provider_id"), _by("state")),
     "transfers": _shape(
         "transfer_id",
         _by("provider", "provider_id"),
         _by("charge", "charge_id"),
-        _by("group", "group_reference"),
-        _by("reference"),
+        _by("group", "group_reference", is_asked=True),
+        _by("reference", is_asked=True),
         Index("references", _references, several=True),
         _by("status"),
     ),
-    "vault": _shape("vault_id", Index("card_with_ccv", _card_with_ccv)),
+    "vault": _shape("vault_id", Index("card_with_ccv", _card_with_ccv, is_asked=True)),
     "webhook_subscriptions": _shape(
         "webhook_subscription_id",
         _by("id", "webhook_subscription_id"),

@@ -18,9 +18,6 @@ from mockserver.engine import card_entry
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, unknown
 
-CCV_INDEX = "card_with_ccv"
-"""The index that every payment asks: a sandbox that comes with a vault learns it before the first."""
-
 
 def create(step: Step, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
@@ -86,7 +83,7 @@ def expire_ccv(step: Step, vault_id: str) -> None:
 def spend_ccv(step: Step, facts: CardNumber, vault_id: str | None) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
     if step.assume(VAULT_CCV_SPENT_BY) == "same_card":
-        for item in step.sandbox.vault.find(CCV_INDEX, facts.fingerprint):
+        for item in step.sandbox.vault.find("card_with_ccv", facts.fingerprint):
             _remove_ccv(step, item, CcvEvent.PAID)
     elif vault_id is not None:
         linked = step.sandbox.vault.get(vault_id)

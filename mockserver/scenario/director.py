@@ -144,10 +144,6 @@ class Director:
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
 
-    def listens(self, stage: Stage, op: str) -> bool:
-        """Whether any rule of this stage names the operation: if none does, no attempt need be described."""
-        return self._rules.bucket(stage, op) is not None
-
     def count(self, op: str) -> int:
         """The number of a request that has come in, among those of its operation: what ``call`` in ``when`` tests."""
         calls = self.tallies.calls

@@ -41,7 +41,7 @@ class Bucket:
             found += waiting if read(attempt) is not None else ()
         for read, index in self._indexes.values():
             found += index.get(canonical(read(attempt)), ())
-        return [rule for _, rule in sorted(found, key=itemgetter(0))]
+        return [rule for _, rule in sorted(found, key=itemgetter(0))] if found else []
 
 
 def indexed_test(rule: Rule) -> FieldTest | None:
@@ -60,14 +60,17 @@ class Ruleset:
     """The rules of some scenarios: later files before earlier ones, built-in test values last, each file
     in its order.
 
-    ``longest_lag`` is how far back a read may have to see, ``replays`` says whether answers may be given again,
-    ``uploads`` and ``connects`` whether a rule is asked while a body is sent, or a connection made.
+    ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
+    ``longest_lag`` is how far back a read may have
+    to see, ``replays`` says whether answers may be given again, ``uploads`` and ``connects`` whether a rule is asked
+    while a body is sent, or a connection made.
     """
 
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
         self.scenarios = tuple(scenarios)
         self.rules = tuple(rules)
         self.by_id = {rule.id: rule for rule in self.rules}
+        self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         outcomes = [outcome for rule in self.rules for outcome in outcomes_of(rule.plan)]
         self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)

@@ -21,7 +21,6 @@ from mockserver.domain.remembered import Remembered
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.server.guards import GuardedProtocol
 from mockserver.web.asgi import TRANSPORT, Send
-from mockserver.web.tidy_paths import decoded, tidied
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 Head: TypeAlias = tuple[str, str, bytes, bytes, Headers, int]
@@ -96,8 +95,7 @@ _fields_of = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_
 
 
 Endpoints: TypeAlias = dict[str | None, Any]
-"""The endpoints of a path by method, under None the one for all others; their ``serve`` is what Starlette's routes come
-to as well."""
+"""The endpoints of a path by method, under None the one for all others."""
 
 
 class RouteLookup:
@@ -120,10 +118,10 @@ class RouteLookup:
     def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         """Serve a request."""
         endpoint, scope["path_params"] = self.find(scope["method"], scope["path"])
-        return endpoint.serve(scope, receive, send)
+        return endpoint(scope, receive, send)
 
     def find(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
-        """The endpoint of an operation and the values of its placeholders."""
+        """The endpoint of an operation, by its tidy path, and the values of its placeholders."""
         endpoints, parameters = self._exact.get(path), dict[str, str]()
         if endpoints is None:
             for pattern, found in self._templates.get(_key(path), {}).items():
@@ -131,9 +129,8 @@ class RouteLookup:
                     endpoints, parameters = found, match.groupdict()
                     break
             else:
-                tidy = tidied(path)
-                return self.find(method, tidy) if tidy != path else (self._default, parameters)
-        return endpoints.get(method) or endpoints[None], decoded(parameters) if "%" in path else parameters
+                return self._default, parameters
+        return endpoints.get(method) or endpoints[None], parameters
 
 
 def _key(path: str) -> tuple[int, str]:

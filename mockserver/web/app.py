@@ -27,7 +27,6 @@ from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES, Auth
 from mockserver.web.setup import prepare
-from mockserver.web.tidy_paths import TidyPaths
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import World
 
@@ -63,7 +62,7 @@ class Application(Starlette):
         routes, unrouted = starlette_routes(_rows(world), world)
         super().__init__(
             routes=routes,
-            middleware=[*self._gates, Middleware(TidyPaths)],
+            middleware=self._gates,
             exception_handlers={Exception: _leave_it_answered},
             lifespan=lambda _: self.lifespan(),
         )

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from functools import lru_cache
 from itertools import chain
 from typing import Any
+from urllib.parse import unquote
 
 from mockserver.domain.remembered import Remembered
 from mockserver.wire.jsonio import dumps
@@ -30,6 +31,9 @@ NO_STORE = (b"cache-control", b"no-store")
 IN_ONE_PIECE = 10_000_000
 """Bytes of a body that is read in one piece; one that may be greater, a state document, is read in parts."""
 
+ASKED_PATH = "mockserver.asked_path"
+"""The scope key of the path as it was asked for, while routes are looked for by a tidy one."""
+
 _SHORT = 64
 
 _MOST_FIELDS, _MOST_BYTES = 64, 8_192
@@ -45,8 +49,7 @@ class TooLarge(Exception):
     """A body is over the limit, in bytes. How long it is, is said where its head does: what has come of another by now
     depends on packets."""
 
-    def __init__(self, limit: int, scope: Scope) -> None:
-        length = _length_of(scope)
+    def __init__(self, limit: int, length: int | None) -> None:
         super().__init__(f"got {'more' if length is None else length}, wanted at most {limit} bytes")
 
 
@@ -54,28 +57,34 @@ class HungUp(Exception):
     """The client went away before it had sent its body."""
 
 
-def _length_of(scope: Scope) -> int | None:
-    """How long a body is by its head."""
-    said = dict(scope["headers"]).get(b"content-length", b"")
-    return int(said) if said.isdigit() else None
+def tidied(path: str) -> str:
+    """A path as routes are looked for by it, without doubled and trailing slashes, which are ignored; ``*`` and other
+    targets without a slash as they are. A line end is encoded: patterns would ignore the last one, and values are
+    decoded once more anyway."""
+    if not path.startswith("/"):
+        return path
+    while "//" in path:
+        path = path.replace("//", "/")
+    return (path.rstrip("/") or "/").replace("\n", "%0A")
 
 
-async def read_body(receive: Receive, scope: Scope, limit: int) -> bytes:
-    """The whole body; at once when a server can hand over one that has come already: its ``receive`` has an
-    ``at_hand``. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The values of placeholders, which some clients encode twice (docs/spec/published-facts.md, 1.0)."""
+    return {name: unquote(value) for name, value in parameters.items()}
+
+
+async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
+    """The whole body in the parts that come: to put 100 MB together takes as long as others may wait. At once when a
+    server can hand over one that has come already: its ``receive`` has an ``at_hand``. Raises ``TooLarge`` as soon as
+    it is known to be, ``HungUp`` when it never ends."""
     at_hand = getattr(receive, "at_hand", None)
     here: bytes | None = at_hand() if at_hand is not None else None
-    if here is None:
-        return b"".join(await read_parts(receive, scope, limit))
-    if len(here) > limit:
-        raise TooLarge(limit, scope)
-    return here
-
-
-async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]:
-    """The same in the parts that come: to put 100 MB together takes as long as others may wait."""
-    if (_length_of(scope) or 0) > limit:
-        raise TooLarge(limit, scope)
+    said = headers.get("content-length", "")
+    length = int(said) if said.isdecimal() else None
+    if (length or len(here or b"")) > limit:
+        raise TooLarge(limit, length)
+    if here is not None:
+        return deque([here])
     chunks: deque[bytes] = deque()
     size = 0
     while True:
@@ -85,7 +94,7 @@ async def read_parts(receive: Receive, scope: Scope, limit: int) -> deque[bytes]
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limit:
-            raise TooLarge(limit, scope)
+            raise TooLarge(limit, length)
         if not message.get("more_body"):
             return chunks
 
@@ -94,12 +103,7 @@ def headers_of(scope: Scope) -> Mapping[str, str]:
     """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
     key (assumption ``keys.both``)."""
     raw = scope["headers"]
-    return _headers_by(raw if isinstance(raw, tuple) else fields_of(scope))
-
-
-def fields_of(scope: Scope) -> tuple[RawHeader, ...]:
-    """The headers as they came, in a form by which what follows from them can be remembered."""
-    return tuple(map(tuple, scope["headers"]))
+    return _headers_by(raw if isinstance(raw, tuple) else tuple(map(tuple, raw)))
 
 
 def are_usual(fields: tuple[RawHeader, ...]) -> bool:

@@ -23,8 +23,8 @@ from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.settings import Settings
 from mockserver.web.connections import Connections, check_no_cuts
-from mockserver.web.webhook_bodies import webhook_body
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.webhooks import webhook_body
 
 Headers = Mapping[str, str]
 

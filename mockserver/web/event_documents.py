@@ -5,58 +5,36 @@ Source: docs/spec/published-facts.md, 6; assumption ``webhook.events``.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.marks import Schema
 from mockserver.domain.record import record
-from mockserver.wire.batches import BatchStatusReply
-from mockserver.wire.customers import CustomerReply
-from mockserver.wire.payment_methods import PaymentMethodReply
+from mockserver.domain.reference_data import read_table
 from mockserver.wire.profile import profile_of
+from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import Schemas
-from mockserver.wire.subscriptions import SubscriptionReply
-from mockserver.wire.webhooks import TransactionReply
 
 _JSON = "application/json"
 
 
 @record
 class WebhookKind:
-    """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and ``data``."""
+    """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and the name of
+    the reply that is their ``data``."""
 
     word: str
     event_types: tuple[str, ...]
+    reply: str
     summary: str
-    data: Any
 
 
-def _life(word: str) -> tuple[str, ...]:
-    return tuple(f"{word}.{change}" for change in ("created", "updated", "removed"))
+def _row(word: str, event_types: str, reply: str, summary: str) -> WebhookKind:
+    return WebhookKind(word, tuple(event_types.split()), reply, summary)
 
 
-WEBHOOKS = (
-    WebhookKind(
-        "transaction",
-        ("transaction.status.changed",),
-        "A charge was made, or it was captured, voided, refunded, settled or returned",
-        TransactionReply,
-    ),
-    WebhookKind("batch", ("batch.status.changed",), "A batch began or ended", BatchStatusReply),
-    WebhookKind(
-        "subscription",
-        ("subscription.status.changed",),
-        "A subscription began or changed its status",
-        SubscriptionReply,
-    ),
-    WebhookKind("customer", _life("customer"), "A customer was created, changed or removed", CustomerReply),
-    WebhookKind(
-        "paymentMethod",
-        _life("paymentMethod"),
-        "A payment method was created, changed or removed, or its agreement changed",
-        PaymentMethodReply,
-    ),
-)
+WEBHOOKS = read_table("webhooks", _row, Path(__file__).parent)
 """Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
 
 HEADERS: dict[str, str] = {
@@ -157,6 +135,6 @@ def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
         "required": ["meta", "data"],
         "properties": {
             "meta": {"type": "object", "required": list(meta), "properties": meta},
-            "data": schemas.reply(kind.data),
+            "data": schemas.reply(reply_type(kind.reply)),
         },
     }

@@ -26,6 +26,7 @@ from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, Access, Watched
 from mockserver.web.asgi import (
+    ASKED_PATH,
     Message,
     RawHeader,
     RawHeaders,
@@ -33,9 +34,9 @@ from mockserver.web.asgi import (
     Scope,
     Send,
     are_usual,
-    fields_of,
     is_foreign,
     send_json,
+    tidied,
 )
 from mockserver.web.request_counts import OPERATION, REFUSED
 from mockserver.web.transport_faults import Cut
@@ -74,7 +75,8 @@ Refusal = tuple[int, Code, str, str, str]
 
 class Guard:
     """Asks a few questions of each request before the application sees it, counts and logs it, and answers an error
-    that nobody foresaw.
+    that nobody foresaw. It lets the application look for routes by tidy paths, from their beginning wherever that is
+    mounted: the guard judges the same. An endpoint puts back the path that was asked for.
 
     ``public_methods`` says which methods of a path a public key opens.
     """
@@ -123,9 +125,11 @@ class Guard:
 
     def _admit(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Who answers the request."""
-        if not isinstance(scope["headers"], tuple):
-            scope["headers"] = fields_of(scope)
-        host, origin, hosts = _senders_of(scope["headers"])
+        headers = scope["headers"]
+        if not isinstance(headers, tuple):
+            # In a form by which what follows from them can be remembered.
+            headers = scope["headers"] = tuple(map(tuple, headers))
+        host, origin, hosts = _senders_of(headers)
         if hosts > 1:
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
@@ -135,6 +139,7 @@ class Guard:
             words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
             return _refuse(scope, send, (403, Code.INVALID_AUTHENTICATION, "Forbidden", "Host", words))
         path: str = scope["path"]
+        scope[ASKED_PATH], scope["path"], scope["root_path"] = path, tidied(path), ""
         # Doubled slashes are ignored when a route is looked for, so they are here.
         bare = path.lstrip("/")
         if bare.startswith(_OWN):

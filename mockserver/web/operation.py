@@ -12,15 +12,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from types import GeneratorType
-from typing import Any, cast
+from typing import cast
 
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.problem import Problem
-from mockserver.domain.slices import Slices
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.long_search import Scan
 from mockserver.engine.past import Past, lag_of
@@ -41,11 +39,12 @@ from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields
+from mockserver.wire.fields import NO_FIELDS, Fields, no_fields
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
 _REFUSED = 400
+_SILENCE = (SILENCE[Stage.ARRIVAL],)
 
 
 class OperationEndpoint(Endpoint):
@@ -91,39 +90,37 @@ class OperationEndpoint(Endpoint):
             request.receive = upload.READ[fault.kind](request.receive, fault)
             return None
         request.raw = await upload.first_of(request.receive)
-        call = sandbox.director.count(self.op)
         with suppress(MalformedJson):
-            self._fields(request, sandbox)
-        return Reply(None, b"", self._begin(request, sandbox, call, request.fields), fault)
+            self._read(request, sandbox)
+        return Reply(None, b"", self._begin(request, sandbox, request.fields), fault)
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
         sandbox, limit = request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
-        arrived = self.arrive(request, sandbox)
-        step, ahead = request.taken, self.route.ahead
-        step.begin_answer()
+        step, arrived = self.arrive(request, sandbox)
+        ahead = self.route.ahead
+        # Webhooks wait for the answer.
+        step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
         if arrived:
             return self._act_after(arrived, request, step)
-        ready = ahead(step) if ahead is not None else None
-        if isinstance(ready, GeneratorType):
-            return self._act_in_steps(ready, request, step)
-        return self.carry_out(request, step, ready)
+        begun = ahead(step) if ahead is not None else None
+        return self.carry_out(request, step) if begun is None else self._act_on(begun, request, step)
 
     async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
         watching.arrived(step, self.world.real_clock())
         await asyncio.sleep(delay / SECOND)
         await self.world.runner.catch_up(step.sandbox)
-        ready = self.route.ahead(step) if self.route.ahead is not None else None
-        if isinstance(ready, GeneratorType):
-            return await self._act_in_steps(ready, request, step)
-        return self.carry_out(request, step, ready)
+        begun = self.route.ahead(step) if self.route.ahead is not None else None
+        return self.carry_out(request, step) if begun is None else await self._act_on(begun, request, step)
 
-    async def _act_in_steps(self, ahead: Slices[object], request: Request, step: Step) -> Reply:
-        return self.carry_out(request, step, await self.world.runner.in_slices(step.sandbox, ahead))
+    async def _act_on(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
+        ready = await begun
+        await self.world.runner.catch_up(step.sandbox)
+        return self.carry_out(request, step, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -132,7 +129,7 @@ class OperationEndpoint(Endpoint):
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox (--rate-limit); "
             f"the next one is accepted in {duration_text(wait)}"
         )
-        step = self._begin(request, request.sandbox)
+        step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
         status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
@@ -140,37 +137,41 @@ class OperationEndpoint(Endpoint):
         return Reply(status, problem, step=step, repeatable=False, headers=headers)
 
     def _begin(
-        self, request: Request, sandbox: Sandbox, call: int | None = None, fields: Mapping[str, object] = NO_FIELDS
+        self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
+        call = sandbox.director.count(self.op) if is_counted else None
         asked = Asked(self.op, answers=True, headers=request.headers, path=request.path, request=fields, call=call)
         request.step = step = Step(sandbox, asked)
         if request.decided is not None:
             step.result.note(request.decided)
         return step
 
-    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> Micros | Reply:
-        """Read the request and ask the rules of arrival: after how long it may be acted on, or what it is answered
-        already. A set-up call suffers no fault and has no number among the calls of its operation."""
-        call = None if is_setup else sandbox.director.count(self.op)
+    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> tuple[Step, Micros | Reply]:
+        """Read the request and ask the rules of arrival: its step, and after how long it may be acted on, or what it is
+        answered already. A set-up call suffers no fault and has no number among the calls of its operation."""
         try:
-            step = self._begin(request, sandbox, call, self._fields(request, sandbox))
+            step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
+            if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
+                step.result.decisions += _SILENCE
+                return step, 0
             fault = self._early_fault(step)
         except Unanswerable as refused:
-            step = request.step or self._begin(request, sandbox, call)
+            step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
-            return self._refused(request, step, refused)
+            return step, self._refused(request, step, refused)
         if fault is None or is_setup:
-            return 0
+            return step, 0
         _note_ignored(step, request)
-        return fault.delay if fault.kind is FaultKind.DELAY else Reply(None, b"", step, fault)
+        return step, fault.delay if fault.kind is FaultKind.DELAY else Reply(None, b"", step, fault)
 
-    def _fields(self, request: Request, sandbox: Sandbox) -> Fields:
+    def _read(self, request: Request, sandbox: Sandbox) -> Fields:
         """Read body and query; what rules see of them. Raises ``MalformedJson``."""
         profile = profile_of(sandbox.assumed)
         body, query = self.route.body, self.route.query
         if body is not None:
             request.fields = Fields.of_body(body, request.raw, profile.json_depth, profile.reads_commas)
         if not request.query:
+            request.asked = no_fields(query or Body)
             return request.fields
         request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
         return request.fields or request.asked
@@ -178,9 +179,6 @@ class OperationEndpoint(Endpoint):
     def _early_fault(self, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
         asked, sandbox = step.asked, step.sandbox
-        if not sandbox.director.listens(Stage.ARRIVAL, asked.op):
-            step.result.decisions += (SILENCE[Stage.ARRIVAL],)
-            return None
         attempt = Attempt(
             op=asked.op,
             now=sandbox.now,
@@ -227,13 +225,15 @@ class OperationEndpoint(Endpoint):
     def _carry_out(self, request: Request, step: Step, ready: object) -> Reply:
         sandbox = step.sandbox
         profile = profile_of(sandbox.assumed)
+        body, query = request.fields.body, request.asked.body
         try:
-            body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
+            if body is None or query is None:
+                body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
             call = OperationCall(
                 step=step,
                 profile=profile,
                 path=step.asked.path,
-                body=body,
+                body=body if self.route.body is not None else None,
                 query=query,
                 headers=request.headers,
                 resource=request.resource,
@@ -254,9 +254,9 @@ class OperationEndpoint(Endpoint):
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
 
-    def _form(self, strict: bool, request: Request, step: Step) -> tuple[Any, Any]:
-        """Body and query as models. Raises ``Invalid`` (90) with every fault of form in both: nothing is asked of the
-        rules before the form is sound (assumption ``error.validation``)."""
+    def _form(self, strict: bool, request: Request, step: Step) -> tuple[Body | None, Body | None]:
+        """Body and query as models, where they are not just as they should be. Raises ``Invalid`` (90) with every fault
+        of form in both: nothing is asked of the rules before the form is sound (assumption ``error.validation``)."""
         faults: dict[str, str] = {}
         query = _typed(request.asked, self.route.query, strict, faults)
         body = _typed(request.fields, self.route.body, strict, faults)

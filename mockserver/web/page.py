@@ -150,9 +150,9 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
         known=call.sandbox,
     )
     sandbox = request.sandbox
-    arrived = operation.arrive(request, sandbox)
-    step = call.request.step = request.taken
-    step.begin_answer()
+    step, arrived = operation.arrive(request, sandbox)
+    call.request.step = step
+    step.result.answered = False
     if isinstance(arrived, Reply):
         reply = arrived
     else:

@@ -10,7 +10,6 @@ from itertools import islice
 
 from mockserver.domain.clock import ClockMode
 from mockserver.domain.errors import invalid
-from mockserver.domain.slices import Slices
 from mockserver.engine import due
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -20,7 +19,7 @@ from mockserver.web.request import Reply, Request
 from mockserver.web.world import World
 
 
-def replay(world: World, sandbox: Sandbox, number: int) -> Slices[Sandbox]:
+async def replay(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     """The sandbox as it was right after entry ``number``, its clock standing still there; no key opens it yet.
 
     Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
@@ -43,11 +42,11 @@ def replay(world: World, sandbox: Sandbox, number: int) -> Slices[Sandbox]:
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         due.run_slice(past, past.clock.virtual)
         while due.is_behind(past):
-            yield
+            await world.runner.turn(past)
             due.run_slice(past, past.clock.virtual)
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
-        yield
+        await world.runner.turn(past)
     past.deliveries.forget()
     return past
 
@@ -67,8 +66,8 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
     if decision is not None and upload.is_cut(decision):
         past.director.count(entry.asked.op)
         return
-    arrived = operation.arrive(request, past)
-    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, request.taken)
+    step, arrived = operation.arrive(request, past)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, step)
     if (reply.status, reply.text()) != (entry.status, entry.answer):
         words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
         raise invalid({"At": words})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import field
-from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.assumptions import Assumed
@@ -23,7 +22,6 @@ from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
 
 Headers = Mapping[str, str]
-_REFUSED = 400
 
 Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""
@@ -52,8 +50,8 @@ class Request:
     step: Step | None = None
     decided: Decision | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
-    fields: Fields = field(default_factory=lambda: NO_FIELDS)
-    asked: Fields = field(default_factory=lambda: NO_FIELDS)
+    fields: Fields = NO_FIELDS
+    asked: Fields = NO_FIELDS
 
     @property
     def is_in_process(self) -> bool:
@@ -66,13 +64,6 @@ class Request:
         if self.known is None:
             raise LookupError(f"{self.resource} names no sandbox")
         return self.known
-
-    @property
-    def taken(self) -> Step:
-        """The step of a request that took one. Raises ``LookupError``."""
-        if self.step is None:
-            raise LookupError(f"{self.resource} took no step")
-        return self.step
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -104,12 +95,6 @@ class Reply:
     headers: tuple[RawHeader, ...] | None = None
     chunks: AsyncGenerator[bytes, None] | None = None
     parts: deque[bytes] | None = None
-
-    @property
-    def problem(self) -> Problem | None:
-        """The error object that is answered, if one is."""
-        refused: Any = self.body if (self.status or 0) >= _REFUSED and isinstance(self.body, dict) else None
-        return refused  # type: ignore[no-any-return]
 
     def text(self) -> bytes:
         """The body as it is sent, and kept where there is a step."""

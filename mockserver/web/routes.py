@@ -1,13 +1,13 @@
 """THE route table: every operation of the payments API, once. Served, printed and described from it.
 
 The rows are in ``routes.csv``. Sources name a section of the service document or of the published facts (the paths that
-the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies, queries and
-replies types of ``mockserver.wire``.
+the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies and
+queries types of ``mockserver.wire``, replies those of its ``replies.csv`` or types of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from mockserver.engine.step import Step
 from mockserver.web.lazy import InModule, RouteRow
 from mockserver.wire.base import Body
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import reply_type
 
 
 class Auth(StrEnum):
@@ -73,9 +74,8 @@ class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
     ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
-    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` is work that
-    the operation needs and that changes nothing: what it has made, or, when it is long, slices of it to be done before
-    the step.
+    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` begins
+    work that the operation needs before its step, and that changes nothing; None when there is little of it.
     """
 
     method: str
@@ -91,7 +91,7 @@ class Route(RouteRow):
     auth: Auth
     success: Success
     summary: str
-    ahead: Callable[[Step], object] | None
+    ahead: Callable[[Step], Awaitable[object] | None] | None
     defaults = {  # noqa: RUF012
         **dict.fromkeys(("body", "query", "largest", "ahead")),
         "headers": (),
@@ -101,7 +101,8 @@ class Route(RouteRow):
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.endpoints", "endpoint"),
         "ahead": InModule("mockserver.web.endpoints", "ahead"),
-        **{name: InModule("mockserver.wire", name) for name in ("reply", "body", "query")},
+        **{name: InModule("mockserver.wire", name) for name in ("body", "query")},
+        "reply": lambda row: reply_type(row["reply"]),
         "largest": lambda row: int(row["largest"]) if row["largest"] else None,
         "headers": lambda row: tuple(row["headers"].split()),
         "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,

@@ -1,22 +1,67 @@
-"""Runs the work of sandboxes when it is due, sends the webhooks that follow, and wakes those who wait."""
+"""Runs the work of sandboxes when it is due, sends the webhooks that follow, and wakes those who wait; does whatever is
+long a little at a time, and serves others in between."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from collections.abc import Set as AbstractSet
-from typing import Protocol, TypeVar
+from time import perf_counter
+from typing import Any, Protocol, TypeVar
 
 from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
+from mockserver.engine.indexed_table import ListPage, Table
+from mockserver.engine.long_search import Scan
+from mockserver.engine.query import Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.activity import Activity
-from mockserver.web.long_work import with_pauses
 
 T = TypeVar("T")
+U = TypeVar("U")
+
+TURN = 0.005
+"""Seconds of work after which others are served."""
+
+
+async def in_steps(work: Slices[T]) -> T:
+    """What long work makes; others are served after every ``TURN`` of it, at its next pause."""
+    began = perf_counter()
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            made: T = end.value
+            return made
+        if perf_counter() - began >= TURN:
+            await asyncio.sleep(0)
+            began = perf_counter()
+
+
+async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
+    """What is made of each of many items; others are served in between."""
+
+    def each() -> Slices[list[U]]:
+        made = list[U]()
+        for item in items:
+            made.append(make(item))
+            yield
+        return made
+
+    return await in_steps(each())
+
+
+def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[Scan[Any] | None] | None:
+    """Looks at the rows of a table before the step that searches it; None when the step can do that itself."""
+    return in_steps(table.scan(query)) if table.is_long_work(query) else None
+
+
+async def search(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
+    """The page of a query as of the instant at which it is found, however long that takes."""
+    return table.search(query, await in_steps(table.scan(query)))
 
 
 class Dispatcher(Protocol):
@@ -96,12 +141,6 @@ class Runner:
             self.changed(sandbox)
         return True
 
-    async def in_slices(self, sandbox: Sandbox, work: Slices[T]) -> T:
-        """What long work makes, letting others have their turn meanwhile; the sandbox is in the present at the end."""
-        made = await with_pauses(work)
-        await self.catch_up(sandbox)
-        return made
-
     def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""
         if self.note is not None:
@@ -124,7 +163,7 @@ class Runner:
     def answered(self, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         sandbox = step.sandbox
-        step.end_answer()
+        step.result.answered = True
         deliveries.release(sandbox, step.result.webhooks)
         self.run(sandbox)
         self.used(sandbox)

@@ -67,8 +67,8 @@ def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[
         known=sandbox,
     )
     due.run_due(sandbox, sandbox.clock.read(endpoint.world.real_clock()))
-    arrived = endpoint.arrive(request, sandbox, is_setup=True)
-    reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, request.taken)
+    step, arrived = endpoint.arrive(request, sandbox, is_setup=True)
+    reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, step)
     if reply.status is None:
         reason = {"Rule": "a rule of a scenario stops it before anything happens"}
         return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, path, reason)

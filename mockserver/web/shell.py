@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from typing import cast
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
+from mockserver.domain.problem import Problem
 from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -19,6 +21,7 @@ from mockserver.scenario.transport import Transport
 from mockserver.web import watching
 from mockserver.web.access import STEP
 from mockserver.web.asgi import (
+    ASKED_PATH,
     JSON_TYPE,
     NOSNIFF,
     HungUp,
@@ -26,8 +29,8 @@ from mockserver.web.asgi import (
     Receive,
     Scope,
     Send,
+    decoded,
     headers_of,
-    read_body,
     read_parts,
     send_bytes,
     send_parts,
@@ -35,11 +38,12 @@ from mockserver.web.asgi import (
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.request_counts import OPERATION
-from mockserver.web.tidy_paths import ASKED_PATH, decoded
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
+
+_REFUSED = 400
 
 
 class Endpoint:
@@ -88,45 +92,45 @@ class Endpoint:
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request that Starlette has found the route of."""
-        parameters = scope.get("path_params", {})
-        scope["path_params"] = decoded(parameters) if "%" in scope["path"] else parameters
+        """Serve one request, of whose path the placeholders are known."""
+        world, path = self.world, scope.get("path_params", {})
+        if "%" in scope["path"]:
+            scope["path_params"] = path = decoded(path)
         scope["path"] = scope.get(ASKED_PATH, scope["path"])
-        await self.serve(scope, receive, send)
-
-    async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, of whose path the values of the placeholders are known."""
-        world = self.world
         scope[OPERATION] = self.op
         request = Request(
             method=scope["method"],
             resource=scope["path"],
-            path=scope["path_params"],
+            path=path,
             query=scope["query_string"],
             headers=headers_of(scope),
             receive=receive,
         )
+        sandbox: Sandbox | None = None
         try:
             try:
                 cut = await self.interrupted(request) if world.directory.hears_uploads else None
                 if cut is None:
                     largest = self.largest or world.settings.max_body
+                    parts = await read_parts(request.receive, request.headers, largest)
                     if self.in_parts:
-                        request.parts = await read_parts(request.receive, scope, largest)
+                        request.parts = parts
                     else:
-                        request.raw = await read_body(request.receive, scope, largest)
+                        request.raw = b"".join(parts)
                     if world.store is not None or self.searches:
                         await self.fetch(request)
                     request.known = sandbox = self.authenticate(request)
-                    if sandbox is not None and not world.runner.visit(sandbox):
-                        await world.runner.catch_up(sandbox)
+                    if sandbox is not None:
+                        sandbox.under_way += 1
+                        if not world.runner.visit(sandbox):
+                            await world.runner.catch_up(sandbox)
                 acted = cut or self.act(request)
                 reply = acted if isinstance(acted, Reply) else await acted
                 if world.tracing is not None and request.step is not None:
                     world.tracing.caused(scope, request.sandbox, request.step)
             except Unanswerable as fault:
                 reply = self.refused(fault, request)
-            body = reply.text()
+            body = reply.body if isinstance(reply.body, bytes) else reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
             if world.store is not None:
@@ -134,7 +138,7 @@ class Endpoint:
                     await self.kept(world.store, request)
                 except NotKept as fault:
                     if request.step is not None:
-                        request.step.end_answer()
+                        request.step.result.answered = True
                         request.step = None
                     reply = self.refused(fault, request)
                     body = reply.text()
@@ -142,9 +146,13 @@ class Endpoint:
         except HungUp:
             return
         finally:
+            if sandbox is not None:
+                sandbox.under_way -= 1
             if (step := request.step) is not None:
-                scope[STEP] = request.sandbox, step
-                self._finish(request, step)
+                scope[STEP] = step.sandbox, step
+                step.result.answered = True
+                if step.result.watched or step.result.webhooks:
+                    self._finish(request, step)
 
     async def kept(self, store: StorePort, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
@@ -160,9 +168,10 @@ class Endpoint:
         sandbox, result = step.sandbox, step.result
         if reply.fault is not None:
             self.spoilt(reply.fault, step, body)
-        if reply.problem is not None:
-            result.problem = reply.problem
-        sandbox.journal.note(
+        if (reply.status or 0) >= _REFUSED and isinstance(reply.body, dict):
+            result.problem = cast(Problem, reply.body)
+        step_effects.note(
+            step,
             JournalEntry(
                 number=sandbox.journal.last + 1,
                 at=sandbox.now,
@@ -176,7 +185,7 @@ class Endpoint:
                 status=reply.status,
                 answer=body,
                 fault=reply.fault,
-            )
+            ),
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
         if sandbox.watch is not None and not reply.is_repeat:
@@ -184,7 +193,6 @@ class Endpoint:
             watching.called(request, step, reply, body, model, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
             step.asked.request.rest()
-        step_effects.warn_of_losses(step)
         self.world.runner.used(sandbox)
 
     async def _send(
@@ -194,9 +202,9 @@ class Endpoint:
         step = request.step
         status, headers = reply.status or 200, self.headers if reply.headers is None else reply.headers
         if step is not None:
-            scope[STEP] = request.sandbox, step
+            scope[STEP] = step.sandbox, step
             if step.result.urgent:
-                await self.world.runner.flush_webhooks(request.sandbox, step)
+                await self.world.runner.flush_webhooks(step.sandbox, step)
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
         if (fault := reply.fault) is not None:
@@ -212,7 +220,6 @@ class Endpoint:
 
     def _finish(self, request: Request, step: Step) -> None:
         """A step is over, its answer sent or not: its webhooks may go out."""
-        step.end_answer()
         if step.result.watched:
             is_gone = getattr(request.receive, "is_gone", None)
             watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())

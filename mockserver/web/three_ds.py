@@ -42,7 +42,7 @@ from mockserver.web.templating import render
 from mockserver.wire.charge_bodies import ChallengeInput
 from mockserver.wire.charges import ChargeReply
 from mockserver.wire.profile import profile_of
-from mockserver.wire.tokens import TokenReply
+from mockserver.wire.replies import reply_type
 
 _NO_CHALLENGE = ("No payment waits here", "The address names no 3-D Secure challenge.")
 _NO_ANSWER = "Choose one of the three answers."
@@ -69,7 +69,7 @@ TOKEN_ANSWER = Route(
     path="/3ds/token/{token_id}",
     op="token.challenge",
     handle=UseCase("Answer a challenge before a token is used.", three_ds.answer_for_token, tokens.shown),
-    reply=TokenReply,
+    reply=reply_type("TokenReply"),
     source="published facts, 7.1: threeDSEmail",
     body=ChallengeInput,
     summary="Answer a 3-D Secure challenge before a token is used",

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
+from mockserver.domain.record import mutable
 from mockserver.scenario.edits import edited
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STEP
@@ -29,26 +29,45 @@ class Cut(ConnectionError):
     """A scripted fault ended an in-process conversation: no connection could be cut."""
 
 
+@mutable
 class Conversation:
     """One request and the answer it would get, with the means to spoil it."""
 
-    __slots__ = ("body", "headers", "receive", "scope", "send", "status")
-
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, status: int, body: bytes, headers: tuple[RawHeader, ...]
-    ) -> None:
-        self.scope = scope
-        self.receive = receive
-        self.send = send
-        self.status = status
-        self.body = body
-        self.headers = headers
+    scope: Scope
+    receive: Receive
+    send: Send
+    status: int
+    body: bytes
+    headers: tuple[RawHeader, ...]
 
     async def strike(self, fault: Transport, *, has_waited: bool = False) -> None:
         """Let the fault happen instead of the answer, after its delay."""
         if fault.delay and not has_waited:
             await asyncio.sleep(fault.delay / SECOND)
-        await _PERFORM[fault.kind](self, fault)
+        match fault.kind:
+            case FaultKind.STATUS:
+                await self._status(fault)
+            case FaultKind.EDIT:
+                await self._edit(fault)
+            case FaultKind.DELAY:
+                await self._answer(self.body)
+            case FaultKind.MALFORMED_JSON:
+                await self._answer(self.body[:-1] + b",,")
+            case FaultKind.DRIBBLE:
+                await self._dribble(fault.dribble or Dribble(chunk=1, every=0))
+            case FaultKind.RESET:
+                await self.cut(b"", reset=True)
+            case FaultKind.CLOSE_AFTER:
+                await self.cut(self.raw()[: fault.close_after])
+            case FaultKind.TRUNCATE:
+                raw = self.raw()
+                await self.cut(raw[: len(raw) - max(1, len(self.body) // 2)])
+            case FaultKind.GARBAGE:
+                await self.cut(_GARBAGE)
+            case FaultKind.HANG:
+                await self._hang(fault)
+            case FaultKind.SLOW:
+                raise ValueError("a body is read slowly by mockserver.web.upload")
 
     async def cut(self, raw: bytes, *, reset: bool = False) -> None:
         """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut`` where there is none."""
@@ -73,13 +92,6 @@ class Conversation:
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
-    @property
-    def op(self) -> str:
-        """The operation that the request is for."""
-        _, step = self.scope[STEP]
-        op: str = step.asked.op
-        return op
-
     def connection(self) -> Any:
         """The transport of the real connection, or None in process."""
         return (self.scope.get("extensions") or {}).get(TRANSPORT)
@@ -93,14 +105,38 @@ class Conversation:
         lines += [name + b": " + value for name, value in [*self.headers, *length]]
         return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
 
+    async def _answer(self, body: bytes) -> None:
+        await send_bytes(self.send, self.status, body, self.headers)
 
-async def _status(talk: Conversation, fault: Transport) -> None:
-    body, status = fault.body, fault.status or 500
-    if isinstance(body, ErrorBody):
-        may_retry = fault.at is not At.ANSWER or status == UNAVAILABLE or talk.scope["method"] == "GET"
-        body = scripted(status, talk.op, talk.scope["path"], body.code, body.message, may_retry=may_retry)
-    raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
-    await send_bytes(talk.send, status, raw, _under(fault, (JSON_TYPE,)))
+    async def _status(self, fault: Transport) -> None:
+        body, status = fault.body, fault.status or 500
+        if isinstance(body, ErrorBody):
+            _, step = self.scope[STEP]
+            may_retry = fault.at is not At.ANSWER or status == UNAVAILABLE or self.scope["method"] == "GET"
+            body = scripted(status, step.asked.op, self.scope["path"], body.code, body.message, may_retry=may_retry)
+        raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
+        await send_bytes(self.send, status, raw, _under(fault, (JSON_TYPE,)))
+
+    async def _edit(self, fault: Transport) -> None:
+        if fault.edit or fault.omit:
+            self.body = dumps(edited(loads(self.body), fault.edit or {}, fault.omit))
+        self.headers = _under(fault, self.headers)
+        await (self.cut(self.raw()) if fault.breaks_framing else self._answer(self.body))
+
+    async def _dribble(self, pieces: Dribble) -> None:
+        headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
+        await self.send({"type": "http.response.start", "status": self.status, "headers": headers})
+        for start in range(0, len(self.body), pieces.chunk):
+            await asyncio.sleep(pieces.every / SECOND)
+            stop = start + pieces.chunk
+            chunk = self.body[start:stop]
+            await self.send({"type": "http.response.body", "body": chunk, "more_body": stop < len(self.body)})
+
+    async def _hang(self, fault: Transport) -> None:
+        if self.connection() is None:
+            raise Cut("scripted fault: no answer ever comes")
+        left = getattr(self.receive, "left", None)
+        await (self.gone() if left is None or fault.at is not At.UPLOAD else left())
 
 
 def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader, ...]:
@@ -108,71 +144,3 @@ def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader,
     own = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()]
     names = {name for name, _ in own}
     return (*own, *(header for header in headers if header[0] not in names))
-
-
-async def _edit(talk: Conversation, fault: Transport) -> None:
-    if fault.edit or fault.omit:
-        talk.body = dumps(edited(loads(talk.body), fault.edit or {}, fault.omit))
-    talk.headers = _under(fault, talk.headers)
-    if fault.breaks_framing:
-        await talk.cut(talk.raw())
-    else:
-        await send_bytes(talk.send, talk.status, talk.body, talk.headers)
-
-
-async def _delay(talk: Conversation, fault: Transport) -> None:
-    await send_bytes(talk.send, talk.status, talk.body, talk.headers)
-
-
-async def _reset(talk: Conversation, fault: Transport) -> None:
-    await talk.cut(b"", reset=True)
-
-
-async def _close_after(talk: Conversation, fault: Transport) -> None:
-    await talk.cut(talk.raw()[: fault.close_after])
-
-
-async def _truncate(talk: Conversation, fault: Transport) -> None:
-    raw = talk.raw()
-    await talk.cut(raw[: len(raw) - max(1, len(talk.body) // 2)])
-
-
-async def _dribble(talk: Conversation, fault: Transport) -> None:
-    headers = [*talk.headers, (b"content-length", b"%d" % len(talk.body))]
-    await talk.send({"type": "http.response.start", "status": talk.status, "headers": headers})
-    pieces = fault.dribble or Dribble(chunk=1, every=0)
-    for start in range(0, len(talk.body), pieces.chunk):
-        await asyncio.sleep(pieces.every / SECOND)
-        stop = start + pieces.chunk
-        chunk = talk.body[start:stop]
-        await talk.send({"type": "http.response.body", "body": chunk, "more_body": stop < len(talk.body)})
-
-
-async def _garbage(talk: Conversation, fault: Transport) -> None:
-    await talk.cut(_GARBAGE)
-
-
-async def _hang(talk: Conversation, fault: Transport) -> None:
-    if talk.connection() is None:
-        raise Cut("scripted fault: no answer ever comes")
-    left = getattr(talk.receive, "left", None)
-    await (talk.gone() if left is None or fault.at is not At.UPLOAD else left())
-
-
-async def _malformed_json(talk: Conversation, fault: Transport) -> None:
-    await send_bytes(talk.send, talk.status, talk.body[:-1] + b",,", talk.headers)
-
-
-_PERFORM: Mapping[FaultKind, Callable[[Conversation, Transport], Awaitable[None]]] = {
-    FaultKind.STATUS: _status,
-    FaultKind.DELAY: _delay,
-    FaultKind.RESET: _reset,
-    FaultKind.CLOSE_AFTER: _close_after,
-    FaultKind.TRUNCATE: _truncate,
-    FaultKind.DRIBBLE: _dribble,
-    FaultKind.GARBAGE: _garbage,
-    FaultKind.HANG: _hang,
-    FaultKind.MALFORMED_JSON: _malformed_json,
-    FaultKind.EDIT: _edit,
-}
-"""How each fault is performed; those of reading are in ``mockserver.web.upload``."""

@@ -18,10 +18,9 @@ from mockserver.domain.problem import problem
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader, Receive, Scope, Send
+from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader, Receive, Scope, Send, decoded, tidied
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
-from mockserver.web.tidy_paths import decoded, tidied
 from mockserver.web.world import World
 
 PathRow = tuple[str, Iterable[str], Endpoint]

@@ -22,7 +22,7 @@ WINDOW = 65_536
 
 def decided(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision | None:
     """What the rules say of a body that is being sent; None when none of them can say anything."""
-    if not sandbox.director.listens(Stage.UPLOAD, op):
+    if (Stage.UPLOAD, op) not in sandbox.config.rules.asked:
         return None
     return sandbox.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
 

@@ -19,7 +19,6 @@ from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
@@ -76,12 +75,14 @@ def called(
     if is_open:
         result.watched = entry
     code = result.problem["code"] if result.problem is not None else None
+    real = real_clock()
     watch.called(
         Call(
             entry=entry,
             at=sandbox.now,
-            real=real_clock(),
-            pace=_pace_of(sandbox, real_clock),
+            real=real,
+            # While the clock stands, a week of reads takes no time.
+            pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
             op=asked.op,
             request=asked.request,
             path=asked.path,
@@ -102,7 +103,8 @@ def called(
             is_repeat=result.is_repeat,
             is_late=is_late,
             is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
-            is_partial=any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
+            is_partial=result.ruled
+            and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
             is_browser=is_browser and not _is_own_page(headers),
             retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
             rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
@@ -163,11 +165,6 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
     if step.result.watched and sandbox.watch is not None:
         sandbox.watch.ended(step.result.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
         step.result.watched = 0
-
-
-def _pace_of(sandbox: Sandbox, real_clock: Callable[[], Micros]) -> Micros | None:
-    """The instant by which reads are counted: none while the clock stands, when a week of reads takes no time."""
-    return None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
 
 
 def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:

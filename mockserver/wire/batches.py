@@ -5,14 +5,14 @@ Source: docs/spec/service.md, Batches, and Resources, Batch; docs/spec/published
 
 from __future__ import annotations
 
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
 from mockserver.domain.marks import Bounds
 from mockserver.wire.base import Body, Map, Required, Whole, field
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, WebhookConfig, page_of
+from mockserver.wire.replies import Members, reply_of
+from mockserver.wire.shapes import ListQuery, WebhookConfig
 
 Description = Annotated[str, Bounds(max_length=LONGEST_DESCRIPTION)]
 
@@ -37,34 +37,11 @@ class BatchQuery(ListQuery):
     status: str | None = None
 
 
-class BatchStatusReply(TypedDict):
-    """How far a batch has come."""
-
-    batchId: str
-    count: int
-    success: int
-    failure: int
-    description: str
-    status: str
-    progress: ReplyAmount
-    dateAdded: ReplyDateTime
-    metadata: dict[str, str] | None
-
-
-class BatchReply(BatchStatusReply):
-    """A batch with its results as CSV text."""
-
-    results: str
-
-
-BatchesReply = page_of("BatchesReply", "batches", batches=BatchStatusReply)
-
-
-def batch_status_reply(batch: Batch) -> BatchStatusReply:
+def batch_status_reply(batch: Batch) -> Members:
     """A batch without its results."""
-    return reply_of(BatchStatusReply, batch, count=len(batch.rows))
+    return reply_of("BatchStatusReply", batch, count=len(batch.rows))
 
 
-def batch_reply(batch: Batch, results: str) -> BatchReply:
+def batch_reply(batch: Batch, results: str) -> Members:
     """A batch with its results, however far it has come."""
-    return {**batch_status_reply(batch), "results": results}
+    return reply_of("BatchReply", batch, count=len(batch.rows), results=results)

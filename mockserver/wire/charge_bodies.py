@@ -54,11 +54,15 @@ class ChargeFields(Body):
     descriptor: str | None = None
     three_ds_notification_url: Callback | None = field(None, alias="threeDSNotificationUrl")
 
-    def charge(self, source: ChargeSource) -> NewCharge:
-        """The command that these fields and a source make."""
+    def source(self, named: str | None) -> ChargeSource:
+        """What is charged, through the provider that was ``named`` beside the body, if any."""
+        raise NotImplementedError
+
+    def charge(self, named: str | None = None) -> NewCharge:
+        """The command that these fields make; ``named`` is as for the source."""
         payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
         return NewCharge(
-            source=source,
+            source=self.source(named),
             amount=self.amount,
             currency=self.currency,
             reference=self.reference,
@@ -87,33 +91,26 @@ class CardCharge(LocatedCharge):
     first_name: Text40 | None = None
     last_name: Text40 | None = None
 
-    def source(self) -> CardSource:
-        """The card to charge."""
-        return _card(self.payment_information, None)
+    def source(self, named: str | None) -> CardSource:
+        """The card to charge, and who shall take it when the body says so."""
+        provider_id, card = getattr(self, "provider_id", None), self.payment_information
+        if card is None:
+            return CardSource(provider_id=provider_id, is_given=False)
+        return CardSource(
+            number=card.card_number,
+            expiry=card.expiry_date,
+            ccv=card.ccv,
+            cardholder=card.cardholder,
+            three_ds_server_trans_id=card.three_ds_server_trans_id,
+            external_three_ds=card.external_three_ds_data,
+            provider_id=provider_id,
+        )
 
 
 class ProviderCardCharge(CardCharge):
     """Charge a card through a provider."""
 
     provider_id: Required
-
-    def source(self) -> CardSource:
-        """The card to charge and who shall take it."""
-        return _card(self.payment_information, self.provider_id)
-
-
-def _card(fields: CardRequestInformation | None, provider_id: str | None) -> CardSource:
-    if fields is None:
-        return CardSource(provider_id=provider_id, is_given=False)
-    return CardSource(
-        number=fields.card_number,
-        expiry=fields.expiry_date,
-        ccv=fields.ccv,
-        cardholder=fields.cardholder,
-        three_ds_server_trans_id=fields.three_ds_server_trans_id,
-        external_three_ds=fields.external_three_ds_data,
-        provider_id=provider_id,
-    )
 
 
 class Capture(Body):
@@ -164,7 +161,7 @@ class BankCharge(LocatedCharge):
     provider_id: Required
     bank_payment_information: BankPaymentInformation
 
-    def source(self) -> BankSource:
+    def source(self, named: str | None) -> BankSource:
         """The account to charge and who shall take it."""
         return BankSource(self.bank_payment_information.account(), self.provider_id)
 
@@ -175,7 +172,7 @@ class PaymentMethodCharge(LocatedCharge):
     payment_method_id: Required
     recurring: Flag | None = None
 
-    def source(self) -> MethodSource:
+    def source(self, named: str | None) -> MethodSource:
         """The method to charge."""
         return MethodSource(self.payment_method_id)
 
@@ -186,7 +183,7 @@ class CustomerCharge(LocatedCharge):
     customer_id: Required
     recurring: Flag | None = None
 
-    def source(self) -> CustomerSource:
+    def source(self, named: str | None) -> CustomerSource:
         """The customer to charge."""
         return CustomerSource(self.customer_id)
 
@@ -204,7 +201,7 @@ class TokenCharge(LocatedCharge):
     token: Required
     transfer: CheckoutTransferFields | None = field(None, also="checkoutTransfer")
 
-    def source(self) -> TokenSource:
+    def source(self, named: str | None) -> TokenSource:
         """The token to charge."""
         transfer = CheckoutTransfer(self.transfer.account, self.transfer.amount) if self.transfer else None
         return TokenSource(self.token, transfer)
@@ -216,7 +213,7 @@ class NetworkTokenCharge(ChargeFields):
     network_token_id: str | None = None
     provider_id: Required
 
-    def source(self) -> NetworkTokenSource:
+    def source(self, named: str | None) -> NetworkTokenSource:
         """The network token to charge and who shall take it."""
         return NetworkTokenSource(self.network_token_id, self.provider_id)
 
@@ -264,10 +261,10 @@ class WalletCharge(ChargeFields):
     user_agent: str | None = None
     provider_id: str | None = None
 
-    def source(self, provider_id: str | None) -> WalletSource:
+    def source(self, named: str | None) -> WalletSource:
         """The wallet token to charge and who shall take it."""
         shown = self.token.payment_method or WalletPaymentMethod()
-        return WalletSource(shown.display_name, shown.network, provider_id, _WALLETS.get((shown.type or "").lower()))
+        return WalletSource(shown.display_name, shown.network, named, _WALLETS.get((shown.type or "").lower()))
 
 
 class CheckoutCharge(ChargeFields):
@@ -276,6 +273,6 @@ class CheckoutCharge(ChargeFields):
     provider_type: str | None = field(None, description="a checkout such as paypal; the provider's own type counts")
     provider_id: str | None = None
 
-    def source(self) -> CheckoutSource:
+    def source(self, named: str | None) -> CheckoutSource:
         """The checkout, and who shall take the payment."""
         return CheckoutSource(self.provider_type, self.provider_id)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NotRequired, TypedDict
 
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
-from mockserver.domain.clock import Micros
 from mockserver.wire.dates import moment
+from mockserver.wire.jsonio import kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.shapes import (
     BankPaymentReply,
@@ -19,7 +19,7 @@ from mockserver.wire.shapes import (
     bank_reply,
     card_reply,
     ip_reply,
-    page_of,
+    optional_moment,
     payer_reply,
     provider_summary_reply,
 )
@@ -94,9 +94,6 @@ class ChargeReply(TypedDict):
     metadata: dict[str, str] | None
 
 
-ChargesReply = page_of("ChargesReply", "charges", charges=ChargeReply)
-
-
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     added, succeeded = moment(charge.added), charge.succeeded
@@ -111,15 +108,15 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "customerId": charge.customer_id,
         "status": profile.status[charge.status],
         "dateAdded": added,
-        "successDate": added if succeeded == charge.added else _known_moment(succeeded),
-        "voidDate": _known_moment(charge.voided),
+        "successDate": added if succeeded == charge.added else optional_moment(succeeded),
+        "voidDate": None if charge.voided is None else moment(charge.voided),
         "refundedAmount": charge.refunded,
         "estimatedCost": charge.estimated_cost,
         "estimatedCostCurrency": None if charge.estimated_cost is None else charge.currency,
         "currency": charge.currency,
-        "refunds": [_refund(refund) for refund in charge.refunds],
-        "failedAttempts": [_attempt(one) for one in charge.failed_attempts],
-        "customer": payer_reply(charge.payer) if is_payer_shown else None,
+        "refunds": [*map(_refund, charge.refunds)],
+        "failedAttempts": [*map(_attempt, charge.failed_attempts)],
+        "customer": payer_reply(charge.payer) if is_payer_shown and charge.payer else None,
         "provider": provider_summary_reply(charge.provider),
         "threeDsServerTransId": charge.three_ds_server_trans_id,
         "threeDsVerified": charge.three_ds_verified,
@@ -134,6 +131,11 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "subscriptionId": charge.subscription_id,
         "metadata": None if charge.metadata is None else dict(charge.metadata),
     }
+
+
+def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
+    """The same as its JSON text, to be kept."""
+    return kept_text(charge_reply(charge, profile, seed, redirect_url))
 
 
 def _information(charge: Charge, profile: WireProfile) -> PaymentInformationReply:
@@ -151,10 +153,6 @@ def _information(charge: Charge, profile: WireProfile) -> PaymentInformationRepl
     if profile.card_data:
         information["cardData"] = card
     return information
-
-
-def _known_moment(instant: Micros | None) -> str | None:
-    return None if instant is None else moment(instant)
 
 
 def _refund(refund: Refund) -> RefundReply:

@@ -1,21 +1,31 @@
-"""Types of the fields that control calls have, and the reading of their bodies and queries.
+"""Bodies and queries of control calls, as ``control_bodies.csv`` says: what their fields hold, and how they are read.
 
 Names are taken as they are documented, and none that is unknown: a misspelt one must not change what a call does.
+Source: docs/control-api.md.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
-from itertools import islice
+from functools import cache
+from itertools import groupby, islice
+from keyword import iskeyword
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
+from mockserver.assumptions import Profile
 from mockserver.domain.addresses import is_web_address, never_called
-from mockserver.domain.clock import Micros, parse_duration, parse_instant
+from mockserver.domain.clock import FASTEST, ClockMode, Micros, parse_duration, parse_instant
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.marks import Reads
 from mockserver.domain.masking import mask_start
-from mockserver.domain.reading import flag_of, whole_of
-from mockserver.wire.base import Body, fields_of
+from mockserver.domain.reading import flag_of, snake, whole_of
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
+from mockserver.domain.webhook_subscription import WebhookType
+from mockserver.wire.base import REQUIRED, Body, HeaderText, field, fields_of, one_of
 from mockserver.wire.folding import MOST_NAMED, Folded, pascal, refuse_many, validate
 
 B = TypeVar("B", bound=Body)
@@ -24,15 +34,9 @@ _LONGEST_SHOWN = 20
 
 
 class ControlBody(Body):
-    """Base of what control calls carry, in bodies and in queries."""
+    """Base of what control calls carry, in bodies and in queries: by itself, nothing."""
 
     extra = "forbid"
-
-
-class OpenBody(Body):
-    """Base of bodies with fields that are not known beforehand."""
-
-    extra = "allow"
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
@@ -49,7 +53,7 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
     return validate(model, folded)
 
 
-def whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Reads:
+def _whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Reads:
     """A whole number: a JSON number, or in a query one written in ``digits``."""
     allowed = f"{least} or more" if most is None else f"{least} to {most}"
 
@@ -63,7 +67,7 @@ def whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> R
     return Reads(read, {"type": "integer", **bounds})
 
 
-def word_of(*words: str) -> Reads:
+def _word_of(*words: str) -> Reads:
     """One of some words."""
 
     def read(value: object) -> str:
@@ -74,7 +78,7 @@ def word_of(*words: str) -> Reads:
     return Reads(read, {"type": "string", "enum": list(words)})
 
 
-def name_of(longest: int) -> Reads:
+def _name_of(longest: int) -> Reads:
     """A name that people read: printable, and not blank."""
 
     def read(value: object) -> str:
@@ -112,17 +116,68 @@ def _read_address(value: object) -> str:
     return value
 
 
-Switch = Annotated[bool, Reads(_read_switch, {"type": "boolean"})]
-"""True or false, as JSON or as the word."""
+_HELD: Mapping[str, Any] = {
+    "text": str,
+    "any": Any,
+    "list": list[Any],
+    "object": dict[str, Any],
+    "switch": Annotated[bool, Reads(_read_switch, {"type": "boolean"})],
+    "duration": Annotated[Micros, Reads(lambda value: parse_duration(str(value)), {"type": "string"})],
+    "date-time": Annotated[
+        Micros, Reads(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"})
+    ],
+    "name": Annotated[str, _name_of(100)],
+    "key": Annotated[str, Reads(_read_key, {"type": "string"})],
+    "address": Annotated[str, Reads(_read_address, {"type": "string", "format": "uri"})],
+    "header": HeaderText,
+    "severity": Annotated[str, _word_of("none", "warning", "error")],
+    "rate": Annotated[int, _whole(1, FASTEST)],
+    "clock mode": one_of(ClockMode),
+    "profile": one_of(Profile),
+    "webhook type": one_of(WebhookType),
+}
+"""What fields hold, by the words of the table; instants and durations in microseconds."""
 
-Duration = Annotated[Micros, Reads(lambda value: parse_duration(str(value)), {"type": "string"})]
-"""A duration in microseconds, written such as ``1h30m``."""
+_NUMBER = re.compile(r"(whole|digits) (\d+) (?:to (\d+)|or more)")
+"""A whole number of JSON, or of a query in digits, from and up to others."""
 
-DateTime = Annotated[Micros, Reads(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"})]
-"""An instant in microseconds, written as an ISO date-time."""
 
-SecretKey = Annotated[str, Reads(_read_key, {"type": "string"})]
-"""A secret key, as it is sent in a header."""
+def _type_of(holds: str) -> Any:
+    number = _NUMBER.fullmatch(holds)
+    if number is None:
+        return _HELD[holds]
+    kind, least, most = number.groups()
+    return Annotated[int, _whole(int(least), None if most is None else int(most), digits=kind == "digits")]
 
-Address = Annotated[str, Reads(_read_address, {"type": "string", "format": "uri"})]
-"""An absolute address that may be called."""
+
+@record
+class _Row:
+    """A field; in the row without one, the body itself, which may hold ``any`` further ones."""
+
+    body: str
+    field: str
+    holds: str
+    default: str
+    meaning: str
+
+
+def control_body(name: str) -> type[ControlBody] | None:
+    """The body or query of a name in the table; None for no name. Raises ``KeyError`` for an unknown one."""
+    return _bodies()[name] if name else None
+
+
+@cache
+def _bodies() -> Mapping[str, type[ControlBody]]:
+    rows = groupby(read_table("control_bodies", _Row, Path(__file__).parent), lambda row: row.body)
+    return {name: _made(name, *listed) for name, listed in rows}
+
+
+def _made(name: str, whole: _Row, *rows: _Row) -> type[ControlBody]:
+    said: dict[str, Any] = {"__doc__": whole.meaning, "extra": "allow" if whole.holds else "forbid"}
+    said["__annotations__"] = annotations = dict[str, Any]()
+    for row in rows:
+        attribute, held = snake(row.field) + "_" * iskeyword(row.field), _type_of(row.holds)
+        annotations[attribute] = held if row.default or held is Any else held | None
+        default = REQUIRED if row.default == "required" else json.loads(row.default or "null")
+        said[attribute] = field(default, alias=row.field, description=row.meaning)
+    return type(name, (ControlBody,), said)

@@ -5,8 +5,6 @@ Source: docs/spec/service.md, Customers, and Customer; docs/spec/published-facts
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.commands import (
     MethodTerms,
     NewBankMethod,
@@ -20,20 +18,17 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.wire.base import Flag, Map, Required
 from mockserver.wire.payment_methods import (
     CardMethodFields,
-    PaymentMethodSummaryReply,
     ProviderTokenFields,
     payment_method_summary,
 )
 from mockserver.wire.payto import NewPayToAgreement
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.replies import reply_of
+from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
     BankPaymentInformation,
     ListQuery,
     PersonFields,
-    ReplyDateTime,
     WebhookConfig,
-    page_of,
 )
 
 
@@ -131,36 +126,6 @@ class CustomerQuery(ListQuery):
     customer_id: str | None = None
 
 
-class AddressReply(TypedDict):
-    """A postal address."""
-
-    line1: str | None
-    line2: str | None
-    city: str | None
-    country: str | None
-    postalCode: str | None
-    state: str | None
-
-
-class CustomerReply(TypedDict):
-    """A customer."""
-
-    customerId: str
-    reference: str | None
-    firstName: str | None
-    lastName: str | None
-    email: str | None
-    phone: str | None
-    dateAdded: ReplyDateTime
-    dateRemoved: ReplyDateTime | None
-    defaultPaymentMethod: PaymentMethodSummaryReply | None
-    ip: str | None
-    address: AddressReply | None
-
-
-CustomersReply = page_of("CustomersReply", "customers", customers=CustomerReply)
-
-
-def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> CustomerReply:
+def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> Members:
     """A customer as the documented object; ``default`` is the payment method that it names as its default."""
-    return reply_of(CustomerReply, customer, defaultPaymentMethod=payment_method_summary(default, profile))
+    return reply_of("CustomerReply", customer, defaultPaymentMethod=payment_method_summary(default, profile))

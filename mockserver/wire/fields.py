@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl
 
 from pydantic_core import ValidationError
 
+from mockserver.domain.remembered import by_type
 from mockserver.wire.base import Body
-from mockserver.wire.folding import MOST_FIELDS, Folded, fold, has_body, refuse_many, spellings_of, validate
+from mockserver.wire.folding import MOST_FIELDS, Folded, fold, refuse_many, spellings_of, validate
 from mockserver.wire.jsonio import MalformedJson, loads
-from mockserver.wire.validators import capitalised, of_one_spelling
+from mockserver.wire.validators import of_one_spelling
 
 B = TypeVar("B", bound=Body)
 
@@ -30,12 +31,12 @@ class FieldsKind(NamedTuple):
 class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names; ``kind`` is how they are read.
 
-    Most clients spell all names in one of the two usual ways: then the model is made of the text as it stands, and no
-    names are folded. After :meth:`rest` only the text is kept, and is read again when it is needed: the journal holds
-    many requests, and few are ever read.
+    Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of the text as it
+    stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`rest` only
+    the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
     """
 
-    __slots__ = ("_folded", "_given", "_model", "_text", "_typed", "kind")
+    __slots__ = ("_folded", "_given", "_model", "_text", "_values", "body", "kind")
 
     def __init__(
         self, model: type[Body], text: bytes, kind: FieldsKind, given: Mapping[str, Any] | None = None
@@ -45,7 +46,16 @@ class Fields(Mapping[str, object]):
         self.kind = kind
         self._given = given
         self._folded: Folded | None = None
-        self._typed = _as_spelt(model, given) if given is not None else None
+        self._values: Mapping[str, object] | None = None
+        self.body: Body | None = None
+        if given is None or len(text) > 2 * MOST_FIELDS:
+            return
+        has_capitals = next(iter(given), "")[:1].isupper()
+        try:
+            self.body = model(of_one_spelling(model, has_capitals).validate_python(given))
+        except ValidationError:
+            return
+        self._values = None if has_capitals else given
 
     @classmethod
     def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
@@ -74,29 +84,26 @@ class Fields(Mapping[str, object]):
     @property
     def unknown(self) -> Sequence[str]:
         """The names that no field knows, as they were given."""
-        return self.folded.unknown if self._typed is None else ()
+        return self.folded.unknown if self.body is None else ()
 
     def typed(self, model: type[B], *, strict: bool) -> B:
         """The fields as a model. Raises ``Invalid`` (90) with every fault; ``strict`` refuses unknown fields too."""
         if len(self._text) > 2 * MOST_FIELDS:
             refuse_many(self.folded)
-        body: Any = self._typed
+        body: Any = self.body
         return body if type(body) is model else validate(model, self.folded, strict=strict)
 
     def rest(self) -> None:
         """Let go of all but the text."""
         if self._text:
-            self._given = self._folded = self._typed = None
+            self._given = self._values = self._folded = self.body = None
 
     def __getitem__(self, name: str) -> object:
         return self.folded.values[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or ``default``."""
-        given = self._given
-        if given is not None and self._typed is not None and not has_body(self._model, name):
-            return given.get(name, given.get(capitalised(name), default))
-        return self.folded.values.get(name, default)
+        return (self.folded.values if self._values is None else self._values).get(name, default)
 
     def some(self, names: Iterable[str]) -> Mapping[str, object]:
         """The values of those fields that are given, from one reading of the text; a text without fields of these names
@@ -105,6 +112,9 @@ class Fields(Mapping[str, object]):
             return {}
         values = self.folded.values
         return {name: values[name] for name in names if name in values}
+
+    # What is compared and hashed with a step is which request it was.
+    __hash__ = object.__hash__
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.folded.values)
@@ -115,15 +125,6 @@ class Fields(Mapping[str, object]):
     def items(self) -> ItemsView[str, object]:
         """Every field with its value, from one reading of the text."""
         return self.folded.values.items()
-
-
-def _as_spelt(model: type[B], given: Mapping[str, Any]) -> B | None:
-    """The model of fields that are right and all spelt as the first is: canonical, or with a capital. Else None."""
-    has_capitals = next(iter(given), "")[:1].isupper()
-    try:
-        return model(of_one_spelling(model, has_capitals).validate_python(given))
-    except ValidationError:
-        return None
 
 
 def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
@@ -141,5 +142,11 @@ def _parameters(query_string: bytes) -> dict[str, str]:
     return dict(parse_qsl(query_string.decode("utf-8", "replace"), errors="replace"))
 
 
-NO_FIELDS = Fields(Body, b"", FieldsKind(True, False), {})
+@by_type
+def no_fields(model: type[Body]) -> Fields:
+    """The fields of a request without a query, where one of a model may be."""
+    return Fields(model, b"", FieldsKind(False, False), {})
+
+
+NO_FIELDS = no_fields(Body)
 """The fields of a request without body and query."""

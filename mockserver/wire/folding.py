@@ -67,12 +67,6 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
     return table
 
 
-def has_body(model: type[Body], name: str) -> bool:
-    """Whether the field of a canonical name is a body of its own, or a list of them."""
-    spelling = spellings_of(model).get(name)
-    return spelling is not None and spelling.nested is not None
-
-
 def nested_body(annotation: Any) -> type[Body] | None:
     """The kind of body inside a field, however it is wrapped; None for any other field."""
     if isinstance(annotation, type) and issubclass(annotation, Body):

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
 from mockserver.domain.marks import Bounds, Reads
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, field, one_of
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
+from mockserver.wire.replies import Members, reply_of
+from mockserver.wire.shapes import ListQuery
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -92,41 +92,13 @@ class PaymentLinkQuery(ListQuery):
     """Which links to list."""
 
 
-class PaymentLinkReply(TypedDict):
-    """A payment link."""
-
-    url: str
-    paymentLinkId: str
-    dateAdded: ReplyDateTime
-    accountId: str
-    publicKey: str
-    title: str | None
-    amount: ReplyAmount | None
-    currency: str | None
-    allowedPaymentTypes: list[str] | None
-    description: str | None
-    image: str | None
-    confirmationMessage: str | None
-    redirectUrl: str | None
-    callToAction: str | None
-    limitPayments: int | None
-    countPayments: int
-    invoiceId: str | None
-    metadata: dict[str, str] | None
-
-
-PaymentLinksReply = page_of("PaymentLinksReply", "links", bare=True, paymentLinks=PaymentLinkReply)
-
-
-def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> PaymentLinkReply:
+def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> Members:
     """A link as the documented object, null where nothing is known; ``url`` is that of its page."""
     return reply_of(
-        PaymentLinkReply,
+        "PaymentLinkReply",
         link,
         url=url,
         accountId=account_id,
         publicKey=public_key,
         allowedPaymentTypes=link.allowed_types or None,
-        limitPayments=link.limit,
-        countPayments=link.payments,
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
 from mockserver.wire.base import Body, Required, Whole, field
-from mockserver.wire.replies import reply_of
+from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import StoringTerms
 
 
@@ -34,43 +32,6 @@ class NewPayToAgreement(StoringTerms):
         return self.made(NewPayToMethod, pay_id=payer.command() if payer else None, terms=self.terms())
 
 
-class PayIdReply(TypedDict):
-    """The payer's PayID."""
-
-    payId: str | None
-    payIdType: str | None
-
-
-class DirectDebitReply(TypedDict):
-    """The payer's account, where it is known."""
-
-    bsb: str
-    accountNumber: str
-
-
-class PayToReply(TypedDict):
-    """A PayTo agreement inside a payment method."""
-
-    payToId: str
-    status: str
-    payerName: str
-    payerPayIdDetails: PayIdReply | None
-    payerDirectDebitDetails: DirectDebitReply | None
-    providerId: str
-    providerType: str
-
-
-def payto_reply(agreement: Agreement | None) -> PayToReply | None:
+def payto_reply(agreement: Agreement | None) -> Members | None:
     """An agreement in an answer."""
-    if agreement is None:
-        return None
-    pay_id, provider = agreement.pay_id, agreement.provider
-    return reply_of(
-        PayToReply,
-        agreement,
-        payToId=agreement.payto_id,
-        payerPayIdDetails=pay_id and reply_of(PayIdReply, pay_id),
-        payerDirectDebitDetails=None,
-        providerId=provider.provider_id,
-        providerType=provider.type,
-    )
+    return None if agreement is None else reply_of("PayToReply", agreement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import (
@@ -66,12 +67,8 @@ class WireProfile:
         return number if self.shows_account else "*" * (len(number) - 4) + number[-4:]
 
 
-def profile_of(assumed: Assumed) -> WireProfile:
-    """The wire profile of a set of assumptions."""
-    profile: WireProfile | None = assumed.worked_out
-    if profile is None:
-        profile = assumed.worked_out = WireProfile(assumed)
-    return profile
+profile_of = lru_cache(maxsize=1_000)(WireProfile)
+"""The wire profile of a set of assumptions."""
 
 
 _BY_FIELD: Mapping[str, tuple[str, ...]] = {

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any, TypedDict
+from typing import Any
 
 from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Capability, Cost, Provider, ProviderCondition, ProviderDetails
 from mockserver.wire.base import Body, Flag, Map, Number, Objects, one_of
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ReplyAmount
+from mockserver.wire.replies import Members, reply_of
 
 
 class CostData(Body):
@@ -76,92 +75,12 @@ def _commands(rows: list[CostData] | list[Condition] | None) -> tuple[Any, ...] 
     return tuple(row.command() for row in rows) if rows is not None else None
 
 
-class ConditionReply(TypedDict):
-    """For which currency and amounts a provider is hidden or offered."""
-
-    currency: str | None
-    lessThanAmount: ReplyAmount | None
-    greaterThanAmount: ReplyAmount | None
-    applyCurrencyConversion: bool
-
-
-class CostReply(TypedDict):
-    """One row of a provider's price list."""
-
-    isInternationalCard: bool | None
-    cardScheme: str | None
-    transactionCost: ReplyAmount | None
-    transactionPercentage: ReplyAmount | None
-
-
-class FallbackProviderReply(TypedDict):
-    """Who takes over."""
-
-    id: str
-    name: str
-    type: str
-    applyCurrencyConversion: bool
-
-
-class ProviderReply(TypedDict):
-    """A configured provider."""
-
-    providerId: str
-    type: str
-    name: str
-    environment: str
-    currency: str
-    providerCountry: str | None
-    authenticationParameters: dict[str, str]
-    additionalParameters: dict[str, str]
-    threeDsProviderId: str | None
-    fallbackProviderId: str | None
-    maxCapability: str | None
-    costData: list[CostReply]
-    hideConfiguration: list[ConditionReply]
-    requireConfiguration: list[ConditionReply]
-    hasPartialRefund: bool
-    hasThreeDsCapability: bool
-    fallbackProvider: FallbackProviderReply | None
-
-
-def _condition_reply(row: ProviderCondition) -> ConditionReply:
-    return {
-        "currency": row.currency,
-        "lessThanAmount": row.less_than,
-        "greaterThanAmount": row.greater_than,
-        "applyCurrencyConversion": row.applies_conversion,
-    }
-
-
-def provider_reply(provider: Provider, fallback: Provider | None) -> ProviderReply:
+def provider_reply(provider: Provider, fallback: Provider | None) -> Members:
     """A provider as the published object."""
     return reply_of(
-        ProviderReply,
+        "ProviderReply",
         provider,
-        type=provider.summary.type,
-        name=provider.summary.name,
-        providerCountry=provider.country,
-        authenticationParameters=provider.authentication,
-        additionalParameters=provider.additional,
-        costData=[
-            {
-                "isInternationalCard": cost.international,
-                "cardScheme": cost.scheme,
-                "transactionCost": cost.fixed,
-                "transactionPercentage": cost.percent,
-            }
-            for cost in provider.costs
-        ],
-        hideConfiguration=[_condition_reply(row) for row in provider.hide],
-        requireConfiguration=[_condition_reply(row) for row in provider.require],
         hasPartialRefund=Capability.PARTIAL_REFUND in provider.capabilities,
         hasThreeDsCapability=Capability.THREE_DS in provider.capabilities,
-        fallbackProvider=fallback
-        and {
-            "id": fallback.provider_id,
-            "name": fallback.summary.name,
-            "type": fallback.summary.type,
-            "applyCurrencyConversion": False,
-        },
+        fallbackProvider=fallback and reply_of("FallbackProviderReply", fallback),
     )

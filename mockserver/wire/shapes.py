@@ -3,10 +3,9 @@
 Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/published-facts.md, 2.2, 2.3, 2.4.
 """
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Annotated, Any, TypeAlias, TypedDict, cast
+from typing import Annotated, TypeAlias, TypedDict, cast
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
@@ -164,16 +163,6 @@ class BankPaymentInformation(Body):
     def account(self) -> BankAccount:
         """The account as a command carries it."""
         return BankAccount(self.bank_code, self.account_number, self.account_name)
-
-
-def page_of(name: str, words: str, *, bare: bool = False, **rows: Any) -> Any:
-    """The type of a page of a list, with its rows under the one name of ``rows``; without limit and skip when it is
-    ``bare``."""
-    listed: dict[str, Any] = {field: list.__class_getitem__(row) for field, row in rows.items()}
-    page = {**listed, "count": int} if bare else {"limit": int, "skip": int, "count": int, **listed}
-    kind: Any = TypedDict(name, page)  # type: ignore[misc]
-    kind.__doc__ = f"A page of {words}; ``count`` is the number of all matches."
-    return kind
 
 
 class IinDataReply(TypedDict):
@@ -337,8 +326,3 @@ def _are_short(names: _Names) -> bool:
 
 _SHARED: Remembered[_Names, _Names] = Remembered(_MOST_SHARED, lambda names: names, _are_short)
 """Payers come back: equal texts are kept once, 230 bytes of a charge."""
-
-
-def plain_map(values: Mapping[str, str] | None) -> dict[str, str] | None:
-    """A map in an answer."""
-    return dict(values) if values is not None else None

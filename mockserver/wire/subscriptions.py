@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
-from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInterval, Subscription
+from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInterval
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, field, one_of
-from mockserver.wire.dates import named_moment
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, WebhookConfig, page_of
+from mockserver.wire.shapes import ListQuery, WebhookConfig
 
 
 class EndAfterFields(Body):
@@ -87,52 +83,3 @@ class SubscriptionQuery(ListQuery):
     amount_less_than: Number | None = None
     currency: str | None = None
     status: one_of(SubscriptionState) | None = None  # type: ignore[valid-type]
-
-
-class EndAfterReply(TypedDict):
-    """What ends a subscription."""
-
-    count: int | None
-    amount: ReplyAmount | None
-    date: ReplyDateTime | None
-
-
-class RetryReply(TypedDict):
-    """How a declined payment is tried again."""
-
-    maximum: int
-    interval: str
-    frequency: int
-
-
-class WebhookReply(TypedDict):
-    """Where the webhooks of a subscription go."""
-
-    url: str
-    authorization: str | None
-
-
-class SubscriptionReply(TypedDict):
-    """A subscription."""
-
-    subscriptionId: str
-    paymentMethodId: str
-    amount: ReplyAmount
-    currency: str
-    interval: str
-    frequency: int
-    createdDate: ReplyDateTime
-    startDate: ReplyDateTime
-    endAfter: EndAfterReply | None
-    retry: RetryReply | None
-    webhook: WebhookReply | None
-    status: str
-    metadata: dict[str, str] | None
-
-
-SubscriptionsReply = page_of("SubscriptionsReply", "subscriptions", subscriptions=SubscriptionReply)
-
-
-def subscription_reply(row: Subscription) -> SubscriptionReply:
-    """A subscription as the published object, null where nothing is known."""
-    return reply_of(SubscriptionReply, row, startDate=named_moment(row.start))

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
-
 from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
 from mockserver.wire.base import Body, Map, Number, field
 from mockserver.wire.payment_methods import CardVaulting
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.replies import reply_of
+from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
-    CardReply,
     CardRequestInformation,
     ListQuery,
-    ProviderSummaryReply,
-    ReplyDateTime,
     card_reply,
-    page_of,
 )
 
 
@@ -67,39 +61,17 @@ class TokenQuery(ListQuery):
     status: str | None = None
 
 
-class TokenReply(TypedDict):
-    """A payment token."""
-
-    tokenId: str
-    gatewayTokenId: str
-    accountId: str
-    userId: str | None
-    payToStatus: str | None
-    card: CardReply | None
-    provider: ProviderSummaryReply
-    dateAdded: ReplyDateTime
-    dateUsed: ReplyDateTime | None
-    metadata: dict[str, str] | None
-    clickToPay: None
-    threeDsRedirectUrl: NotRequired[str]
-
-
-TokensReply = page_of("TokensReply", "tokens", tokens=TokenReply)
-
-
 def token_reply(
     token: Token, profile: WireProfile, account_id: str, agreement: Agreement | None, three_ds_address: str | None
-) -> TokenReply:
+) -> Members:
     """A token as the published object; ``agreement`` is the one that a PayTo token names, ``three_ds_address`` where
     the payer is to be challenged before the token is used."""
     reply = reply_of(
-        TokenReply,
+        "TokenReply",
         token,
         accountId=account_id,
-        userId=None,
         payToStatus=agreement.status if agreement else None,
         card=card_reply(token.instrument.card, profile),
-        clickToPay=None,
     )
     if three_ds_address is not None:
         reply["threeDsRedirectUrl"] = three_ds_address

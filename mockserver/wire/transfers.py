@@ -1,14 +1,10 @@
-"""Transfers and settlements on the wire. Source: docs/spec/published-facts.md, 1.2, 1.3, 2.14, 2.15."""
+"""What transfers and settlements are asked for by. Source: docs/spec/published-facts.md, 1.2, 1.3, 2.14, 2.15."""
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.domain.transfer import Transfer
 from mockserver.wire.base import Body, Moment, Number, Objects, Required
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyAmount, ReplyDateTime, page_of
+from mockserver.wire.shapes import ListQuery
 
 
 class TransferFields(Body):
@@ -48,46 +44,3 @@ class SettlementQuery(Body):
 
     start_date: Moment
     end_date: Moment | None = None
-
-
-class TransferReply(TypedDict):
-    """A transfer."""
-
-    transferId: str
-    status: str
-    reference: str | None
-    groupReference: str | None
-    providerId: str
-    currency: str
-    account: str
-    chargeId: str | None
-    dateAdded: ReplyDateTime
-    totalAmount: ReplyAmount
-    amount: ReplyAmount
-
-
-TransfersReply = page_of("TransfersReply", "transfers", transfers=TransferReply)
-
-
-class SettlementReply(TypedDict):
-    """One charge of a settlement."""
-
-    settlementId: str
-    providerId: str
-    providerName: str
-    chargeId: str
-    settlementDate: ReplyDateTime
-    createdDate: ReplyDateTime
-    amount: ReplyAmount
-
-
-TransferReplies = list[TransferReply]
-"""Every transfer of a new group: a bare list."""
-
-SettlementReplies = list[SettlementReply]
-"""Settlements: a bare list."""
-
-
-def transfer_reply(row: Transfer) -> TransferReply:
-    """A transfer as the published object."""
-    return reply_of(TransferReply, row, totalAmount=row.total)

@@ -5,16 +5,12 @@ Source: docs/spec/service.md, Vault; docs/spec/published-facts.md, 1.2, 2.7; ass
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
 from mockserver.wire.base import Body, Moment, Required, Whole, field
-from mockserver.wire.dates import named_moment
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ReplyDateTime
+from mockserver.wire.replies import Members, reply_of
 
 
 class VaultCreation(Body):
@@ -29,31 +25,13 @@ class VaultCreation(Body):
         return NewVaultItem(self.card_number, self.ccv, Expiry(self.expire_seconds, self.expire_date))
 
 
-class VaultReply(TypedDict):
-    """A vault item without its number."""
-
-    vaultId: str
-    createdDate: ReplyDateTime
-    expireDate: ReplyDateTime | None
-    maskedCardNumber: str
-    hasCvv: bool
-
-
-class VaultSecretsReply(VaultReply):
-    """A vault item as its own GET shows it."""
-
-    cardNumber: str | None
-    ccv: str | None
-
-
-def vault_reply(item: VaultItem, profile: WireProfile) -> VaultReply:
+def vault_reply(item: VaultItem, profile: WireProfile) -> Members:
     """A vault item after creation or deletion."""
-    expires = None if item.expires is None else named_moment(item.expires)
     held = item.ccv_state is CcvState.HELD
-    return reply_of(VaultReply, item, expireDate=expires, maskedCardNumber=profile.masked(item.facts), hasCvv=held)
+    return reply_of("VaultReply", item, maskedCardNumber=profile.masked(item.facts), hasCvv=held)
 
 
-def vault_secrets_reply(item: VaultItem, profile: WireProfile) -> VaultSecretsReply:
+def vault_secrets_reply(item: VaultItem, profile: WireProfile) -> Members:
     """A vault item with number and, while it is held, ccv."""
     number, ccv = (item.number, item.ccv) if profile.shows_secrets else (None, None)
-    return {**vault_reply(item, profile), "cardNumber": number, "ccv": ccv}
+    return reply_of("VaultSecretsReply", item, **vault_reply(item, profile), cardNumber=number, ccv=ccv)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.wire.base import Body, Choices, HeaderText, Required, field, one_of
-from mockserver.wire.replies import reply_of
-from mockserver.wire.shapes import ListQuery, ReplyDateTime, page_of
+from mockserver.wire.replies import Members, reply_of
+from mockserver.wire.shapes import ListQuery
 
 
 class WebhookSubscriptionCreation(Body):
@@ -26,23 +24,6 @@ class WebhookSubscriptionQuery(ListQuery):
     sort_by: str | None = field(None, also="sort")
 
 
-class WebhookSubscriptionReply(TypedDict):
-    """A webhook subscription."""
-
-    webhookSubscriptionId: str
-    accountId: str
-    url: str
-    authorization: str | None
-    types: list[str]
-    createdDate: ReplyDateTime
-    dateRemoved: ReplyDateTime | None
-
-
-WebhookSubscriptionsReply = page_of(
-    "WebhookSubscriptionsReply", "subscriptions", bare=True, webhookSubscriptions=WebhookSubscriptionReply
-)
-
-
-def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> WebhookSubscriptionReply:
+def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> Members:
     """A subscription as the published object."""
-    return reply_of(WebhookSubscriptionReply, row, accountId=account_id)
+    return reply_of("WebhookSubscriptionReply", row, accountId=account_id)

@@ -16,9 +16,8 @@ from mockserver.domain.search_words import Word, words_of
 from mockserver.engine.journal import Journal, JournalEntry, JournalTexts
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web import long_work
+from mockserver.web import runner
 from mockserver.web.control import journal_search
-from mockserver.web.control.call import for_each
 from mockserver.web.control.journal_facts import (
     PARTED,
     facts_of,
@@ -26,6 +25,7 @@ from mockserver.web.control.journal_facts import (
     text_of,
 )
 from mockserver.web.control.journal_search import OPERATORS, fitting, searched
+from mockserver.web.runner import for_each
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import profile_of
@@ -159,7 +159,7 @@ class Search:
 
 @pytest.mark.parametrize("seed", range(tries(2, 12)))
 def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_work, "TURN", 0)
+    monkeypatch.setattr(runner, "TURN", 0)
     random = Random(seed)
     api = Api(KEY, journal_limit=14)
     under_way: list[Search] = []

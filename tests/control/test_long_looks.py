@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from mockserver.engine import indexed_table, long_search
-from mockserver.web import long_work
+from mockserver.web import runner
 from tests.driving import Api, Reply
 
 
@@ -27,7 +27,7 @@ def looked(api: Api, target: str, between: Callable[[], object], method: str = "
 def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_reported(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(long_work, "TURN", 0)
+    monkeypatch.setattr(runner, "TURN", 0)
     for _ in range(4):
         api.charge()
     told = looked(api, "/__admin/journal?op=charge.*", api.charge).body

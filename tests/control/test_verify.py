@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.web import long_work
+from mockserver.web import runner
 from tests.driving import Api, Reply
 from tests.rows import each
 
@@ -146,7 +146,7 @@ def test_all_faults_are_reported_at_once(api: Api) -> None:
 
 def test_others_are_served_while_much_is_verified(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each expectation reads the requests of all entries anew."""
-    monkeypatch.setattr(long_work, "TURN", 0)
+    monkeypatch.setattr(runner, "TURN", 0)
     for number in range(120):
         api.try_charge(reference=f"order-{number}")
     order: list[str] = []
@@ -182,7 +182,7 @@ def test_of_many_faulty_expectations_the_first_are_reported(api: Api) -> None:
 
 
 def test_what_is_pushed_out_during_a_verification_raises_no_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_work, "TURN", 0)
+    monkeypatch.setattr(runner, "TURN", 0)
     api = Api(journal_limit=200)
     for _ in range(200):
         api.try_charge()

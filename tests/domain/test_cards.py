@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.domain.cards import (
+    CCV_LENGTHS,
     TEST_CARDS,
     Brand,
     Funding,
     brand_of,
-    ccv_length,
     clean,
     mask,
     passes_luhn,
@@ -96,8 +96,8 @@ def test_the_brand_follows_from_the_leading_digits(head: str, brand: Brand) -> N
 
 
 def test_only_amex_has_four_ccv_digits_alone() -> None:
-    assert ccv_length(Brand.AMEX) == (4, 4)
-    assert {ccv_length(brand) for brand in Brand if brand is not Brand.AMEX} == {(3, 4)}
+    assert CCV_LENGTHS[Brand.AMEX] == (4, 4)
+    assert {CCV_LENGTHS[brand] for brand in Brand if brand is not Brand.AMEX} == {(3, 4)}
 
 
 @pytest.mark.parametrize(

@@ -87,13 +87,6 @@ def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list
     assert [row.amount for row in page.rows] == amounts
 
 
-@each("given", [given for given, _ in FOUND])
-def test_a_look_ahead_at_a_few_rows_does_and_notes_nothing(sandbox: Any, given: dict[str, object]) -> None:
-    step = unnoted(sandbox)
-    assert listing.looking_ahead(step, searches.CHARGES, given) is None
-    assert step.result.assumed == []
-
-
 @each(
     ("given", "field"),
     [

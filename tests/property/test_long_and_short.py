@@ -13,7 +13,7 @@ import pytest
 from mockserver.engine import importing, indexed_table, long_search, snapshot
 from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.query import Query
-from mockserver.web import long_work
+from mockserver.web import runner
 from mockserver.web.control import state
 from mockserver.web.endpoints import lists
 from mockserver.wire import long_json
@@ -27,7 +27,7 @@ FEW = {
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    importing, indexed_table, lists, long_json, long_search, long_work, snapshot, state,
+    importing, indexed_table, lists, long_json, long_search, runner, snapshot, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")

@@ -304,7 +304,7 @@ def test_many_changed_sandboxes_are_gathered_while_others_have_their_turn(
     assert len(gathered) == 12
 
 
-def test_long_work_waits_for_the_store_so_that_no_commit_holds_much_of_it(
+def test_runner_waits_for_the_store_so_that_no_commit_holds_much_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mockserver.web.storing.PENDING", 20)

@@ -23,7 +23,7 @@ HEAVY = {
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("store_file", "strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
-    *(f"mockserver.wire.{name}" for name in ("control_bodies", "control_queries", "payment_methods")),
+    "mockserver.wire.payment_methods",
     *(f"mockserver.web.{name}" for name in ("hosted", "openapi", "tracing")),
     "mockserver.scenario.reference",
 }

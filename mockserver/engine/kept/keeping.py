@@ -20,9 +20,8 @@ from mockserver.domain.clock import EARLIEST, Clock, Micros
 from mockserver.domain.ids import Seed
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import at_once
 from mockserver.domain.states import DeliveryState
-from mockserver.engine import deliveries, vault
+from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form
 from mockserver.engine.config import Beginning, SandboxConfig
@@ -411,7 +410,6 @@ def kept_sandbox(
     keeping = Keeping(sandbox, around, head.book, head.books)
     keeping.load(kept, head)
     _release(sandbox)
-    at_once(sandbox.vault.learning(vault.CCV_INDEX))
     return sandbox, keeping
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -15,20 +15,15 @@ from mockserver.domain.errors import Invalid, NotFound, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
-from mockserver.domain.slices import Slices
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
 from mockserver.web.lazy import InModule, RouteRow
-from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body
-from mockserver.wire.control_fields import ControlBody, read_exactly
+from mockserver.wire.control_fields import ControlBody, control_body, read_exactly
 from mockserver.wire.jsonio import loads
-
-T = TypeVar("T")
-U = TypeVar("U")
 
 JSON = "application/json"
 
@@ -36,19 +31,6 @@ JSON = "application/json"
 def missing(field: str, words: str) -> NotFound:
     """The refusal (1) of a call that names what is not there."""
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
-
-
-async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
-    """What is made of each of many items, with pauses in between."""
-    return await with_pauses(_each(items, make))
-
-
-def _each(items: Iterable[T], make: Callable[[T], U]) -> Slices[list[U]]:
-    made = list[U]()
-    for item in items:
-        made.append(make(item))
-        yield
-    return made
 
 
 class ControlCall:
@@ -185,7 +167,8 @@ class ControlRoute(RouteRow):
     media: str
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.control", "call"),
-        **{name: InModule("mockserver.wire.control_bodies", name) for name in ("query", "body")},
+        "query": lambda row: control_body(row["query"]),
+        "body": lambda row: control_body(row["body"]),
         "keyed": lambda row: bool(row["keyed"]),
         "success": lambda row: int(row["success"]),
         "answers": lambda row: _answers(row["answers"]),
@@ -256,4 +239,4 @@ class ControlEndpoint(Endpoint):
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute.of_file, Path(__file__).parent)
 """The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
-bodies models of ``mockserver.wire``. ``success`` is a status; ``answers`` names further ones, parted by semicolons."""
+bodies rows of ``control_bodies.csv``. ``success`` is a status; ``answers`` names more of them, parted by semicolons."""

@@ -5,21 +5,21 @@ Source: docs/control-api.md (``/__admin/compare``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices
 from mockserver.engine.codec import record_form
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import ControlCall
-from mockserver.web.long_work import with_pauses
+from mockserver.web.runner import for_each
 from mockserver.wire.dates import moment
 
 _EARLIEST_SHOWN = 10**15
@@ -56,7 +56,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
         raise invalid({"With": f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"})
     # Of the instant at which the comparison begins.
     facts = {name: {"here": one, "there": other} for name, one, other in _facts(here, there) if one != other}
-    kinds = await with_pauses(_differences(here, there))
+    kinds = await _differences(here, there)
     return 200, {
         "equal": not kinds and not facts,
         "facts": facts,
@@ -95,19 +95,14 @@ def _value(value: object) -> object:
     return moment(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
 
 
-def _differences(here: Sandbox, there: Sandbox) -> Slices[dict[str, KindDiff]]:
-    """The kinds of objects that differ, and how, at the beginning; others have their turn meanwhile. Objects are as an
-    export without secrets shows them, and only those that are not equal are written out."""
+async def _differences(here: Sandbox, there: Sandbox) -> dict[str, KindDiff]:
+    """The kinds of objects that differ, and how, at the beginning. Objects are as an export without secrets shows them,
+    and only those that are not equal are written out."""
     taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
     found: dict[str, KindDiff] = {}
     for kind, (id_of, mine, theirs) in taken.items():
-        diff, others = KindDiff(), dict[str, Any]()
-        for row in theirs:
-            others[id_of(row)] = row
-            yield
-        for row in mine:
-            _compare(diff, id_of(row), row, others.pop(id_of(row), None))
-            yield
+        diff, others = KindDiff(), dict(zip(await for_each(theirs, id_of), theirs, strict=True))
+        await for_each(mine, partial(_compare, diff, id_of, others))
         for row_id in others:
             _count(diff, "onlyThere", diff.only_there, row_id)
         if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
@@ -121,8 +116,10 @@ def _rows(table: Table[Any]) -> list[Any]:
     return [batch.copied() for batch in rows] if rows and isinstance(rows[0], Batch) else rows
 
 
-def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
-    """Count a row of this side."""
+def _compare(diff: KindDiff, id_of: Callable[[Any], str], others: dict[str, Any], mine: Any) -> None:
+    """Count a row of this side; of the others those are left that are not here."""
+    row_id = id_of(mine)
+    theirs = others.pop(row_id, None)
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
         return

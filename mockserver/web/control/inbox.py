@@ -7,8 +7,9 @@ from mockserver.domain.reading import whole_of
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF
-from mockserver.web.control.call import ControlCall, for_each, missing
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.request import Reply, Request
+from mockserver.web.runner import for_each
 from mockserver.web.shell import Endpoint
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads

@@ -16,10 +16,11 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
 from mockserver.web.asgi import Message, Scope
-from mockserver.web.control.call import ControlCall, for_each, missing
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal_facts import status_of
 from mockserver.web.control.journal_search import filters_of, fitting
 from mockserver.web.operation import OperationEndpoint
+from mockserver.web.runner import for_each
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
@@ -182,6 +183,6 @@ async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int |
         answered.append(message)
 
     with suppress(Cut):
-        await endpoint.serve(scope, receive, send)
+        await endpoint(scope, receive, send)
     status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
     return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")

@@ -13,8 +13,9 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.web.control.call import ControlCall, for_each
+from mockserver.web.control.call import ControlCall
 from mockserver.web.request_counts import BOUNDS, WINDOW
+from mockserver.web.runner import for_each
 from mockserver.web.world import World
 
 Samples = Iterator[tuple[Sequence[str], Any]]

@@ -22,14 +22,14 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import unnoted
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.web.control.call import ControlCall, for_each, missing
+from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_facts import facts_of, status_of
 from mockserver.web.control.journal_search import fitting, searched
 from mockserver.web.control.object_search import ObjectReader, object_tests
-from mockserver.web.long_work import with_pauses
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
+from mockserver.web.runner import for_each, search
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
@@ -72,9 +72,9 @@ async def objects(call: ControlCall) -> tuple[int, object]:
     limit, skip = min(query.limit, MOST_OBJECTS), query.skip
     rows, profile = table(sandbox), profile_of(sandbox.assumed)
     asked = Query(limit=limit, skip=skip, where=object_tests(sandbox, query.q, _reader(kind, profile)))
-    scan = await with_pauses(rows.scan(asked))
+    found = await search(rows, asked)
     # Of one instant with what is found: the page shows both.
-    found, counts = rows.search(asked, scan), _counts(sandbox)
+    counts = _counts(sandbox)
     shown = [_row(row, rows.id_of(row), profile) for row in found.rows]
     return 200, {"counts": counts, "count": found.count, "objects": shown}
 

@@ -12,7 +12,8 @@ from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.activity import SERVER
-from mockserver.web.control.call import ControlCall, for_each, missing
+from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.runner import for_each
 from mockserver.wire.dates import moment
 
 _AT_ONCE = 200

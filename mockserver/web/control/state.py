@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from functools import partial
 
 from mockserver.domain.errors import invalid
-from mockserver.domain.slices import Slices
-from mockserver.engine import importing, snapshot, vault
+from mockserver.engine import importing, snapshot
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.long_work import MANY_RULES, with_pauses
 from mockserver.web.replay import replay
+from mockserver.web.runner import in_steps
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
+
+MANY_RULES = 300
+"""Rules from which on making a config of them takes so long that others must not wait for it."""
 
 
 async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
@@ -26,8 +28,8 @@ async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
     # What else names a sandbox must not show its secrets.
     named = {"x-secretkey": call.headers.get("x-secretkey", "")} if secrets else call.headers
     sandbox = call.world.directory.of_control(named, changes=False)
-    document = await with_pauses(snapshot.export(sandbox, secrets=secrets))
-    parts = await with_pauses(dumps_in_slices(document))
+    document = await in_steps(snapshot.export(sandbox, secrets=secrets))
+    parts = await in_steps(dumps_in_slices(document))
     return 200, parts[0] if len(parts) == 1 else parts
 
 
@@ -38,28 +40,24 @@ def _taken(parts: deque[bytes]) -> Iterator[bytes]:
 
 
 async def write(call: ControlCall) -> tuple[int, object]:
-    """Put an exported state in the place of this sandbox's. Raises ``ForeignDocument`` (90); then nothing changed.
-    Others are served while it is read."""
+    """Put an exported state in the place of this sandbox's. Raises ``MalformedJson``, ``ForeignDocument`` (90),
+    ``Invalid`` (90); then nothing changed. Others are served while it is read."""
     world = call.world
     # Who may change nothing is refused before anything is read.
     call.sandbox()
-    reading = await with_pauses(_reading(call.parts))
+    is_blank = not any(part.strip() for part in call.parts)
+    body = loads_in_slices(_taken(call.parts), unique=True, known=importing.KNOWN)
+    document = {} if is_blank else await in_steps(body)
+    if not isinstance(document, dict):
+        raise invalid({"Body": "wanted a JSON object"})
+    reading = await in_steps(importing.read(document))
     make = partial(reading.config, call.sandbox().config, world.directory.config_of)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
-    made = await with_pauses(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
+    made = await in_steps(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
     world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
     return 200, {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
-
-
-def _reading(parts: deque[bytes]) -> Slices[importing.ReadState]:
-    """What the document says that a body has. Raises ``MalformedJson``, ``ForeignDocument`` (90), ``Invalid`` (90)."""
-    is_blank = not any(part.strip() for part in parts)
-    document = {} if is_blank else (yield from loads_in_slices(_taken(parts), unique=True, known=importing.KNOWN))
-    if not isinstance(document, dict):
-        raise invalid({"Body": "wanted a JSON object"})
-    return (yield from importing.read(document))
 
 
 async def fork(call: ControlCall) -> tuple[int, object]:
@@ -75,9 +73,8 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     sandboxes.admit(to)
     source = sandbox
     if at is not None:
-        source = await with_pauses(replay(call.world, sandbox, at))
-    copy = snapshot.copied(source, to, call.world.real_clock())
-    await with_pauses(copy.vault.learning(vault.CCV_INDEX))
+        source = await replay(call.world, sandbox, at)
+    copy = await in_steps(snapshot.copied(source, to, call.world.real_clock()))
     sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)

@@ -13,8 +13,9 @@ from mockserver.findings.catalogue import Severity
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.expecting import Expected, expectations
 from mockserver.scenario.matching import Difference
-from mockserver.web.control.call import ControlCall, for_each
+from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, shown
+from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}

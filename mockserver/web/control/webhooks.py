@@ -14,7 +14,8 @@ from mockserver.engine import deliveries
 from mockserver.engine.result import Asked
 from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import word_of
-from mockserver.web.control.call import ControlCall, for_each
+from mockserver.web.control.call import ControlCall
+from mockserver.web.runner import for_each
 from mockserver.wire.webhooks import delivery_reply
 
 FILTERS: dict[str, Callable[[Delivery, str], bool]] = {

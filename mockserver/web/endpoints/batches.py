@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from mockserver.domain.batch import results_text
 from mockserver.engine import batches, searches
 from mockserver.engine.step import Step
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall
-from mockserver.wire.batches import (
-    BatchQuery,
-    BatchReply,
-    BatchStatusReply,
-    batch_reply,
-    batch_status_reply,
-)
+from mockserver.web.runner import in_steps
+from mockserver.wire.batches import BatchQuery, batch_reply, batch_status_reply
+from mockserver.wire.replies import Members
 
 
-def read_ahead(step: Step) -> object:
-    """What reads the transactions of a batch that is being submitted."""
+def read_ahead(step: Step) -> Awaitable[object] | None:
+    """Reads the transactions of a batch that is being submitted."""
     text, is_watched = step.asked.request.get("batch"), step.sandbox.watch is not None
-    return batches.reading(step, text, is_watched=is_watched) if isinstance(text, str) else None
+    return in_steps(batches.reading(step, text, is_watched=is_watched)) if isinstance(text, str) else None
 
 
-def create(call: OperationCall) -> BatchStatusReply:
+def create(call: OperationCall) -> Members:
     """Submit a batch."""
     return batch_status_reply(batches.create(call.step, call.body.command(), call.ready))
 
 
-def status(call: OperationCall) -> BatchStatusReply:
+def status(call: OperationCall) -> Members:
     """Read how far a batch has come."""
     return batch_status_reply(batches.get(call.step, call.path["batch_id"]))
 
 
-def get(call: OperationCall) -> BatchReply:
+def get(call: OperationCall) -> Members:
     """Read a batch with its results."""
     batch = batches.get(call.step, call.path["batch_id"])
     return batch_reply(batch, results_text(batch))

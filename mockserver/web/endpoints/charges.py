@@ -9,8 +9,7 @@ from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charge_bodies import ChargeQuery
-from mockserver.wire.charges import ChargeReply, charge_reply
-from mockserver.wire.jsonio import kept_text
+from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
 from mockserver.wire.refusals import declined
 
 _FAILED = ChargeState.FAILED
@@ -18,19 +17,19 @@ _FAILED = ChargeState.FAILED
 
 def create(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
-    return answered(call, charges.create(call.step, call.body.charge(call.body.source())))
+    return answered(call, charges.create(call.step, call.body.charge()))
 
 
 def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return answered(call, charges.create(call.step, call.body.charge(call.body.source(call.provider))))
+    return answered(call, charges.create(call.step, call.body.charge(call.provider)))
 
 
 def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
     if charge.status is _FAILED and call.step.assume(DECLINED_REPLY) == "error":
         return StatusReply(*declined(charge, call.resource))
-    return kept_text(shown(call, charge))
+    return charge_text(charge, call.profile, *_of_sandbox(call, charge))
 
 
 def capture(call: OperationCall) -> ChargeReply:
@@ -70,15 +69,20 @@ def written(call: OperationCall, charge: Charge) -> bytes:
     if kept is not None and kept[0] is call.profile:
         text: bytes = kept[1]
         return text
-    text = kept_text(shown(call, charge))
+    text = charge_text(charge, call.profile, *_of_sandbox(call, charge))
     table.derive(charge, (call.profile, text))
     return text
 
 
 def shown(call: OperationCall, charge: Charge) -> ChargeReply:
     """A charge in the voice of the sandbox."""
-    address = three_ds.address(call.sandbox, charge) if charge.challenged else None
-    return charge_reply(charge, call.profile, call.sandbox.config.seed, address)
+    return charge_reply(charge, call.profile, *_of_sandbox(call, charge))
+
+
+def _of_sandbox(call: OperationCall, charge: Charge) -> tuple[int, str | None]:
+    """The seed of the sandbox, and where the payer of the charge is challenged."""
+    sandbox = call.step.sandbox
+    return sandbox.config.seed, three_ds.address(sandbox, charge) if charge.challenged else None
 
 
 search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)

@@ -5,35 +5,33 @@ from __future__ import annotations
 from mockserver.domain.customer import Customer
 from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
-from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.customers import CustomerQuery, CustomerReply, customer_reply
+from mockserver.wire.customers import CustomerQuery, customer_reply
+from mockserver.wire.replies import Members
 
 
-def update(call: OperationCall) -> CustomerReply:
+def update(call: OperationCall) -> Members:
     """Change a customer."""
     details, default = call.body.command(), call.body.default_payment_method_id
     return shown(call, customers.update(call.step, call.path["customer_id"], details, default))
 
 
-def delete(call: OperationCall) -> CustomerReply:
+def delete(call: OperationCall) -> Members:
     """Remove a customer."""
     asks = call.query.asks_provider()
     return shown(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
 
 
-def shown(call: OperationCall, customer: Customer) -> CustomerReply:
+def shown(call: OperationCall, customer: Customer) -> Members:
     """A customer in the voice of the sandbox."""
     return customer_reply(customer, customers.default_method(call.sandbox, customer), call.profile)
 
 
 create = UseCase("Create a customer; the body knows the first payment method.", customers.create, shown)
 get = UseCase("Read a customer.", customers.get, shown)
-update_ahead = learning(("payment_methods", "customer"))
-delete_ahead = learning(("payment_methods", "customer"), *payment_methods.ASKED_TO_DELETE)
 add_method = UseCase("Store another payment method of a customer.", customers.add_method, payment_methods.shown)
-add_ahead = list_ahead = learning(("payment_methods", "in_use"))
 list_methods = UseCase(
     "List the payment methods of a customer.",
     customers.methods,

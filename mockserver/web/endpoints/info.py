@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from urllib.parse import urlsplit
 
 from mockserver.assumptions.table import VERSION_NUMBER, VERSION_REGION, VERSION_RELEASED
@@ -12,26 +11,16 @@ from mockserver.engine import info, providers
 from mockserver.web.endpoints.providers import shown
 from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
-from mockserver.wire.info import (
-    InfoProviderReply,
-    InfoProvidersReply,
-    InfoReply,
-    OfferQuery,
-    VersionReply,
-    apple_pay_reply,
-    info_provider_reply,
-    info_reply,
-    three_ds_reply,
-)
-from mockserver.wire.providers import ProviderReply
+from mockserver.wire.info import OfferQuery, info_provider_reply, info_reply
+from mockserver.wire.replies import Members, reply_of
 
 
-def general(call: OperationCall) -> InfoReply:
+def general(call: OperationCall) -> Members:
     """Countries, currencies and time zones."""
     return info_reply()
 
 
-def offered(call: OperationCall) -> InfoProvidersReply:
+def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
     query: OfferQuery = call.query
     sandbox = call.sandbox
@@ -40,70 +29,54 @@ def offered(call: OperationCall) -> InfoProvidersReply:
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
     wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
     host = urlsplit(sandbox.config.public_url).hostname or ""
-    return {
-        "hasCardProviders": bool(offer.able[Capability.CARD]),
-        "hasPaypalProviders": bool(offer.paypal),
-        "paypalProviders": [provider.provider_id for provider in offer.paypal],
-        "required3dsProvider": three_ds.provider_id if three_ds else None,
-        "hasPayToProviders": bool(pay_to),
-        "payToProviders": [provider.provider_id for provider in pay_to],
-        "payToProvidersWithOptions": [
-            {"providerId": provider.provider_id, "minimumAmount": Decimal(0), "description": provider.summary.name}
-            for provider in pay_to
-        ],
-        "hasBnplProviders": bool(offer.pay_later),
-        "bnplProviders": [
-            {
-                "providerId": provider.provider_id,
-                "providerType": provider.summary.type,
-                "options": dict(provider.additional),
-            }
-            for provider in offer.pay_later
-        ],
-        "hasVisaInstallmentsProviders": False,
-        "visaInstallmentsProviders": [],
-        "hasFraudProviders": False,
-        "fraudProviders": [],
-        "hasThreeDsProviders": bool(challengers),
-        "threeDsProviders": [three_ds_reply(provider) for provider in challengers],
-        "allThreeDsProviders": [three_ds_reply(provider) for provider in challengers],
-        "hasGooglePayProviders": bool(wallets),
-        "googlePayProviders": [
-            {
-                "providerId": provider.provider_id,
-                "gateway": provider.summary.type,
-                "gatewayMerchantId": provider.provider_id,
-            }
+    return reply_of(
+        "InfoProvidersReply",
+        offer,
+        hasCardProviders=bool(offer.able[Capability.CARD]),
+        hasPaypalProviders=bool(offer.paypal),
+        paypalProviders=[provider.provider_id for provider in offer.paypal],
+        required3dsProvider=three_ds.provider_id if three_ds else None,
+        hasPayToProviders=bool(pay_to),
+        payToProviders=[provider.provider_id for provider in pay_to],
+        payToProvidersWithOptions=[reply_of("PayToOption", provider) for provider in pay_to],
+        hasBnplProviders=bool(offer.pay_later),
+        bnplProviders=[reply_of("BnplProvider", provider) for provider in offer.pay_later],
+        hasThreeDsProviders=bool(challengers),
+        threeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
+        allThreeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
+        hasGooglePayProviders=bool(wallets),
+        googlePayProviders=[reply_of("GooglePayProvider", provider) for provider in wallets],
+        hasApplePayProviders=bool(wallets),
+        applePayProviders=[
+            reply_of(
+                "ApplePayProvider",
+                provider,
+                merchantIdentifier=f"merchant.{provider.provider_id}",
+                domainName=host,
+            )
             for provider in wallets
         ],
-        "hasApplePayProviders": bool(wallets),
-        "applePayProviders": [apple_pay_reply(provider, host) for provider in wallets],
-        "hasNetworkTokenProviders": bool(tokens),
-        "networkTokenProviders": [
-            {"providerId": provider.provider_id, "providerType": provider.summary.type, "clientParameters": {}}
-            for provider in tokens
-        ],
-        "clickToPayEnabled": False,
-        "clickToPayOptions": {"dpaId": None, "dpaName": None},
-    }
+        hasNetworkTokenProviders=bool(tokens),
+        networkTokenProviders=[reply_of("NetworkTokenProvider", provider) for provider in tokens],
+    )
 
 
-def one_provider(call: OperationCall) -> InfoProviderReply:
+def one_provider(call: OperationCall) -> Members:
     """What a browser needs to know of one provider."""
     return _provider(call, providers.get(call.sandbox, call.path["provider_id"]))
 
 
-def provider_of_token(call: OperationCall) -> InfoProviderReply:
+def provider_of_token(call: OperationCall) -> Members:
     """What a browser needs to know of a token's provider."""
     return _provider(call, info.of_token(call.step, call.path["token"]))
 
 
-def default_fallback(call: OperationCall) -> ProviderReply:
+def default_fallback(call: OperationCall) -> Members:
     """The provider that takes over where none is configured to."""
     return shown(call, info.default_fallback(call.sandbox))
 
 
-def version(call: OperationCall) -> VersionReply:
+def version(call: OperationCall) -> Members:
     """The release of the service; text after the first ``-`` of a key names the region."""
     sandbox = call.sandbox
     _, _, suffix = sandbox.key.partition("-")
@@ -112,5 +85,5 @@ def version(call: OperationCall) -> VersionReply:
     return {"version": call.step.assume(VERSION_NUMBER), "released": released, "region": region}
 
 
-def _provider(call: OperationCall, provider: Provider) -> InfoProviderReply:
+def _provider(call: OperationCall, provider: Provider) -> Members:
     return info_provider_reply(provider, info.three_ds_of(call.sandbox, provider))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mockserver.domain.errors import Invalid, invalid
-from mockserver.domain.slices import Slices
 from mockserver.engine import listing
-from mockserver.engine.indexed_table import learning_of
 from mockserver.engine.listing import Search
-from mockserver.engine.long_search import STEP_ROWS, Scan
+from mockserver.engine.long_search import STEP_ROWS
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
+from mockserver.web.runner import look_ahead
 from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import Encoded, dumps
@@ -58,24 +57,15 @@ class ListOf:
             return {self._name: rows, "count": page.count}
         return {"limit": page.limit, "skip": page.skip, "count": page.count, self._name: rows}
 
-    def ahead(self, step: Step) -> Slices[Scan[Any] | None] | None:
-        """Look at the rows of a long list before the step; None where there is little to look at."""
-        asked = step.asked.request
-        if len(self._wanted.table(step.sandbox)) <= STEP_ROWS or not isinstance(asked, Fields):
+    def ahead(self, step: Step) -> Awaitable[object] | None:
+        """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
+        parameters are faulty."""
+        asked, table = step.asked.request, self._wanted.table(step.sandbox)
+        if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
             return None
         try:
+            # The step itself will note what it rests on.
             given = vars(asked.typed(self._query, strict=False))
+            return look_ahead(table, listing.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None
-        return listing.looking_ahead(step, self._wanted, given)
-
-
-def learning(*asked: tuple[str, str]) -> Callable[[Step], Slices[None] | None]:
-    """What brings indexes, each of a table, up to date before a step asks them: in a fork, or after an import, each has
-    all rows to learn."""
-
-    def ahead(step: Step) -> Slices[None] | None:
-        tables = [(getattr(step.sandbox, table), index) for table, index in asked]
-        return learning_of(tables) if any(table.is_behind(index) for table, index in tables) else None
-
-    return ahead

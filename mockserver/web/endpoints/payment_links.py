@@ -7,10 +7,11 @@ from mockserver.engine import payment_links, searches
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.payment_links import PaymentLinkQuery, PaymentLinkReply, payment_link_reply
+from mockserver.wire.payment_links import PaymentLinkQuery, payment_link_reply
+from mockserver.wire.replies import Members
 
 
-def _shown(call: OperationCall, link: PaymentLink) -> PaymentLinkReply:
+def _shown(call: OperationCall, link: PaymentLink) -> Members:
     sandbox = call.sandbox
     return payment_link_reply(link, payment_links.address(call.step, link), sandbox.account_id, sandbox.public_key)
 

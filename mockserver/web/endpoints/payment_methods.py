@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
-from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.payment_methods import PaymentMethodQuery, PaymentMethodReply, payment_method_reply
-
-ASKED_TO_DELETE = ("subscriptions", "payment_method"), ("payment_methods", "in_use")
-"""The indexes that the removal of a payment method asks."""
+from mockserver.wire.payment_methods import PaymentMethodQuery, payment_method_reply
+from mockserver.wire.replies import Members
 
 
-def delete(call: OperationCall) -> PaymentMethodReply:
+def delete(call: OperationCall) -> Members:
     """Remove a payment method."""
     asks = call.query.asks_provider()
     return shown(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
 
 
-def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
+def shown(call: OperationCall, method: PaymentMethod) -> Members:
     """A payment method in the voice of the sandbox, with its agreement and its network token."""
     sandbox = call.sandbox
     return payment_method_reply(
@@ -32,7 +30,5 @@ def shown(call: OperationCall, method: PaymentMethod) -> PaymentMethodReply:
 
 create = UseCase("Store a payment method; the body knows what it is made from.", payment_methods.create, shown)
 get = UseCase("Read a payment method.", payment_methods.get, shown)
-delete_ahead = learning(*ASKED_TO_DELETE)
-switch_ahead = learning(("payment_methods", "in_use"))
 update = UseCase("Change the card of a payment method.", payment_methods.update_card, shown)
 search = ListOf("List payment methods.", searches.PAYMENT_METHODS, PaymentMethodQuery, "paymentMethods", shown)

@@ -7,11 +7,12 @@ from mockserver.engine import searches, subscriptions
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.subscriptions import SubscriptionQuery, SubscriptionReply, subscription_reply
+from mockserver.wire.replies import Members, reply_of
+from mockserver.wire.subscriptions import SubscriptionQuery
 
 
-def _shown(_: OperationCall, row: Subscription) -> SubscriptionReply:
-    return subscription_reply(row)
+def _shown(_: OperationCall, row: Subscription) -> Members:
+    return reply_of("SubscriptionReply", row)
 
 
 create = UseCase("Subscribe.", subscriptions.create, _shown)

@@ -7,15 +7,16 @@ from mockserver.engine import searches, three_ds, tokens
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.tokens import TokenQuery, TokenReply, token_reply
+from mockserver.wire.replies import Members
+from mockserver.wire.tokens import TokenQuery, token_reply
 
 
-def create_from_card(call: OperationCall) -> TokenReply:
+def create_from_card(call: OperationCall) -> Members:
     """Make a token from a card for a provider."""
     return shown(call, tokens.create_from_card(call.step, call.body.of_provider(call.provider or "")))
 
 
-def shown(call: OperationCall, token: Token) -> TokenReply:
+def shown(call: OperationCall, token: Token) -> Members:
     """A token in the voice of the sandbox."""
     agreement = call.sandbox.payto.get(token.payto_id) if token.payto_id else None
     return token_reply(token, call.profile, call.sandbox.account_id, agreement, three_ds.address(call.sandbox, token))

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
+from mockserver.domain.transfer import Transfer
 from mockserver.engine import searches, transfers
-from mockserver.engine.transfers import SettlementRow
-from mockserver.web.endpoints.lists import ListOf, learning
+from mockserver.engine.query import Query
+from mockserver.engine.step import Step
+from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.dates import moment
-from mockserver.wire.transfers import SettlementReply, TransferQuery, transfer_reply
+from mockserver.web.runner import look_ahead
+from mockserver.wire.replies import Members, reply_of
+from mockserver.wire.transfers import TransferQuery
 
 
-def settled(call: OperationCall) -> list[SettlementReply]:
+def settled(call: OperationCall) -> list[Members]:
     """List settlements: a bare list."""
-    return list(map(_shown, transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)))
+    rows = transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)
+    return [reply_of("SettlementReply", row) for row in rows]
 
 
-settled_ahead = learning(("charges", "money_day"))
+def settled_ahead(step: Step) -> Awaitable[object] | None:
+    """Finds out on which days charges moved money: nothing but this list asks for it."""
+    return look_ahead(step.sandbox.charges, Query(1, equal=[("money_day", ())]))
 
 
-def _shown(row: SettlementRow) -> SettlementReply:
-    return {
-        "settlementId": row.settlement_id,
-        "providerId": row.provider_id,
-        "providerName": row.provider_name,
-        "chargeId": row.charge_id,
-        "settlementDate": moment(row.settled),
-        "createdDate": moment(row.settled),
-        "amount": row.amount,
-    }
+def _shown(_: OperationCall, row: Transfer) -> Members:
+    return reply_of("TransferReply", row)
 
 
 create = UseCase(
     "Move money: a bare list, one for each transfer of the group.",
     transfers.create,
-    lambda _, rows: [transfer_reply(row) for row in rows],
+    lambda call, rows: [_shown(call, row) for row in rows],
 )
-create_ahead = learning(("transfers", "group"), ("transfers", "reference"))
-get = UseCase("Read one transfer.", transfers.get, lambda _, row: transfer_reply(row))
-search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", lambda _, row: transfer_reply(row))
+get = UseCase("Read one transfer.", transfers.get, _shown)
+search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", _shown)

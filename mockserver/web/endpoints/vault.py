@@ -6,10 +6,11 @@ from mockserver.domain.vault import VaultItem
 from mockserver.engine import vault
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.vault import VaultReply, vault_reply, vault_secrets_reply
+from mockserver.wire.replies import Members
+from mockserver.wire.vault import vault_reply, vault_secrets_reply
 
 
-def _shown(call: OperationCall, item: VaultItem) -> VaultReply:
+def _shown(call: OperationCall, item: VaultItem) -> Members:
     return vault_reply(item, call.profile)
 
 

@@ -7,20 +7,17 @@ from mockserver.engine import searches, webhook_subscriptions
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.webhook_subscriptions import (
-    WebhookSubscriptionQuery,
-    WebhookSubscriptionReply,
-    webhook_subscription_reply,
-)
+from mockserver.wire.replies import Members
+from mockserver.wire.webhook_subscriptions import WebhookSubscriptionQuery, webhook_subscription_reply
 
 
-def create(call: OperationCall) -> WebhookSubscriptionReply:
+def create(call: OperationCall) -> Members:
     """Subscribe to webhooks."""
     body = call.body
     return _shown(call, webhook_subscriptions.create(call.step, body.url, body.authorization, body.types))
 
 
-def _shown(call: OperationCall, row: WebhookSubscription) -> WebhookSubscriptionReply:
+def _shown(call: OperationCall, row: WebhookSubscription) -> Members:
     return webhook_subscription_reply(row, call.sandbox.account_id)
 
 
