@@ -356,6 +356,7 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
             is_genuine=is_scripted or content.signature == sign(sandbox.config.webhook_key, content.raw),
+            is_signed=content.signature is not None,
             is_scripted=is_scripted,
             gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
             took=made.latency,

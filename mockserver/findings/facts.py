@@ -94,9 +94,10 @@ class WebhookTry:
     """One try to deliver a webhook.
 
     ``event_id`` is equal for all copies of one event; ``reported`` the state of its subject that it reports;
-    ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly;
-    ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver; ``gave_up`` that it was the
-    last try, in vain, of a webhook that no receiver may refuse. ``entry`` is the newest of the journal.
+    ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly, or
+    (``is_signed``) not at all; ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver;
+    ``gave_up`` that it was the last try, in vain, of a webhook that no receiver may refuse. ``entry`` is the newest of
+    the journal.
     """
 
     at: Micros
@@ -114,6 +115,7 @@ class WebhookTry:
     took: Micros
     result: str
     entry: int
+    is_signed: bool = True
 
 
 @record

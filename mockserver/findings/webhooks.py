@@ -102,7 +102,9 @@ class Webhooks:
         evidence = Evidence(line, entry=tried.caused_by, webhook=tried.delivery_id)
         if tried.is_accepted and not tried.is_scripted:
             if not tried.is_genuine:
-                self._ledger.add("forged-webhook-accepted", tried.at, (evidence,), **about)
+                fault = "did not fit its body" if tried.is_signed else "was missing"
+                forged = replace(evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}")
+                self._ledger.add("forged-webhook-accepted", tried.at, (forged,), **about)
             self._took(tried, evidence, began)
             if state is not None:
                 self._reports(tried, state, began)

@@ -22,7 +22,16 @@ def test_a_forged_webhook_is_accepted(story: Story, subject: str | None) -> None
     story.webhook(is_genuine=False, subject=subject, caused_by=None)
     assert story.found() == ["forged-webhook-accepted"]
     about = f" {subject}" if subject else ""
-    assert story.lines() == [f"transaction.status.changed{about} try 1: 200"]
+    fault = "though its header X-Payfurl-Signature did not fit its body"
+    assert story.lines() == [f"transaction.status.changed{about} try 1: 200, {fault}"]
+
+
+def test_a_missing_signature_is_told_from_a_wrong_one(story: Story) -> None:
+    story.webhook(is_genuine=False, is_signed=False)
+    assert story.found() == ["forged-webhook-accepted"]
+    assert story.lines() == [
+        "transaction.status.changed ch_1 try 1: 200, though its header X-Payfurl-Signature was missing"
+    ]
 
 
 @pytest.mark.parametrize("facts", [{"is_accepted": False, "result": "401"}, {"is_scripted": True}])
