@@ -78,6 +78,11 @@ class Call:
     rows: str | None = None
 
     @property
+    def is_public(self) -> bool:
+        """Whether it came with a public key alone."""
+        return "x-publickey" in self.headers and "x-secretkey" not in self.headers
+
+    @property
     def is_usual(self) -> bool:
         """Whether it paid a charge in full or moved nothing, and its answer came at once."""
         if self.code is not None or self.doubt is not None or self.retry_after is not None or not self.is_ours:

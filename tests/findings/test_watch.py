@@ -57,6 +57,26 @@ def test_a_repeated_webhook_captures_again_before_it_is_answered(story: Story) -
     assert story.found() == ["webhook-not-deduplicated"]
 
 
+@pytest.mark.parametrize("is_answered", [False, True])
+def test_a_copy_whose_capture_is_refused_is_one_mistake(story: Story, is_answered: bool) -> None:
+    def capture(code: int | None = None) -> None:
+        story.call(code=code, charge=story.charges["ch_1"])
+
+    def hear(code: int | None, **facts: object) -> None:
+        story.webhook(None if is_answered else lambda: capture(code), **facts)
+        if is_answered:
+            capture(code)
+
+    hear(None)
+    story.charges["ch_1"] = charge_in(ChargeState.SUCCESS)
+    hear(54, delivery_id="wh_1-2")
+    assert story.found() == ["webhook-not-deduplicated"]
+    # Another refusal is a mistake of its own.
+    capture(54)
+    story.call("charge.void", code=54, charge=story.charges["ch_1"])
+    assert "wrong-state" in story.found()
+
+
 def test_an_outdated_webhook_is_believed_before_it_is_answered(story: Story) -> None:
     story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
     story.webhook(lambda: story.call(code=54, charge=story.charges["ch_1"]))
