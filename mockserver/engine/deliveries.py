@@ -257,7 +257,8 @@ def _choreography(step: Step, news: News, target: WebhookTarget, notices: dict[b
             op=_OP,
             now=sandbox.now,
             request=facts,
-            state=reader_of(sandbox, step.asked, step.result.about),
+            # Work that comes due is about nothing else, and of several objects of a kind this is the one.
+            state=reader_of(sandbox, step.asked, {**step.result.about, news.event.subject.value: news.subject}),
             subject=message.subject_id,
         ),
     )
