@@ -28,38 +28,31 @@ class Money:
     currency: Currency
 
 
-def check(step: Step, amount: Decimal, given: str | None, faults: Faults) -> Money | None:
-    """The money that is asked for, or None: with a fault, or while only a provider knows the currency.
+def check(step: Step, amount: Decimal, given: str | Currency | None, faults: Faults) -> Money | None:
+    """The money that is asked for in a currency, or in that of a code, or None: with a fault, or while only a provider
+    knows the currency.
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    known = CURRENCIES.get(given or step.assume(CURRENCY_DEFAULT))
-    if known is None and given:
-        try:
+    known = given if isinstance(given, Currency) else CURRENCIES.get(given or step.assume(CURRENCY_DEFAULT))
+    try:
+        if known is None and isinstance(given, str) and given:
             known = currency(given)
-        except Invalid as refused:
-            faults.absorb(refused)
-    if known is not None:
-        return of_currency(step, amount, known, faults)
-    if amount <= 0:
+    except Invalid as refused:
+        faults.absorb(refused)
+    if known is None and amount <= 0:
         faults.wrong("Amount", "wanted more than 0")
         return None
     try:
-        check_length(amount)
-    except Invalid as refused:
-        faults.absorb(refused)
-    return None
-
-
-def of_currency(step: Step, amount: Decimal, known: Currency, faults: Faults) -> Money | None:
-    """An amount of a currency, or None and a fault: outside the bounds (90), too many digits (2)."""
-    least, most = step.assume(AMOUNT_MINIMUM), step.assume(AMOUNT_MAXIMUM)
-    least = known.unit if least is None else least
-    if amount < least or (most and amount > most):
-        bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
-        faults.wrong("Amount", f"wanted {bounds}")
-        return None
-    try:
+        if known is None:
+            check_length(amount)
+            return None
+        least, most = step.assume(AMOUNT_MINIMUM), step.assume(AMOUNT_MAXIMUM)
+        least = known.unit if least is None else least
+        if amount < least or (most and amount > most):
+            bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
+            faults.wrong("Amount", f"wanted {bounds}")
+            return None
         return Money(exact(amount, known), known)
     except Invalid as refused:
         faults.absorb(refused)

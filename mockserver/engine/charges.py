@@ -72,7 +72,7 @@ def create(step: Step, command: NewCharge) -> Charge:
     begun = sources.plan(step, command, money.currency if money else None, faults)
     if money is None and begun is not None and not faults:
         own = CURRENCIES[begun.provider.currency]
-        money = amount_check.of_currency(step, command.amount, own, faults)
+        money = amount_check.check(step, command.amount, own, faults)
     transfer = command.source.transfer if isinstance(command.source, TokenSource) else None
     if transfer is not None:
         amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)

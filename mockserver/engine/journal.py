@@ -77,10 +77,16 @@ class Lodger:
 
     def resize(self, by: int) -> None:
         """Entries have come, or gone when ``by`` is negative."""
-        if self.room is None:
-            self.size += by
-        else:
-            self.room.resize(self, by)
+        room, before = self.room, self.size
+        self.size = after = before + by
+        if room is None:
+            return
+        room.held += by
+        if before.bit_length() != after.bit_length():
+            room.rank_anew(self, before)
+        # Who gives up an entry shrinks, and must not ask for room again: thousands may go for one large entry.
+        if by > 0 and room.held > room.most:
+            room.make_room()
 
 
 class JournalRoom:
@@ -101,7 +107,7 @@ class JournalRoom:
         lodger.room = self
         self.held += lodger.size
         self._ranks[lodger.size.bit_length()][lodger] = None
-        self._make_room()
+        self.make_room()
 
     def leave(self, lodger: Lodger) -> None:
         """Count it no longer: its sandbox is gone."""
@@ -110,17 +116,10 @@ class JournalRoom:
             self.held -= lodger.size
             del self._ranks[lodger.size.bit_length()][lodger]
 
-    def resize(self, lodger: Lodger, by: int) -> None:
-        """What is in it has grown, or shrunk when ``by`` is negative."""
-        before = lodger.size
-        lodger.size = after = before + by
-        self.held += by
-        if before.bit_length() != after.bit_length():
-            del self._ranks[before.bit_length()][lodger]
-            self._ranks[after.bit_length()][lodger] = None
-        # Who gives up an entry shrinks, and must not ask for room again: thousands may go for one large entry.
-        if by > 0 and self.held > self.most:
-            self._make_room()
+    def rank_anew(self, lodger: Lodger, before: int) -> None:
+        """What holds as much as it says now has held so many bytes ``before``."""
+        del self._ranks[before.bit_length()][lodger]
+        self._ranks[lodger.size.bit_length()][lodger] = None
 
     def news(self) -> str | None:
         """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
@@ -133,7 +132,8 @@ class JournalRoom:
             f"{self.dropped} of their oldest entries have been dropped for that so far"
         )
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
+        """Let those that hold most give up their oldest entries until the rest fits."""
         while self.held > self.most:
             rank = next((rank for rank in reversed(self._ranks) if rank), None)
             largest = next(iter(rank)) if rank else None

@@ -64,7 +64,8 @@ class Habits:
         """A call was decided."""
         if call.unknown:
             self._unknown(call, call.unknown)
-        if (where := inexact(call)) is not None:
+        may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
+        if may_be_inexact and (where := inexact(call)) is not None:
             evidence = evidence_of(call, f"{where} is not exact")
             self._ledger.add("amount-not-exact", call.at, (evidence,), operation=call.op)
         if call.is_browser:
@@ -188,8 +189,6 @@ _FINEST = max(currency.digits for currency in CURRENCIES.values())
 
 def inexact(call: Call) -> str | None:
     """Where a call has an amount that is not exact, in words; None when it has none."""
-    if call.code is None and call.op not in ALSO_TAKEN:
-        return None
     return _row_of(call) if call.op == _BATCH else next(_found(call), None)
 
 

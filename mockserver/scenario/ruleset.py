@@ -40,7 +40,8 @@ class Bucket:
         for read, waiting in self._given.values():
             found += waiting if read(attempt) is not None else ()
         for read, index in self._indexes.values():
-            found += index.get(canonical(read(attempt)), ())
+            value = read(attempt)
+            found += index.get(value if value is None else canonical(value), ())
         return [rule for _, rule in sorted(found, key=itemgetter(0))] if found else []
 
 

@@ -145,8 +145,7 @@ def fast_app(app: Any) -> Any:
 
 
 class FastCycle(RequestResponseCycle):
-    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer. ``status`` is that of the
-    answer, 0 before."""
+    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer."""
 
     keep_alive = True
     access_log = waiting_for_100_continue = False
@@ -163,7 +162,6 @@ class FastCycle(RequestResponseCycle):
         self.disconnected = self.more_body = self.response_started = self.response_complete = False
         self.message_event = asyncio.Event()
         self.message_event.set()
-        self.status = 0
 
     async def run_asgi(self, app: Any) -> None:
         """Let the application answer, as ``GuardedProtocol.serve`` and uvicorn do together."""
@@ -190,8 +188,6 @@ class FastCycle(RequestResponseCycle):
 
     def __call__(self, message: Any) -> Awaitable[None]:
         """Send one message of the answer."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
         return super().send(message)
 
     def whole(self, status: int, headers: Headers, body: bytes) -> bool:
@@ -201,7 +197,6 @@ class FastCycle(RequestResponseCycle):
         head = _head_of((status, (*self.default_headers, *headers)))
         if head is None:
             return False
-        self.status = status
         self.response_started = self.response_complete = True
         self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
         self.message_event.set()

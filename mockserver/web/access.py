@@ -6,7 +6,6 @@ Source: docs/security.md; the command line's ``--log-format``.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
 from decimal import Decimal
 from functools import lru_cache
 
@@ -15,11 +14,14 @@ from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
-from mockserver.web.asgi import Message, Scope, Send
+from mockserver.web.asgi import Scope
 from mockserver.wire.jsonio import dumps
 
 STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the sandbox and the step that it took."""
+
+STATUS = "mockserver.status"
+"""The scope key under which who answers leaves the status, as it begins to; without one there is no answer."""
 
 QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Asked again and again by machines: neither logged nor counted nor traced."""
@@ -34,22 +36,6 @@ _OWN_ID = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32}")
 _ORDINARY = re.compile(rf"(?:/(?:[a-z]++|{_OWN_ID.pattern})(?=/|\Z))++")
 """A path of words and of such ids."""
 _masked_short_key = lru_cache(maxsize=10_000)(masked_key)
-
-
-class Watched:
-    """A ``send`` that notes the status of the answer, for servers whose own does not; 0 before there is one."""
-
-    __slots__ = ("_send", "status")
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status = 0
-
-    def __call__(self, message: Message) -> Awaitable[None]:
-        """Send one message."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        return self._send(message)
 
 
 class Access:

@@ -99,13 +99,6 @@ async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -
             return chunks
 
 
-def headers_of(scope: Scope) -> Mapping[str, str]:
-    """Header names in lower case; of a header given twice the first counts, but beside a public key the last secret
-    key (assumption ``keys.both``)."""
-    raw = scope["headers"]
-    return _headers_by(raw if isinstance(raw, tuple) else tuple(map(tuple, raw)))
-
-
 def are_usual(fields: tuple[RawHeader, ...]) -> bool:
     """Whether what follows from header fields may be kept: they are few and short."""
     return len(fields) <= _MOST_FIELDS and sum(map(len, chain.from_iterable(fields))) <= _MOST_BYTES
@@ -120,8 +113,10 @@ def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
     return headers
 
 
-_headers_by = Remembered(512, _headers, are_usual).__getitem__
-"""Most clients send the same headers with every request, and the journal keeps them all: one map does for all."""
+headers_by = Remembered(512, _headers, are_usual).__getitem__
+"""The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first counts, but beside
+a public key the last secret key (assumption ``keys.both``). Most clients send the same ones with every request, and the
+journal keeps them all: one map does for all."""
 
 
 def _text(raw: bytes) -> str:

@@ -25,7 +25,7 @@ from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
 from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
-from mockserver.web.access import QUIET_PATHS, Access, Watched
+from mockserver.web.access import QUIET_PATHS, STATUS, Access
 from mockserver.web.asgi import (
     ASKED_PATH,
     Message,
@@ -96,19 +96,18 @@ class Guard:
         if scope["type"] != "http":
             await (self._live if scope["type"] == "lifespan" else self.app)(scope, receive, send)
             return
-        watched: Any = send if hasattr(send, "status") else Watched(send)
         world, failed, now = self.world, 0, self._now
         began = now()
         try:
-            await self._admit(scope, receive, watched)
+            await self._admit(scope, receive, send)
         except Exception as fault:
             failed = 500
             if not isinstance(fault, Cut):
-                await last_resort(scope, watched)
+                await last_resort(scope, send)
             raise
         finally:
             if scope["path"] not in QUIET_PATHS:
-                ended, status, log = now(), watched.status or failed, world.log
+                ended, status, log = now(), scope.get(STATUS, failed), world.log
                 world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
                 if log is not None:
                     log(Access(scope, began, ended, status))
@@ -154,7 +153,7 @@ class Guard:
         elif origin:
             methods = self._public_methods(path)
             if scope["method"] == "OPTIONS" and methods:
-                return _allow(send, methods)
+                return _allow(scope, send, methods)
             if scope["method"] in methods:
                 return self.app(scope, receive, _readable_anywhere(send))
         return self.app(scope, receive, send)
@@ -246,9 +245,10 @@ def _site_refusal(scope: Scope, host: bytes, origin: bytes) -> Refusal | None:
     return None
 
 
-async def _allow(send: Send, methods: Iterable[str]) -> None:
+async def _allow(scope: Scope, send: Send, methods: Iterable[str]) -> None:
     """Answer a browser that asks before a call to another origin. The answer has no body, and so no length."""
     headers = [*_CORS_ANSWER, (b"access-control-allow-methods", ", ".join(methods).encode()), *_CORS_PREFLIGHT]
+    scope[STATUS] = 204
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
 
@@ -264,6 +264,7 @@ def _readable_anywhere(send: Send) -> Send:
 
 async def _refuse(scope: Scope, send: Send, refusal: Refusal) -> None:
     status, code, message, field, words = refusal
+    scope[STATUS] = status
     extra: Any = [(b"www-authenticate", b"Bearer")] if status == 401 else None
     await send_json(send, status, problem(status, code, message, scope["path"], {field: words}), extra)
 

@@ -250,7 +250,10 @@ class OperationEndpoint(Endpoint):
             return Reply(None, b"", step, unreached.fault)
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _spoiling(step))
-        status = step.assume(CREATED_STATUS) if self.route.success is Success.CREATED else 200
+        status = 200
+        if self.route.success is Success.CREATED:
+            step.result.assumed.append(CREATED_STATUS.key)
+            status = profile.created_status
         return Reply(status, reply, step, _spoiling(step) if step.result.ruled else None)
 
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:

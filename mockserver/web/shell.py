@@ -19,7 +19,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
 from mockserver.web import watching
-from mockserver.web.access import STEP
+from mockserver.web.access import STATUS, STEP
 from mockserver.web.asgi import (
     ASKED_PATH,
     JSON_TYPE,
@@ -30,7 +30,7 @@ from mockserver.web.asgi import (
     Scope,
     Send,
     decoded,
-    headers_of,
+    headers_by,
     read_parts,
     send_bytes,
     send_parts,
@@ -103,7 +103,7 @@ class Endpoint:
             resource=scope["path"],
             path=path,
             query=scope["query_string"],
-            headers=headers_of(scope),
+            headers=headers_by(scope["headers"]),
             receive=receive,
         )
         sandbox: Sandbox | None = None
@@ -211,7 +211,9 @@ class Endpoint:
             talk = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
             has_waited = fault.virtual and self.world.runner.pass_time(request.sandbox, fault.delay)
             await talk.strike(fault, has_waited=has_waited)
-        elif reply.chunks is not None:
+            return
+        scope[STATUS] = status
+        if reply.chunks is not None:
             await stream(receive, send, headers, reply.chunks)
         elif reply.parts is not None:
             await send_parts(send, status, reply.parts, headers)

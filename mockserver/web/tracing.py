@@ -32,8 +32,8 @@ from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.access import QUIET_PATHS, STEP, Watched, shown_path
-from mockserver.web.asgi import Receive, Scope, Send, headers_of
+from mockserver.web.access import QUIET_PATHS, STATUS, STEP, shown_path
+from mockserver.web.asgi import Receive, Scope, Send, headers_by
 from mockserver.web.request_counts import OPERATION, REFUSED
 
 LONGEST = 500
@@ -69,7 +69,7 @@ class Tracing:
         if route is not None:
             attributes["http.route"] = route
         verb = "HTTP" if method == "_OTHER" else method
-        caller = extract(headers_of(scope), Context())
+        caller = extract(headers_by(tuple(map(tuple, scope["headers"]))), Context())
         span = self._tracer.start_span(
             f"{verb} {route}" if route is not None else verb, caller, SpanKind.SERVER, attributes
         )
@@ -129,15 +129,14 @@ class Traced:
             await self.app(scope, receive, send)
             return
         span = self._tracing.request_begins(scope, self._route_of(scope["method"], scope["path"]))
-        watched = send if hasattr(send, "status") else Watched(send)
         fault = None
         try:
-            await self.app(scope, receive, watched)
+            await self.app(scope, receive, send)
         except BaseException as raised:
             fault = type(raised).__name__
             raise
         finally:
-            self._tracing.request_ends(span, scope, getattr(watched, "status", 0), fault)
+            self._tracing.request_ends(span, scope, scope.get(STATUS, 0), fault)
 
 
 def _about(scope: Scope) -> Mapping[str, str]:

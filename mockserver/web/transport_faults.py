@@ -15,7 +15,7 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.scenario.edits import edited
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
-from mockserver.web.access import STEP
+from mockserver.web.access import STATUS, STEP
 from mockserver.web.asgi import JSON_TYPE, TRANSPORT, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
@@ -106,16 +106,17 @@ class Conversation:
         return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
 
     async def _answer(self, body: bytes) -> None:
+        self.scope[STATUS] = self.status
         await send_bytes(self.send, self.status, body, self.headers)
 
     async def _status(self, fault: Transport) -> None:
-        body, status = fault.body, fault.status or 500
+        body, self.status, self.headers = fault.body, fault.status or 500, _under(fault, (JSON_TYPE,))
         if isinstance(body, ErrorBody):
             _, step = self.scope[STEP]
-            may_retry = fault.at is not At.ANSWER or status == UNAVAILABLE or self.scope["method"] == "GET"
-            body = scripted(status, step.asked.op, self.scope["path"], body.code, body.message, may_retry=may_retry)
-        raw = body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
-        await send_bytes(self.send, status, raw, _under(fault, (JSON_TYPE,)))
+            may_retry = fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
+            path, op = self.scope["path"], step.asked.op
+            body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
+        await self._answer(body.encode() if isinstance(body, str) else b"" if body is None else dumps(body))
 
     async def _edit(self, fault: Transport) -> None:
         if fault.edit or fault.omit:
@@ -125,6 +126,7 @@ class Conversation:
 
     async def _dribble(self, pieces: Dribble) -> None:
         headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
+        self.scope[STATUS] = self.status
         await self.send({"type": "http.response.start", "status": self.status, "headers": headers})
         for start in range(0, len(self.body), pieces.chunk):
             await asyncio.sleep(pieces.every / SECOND)

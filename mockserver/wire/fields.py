@@ -61,7 +61,8 @@ class Fields(Mapping[str, object]):
     def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
         """The fields of a JSON body of at most ``deepest`` levels; with ``commas`` numeric texts may have a decimal
         comma. Raises ``MalformedJson``."""
-        return cls(model, raw, FieldsKind(True, commas), _object(raw, deepest))
+        given = loads(raw, deepest) if raw.strip() else {}
+        return cls(model, raw, FieldsKind(True, commas), given if isinstance(given, dict) else _empty(given))
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
@@ -75,7 +76,9 @@ class Fields(Mapping[str, object]):
             return self._folded
         given = self._given
         if given is None:
-            given = _object(self._text) if self.kind.is_body else _parameters(self._text)
+            # What it was read as before: a body that is no object is an empty one.
+            read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else _parameters(self._text)
+            given = read if isinstance(read, dict) else {}
         folded = fold(self._model, given, commas=self.kind.commas)
         if self._given is not None:
             self._folded = folded
@@ -127,11 +130,8 @@ class Fields(Mapping[str, object]):
         return self.folded.values.items()
 
 
-def _object(raw: bytes, deepest: int = sys.maxsize) -> dict[str, Any]:
-    """The body as an object: nothing and ``[]`` are empty ones (published facts, 1.0). Raises ``MalformedJson``."""
-    value = loads(raw, deepest) if raw.strip() else {}
-    if isinstance(value, dict):
-        return value
+def _empty(value: object) -> dict[str, Any]:
+    """A body that is no object: ``[]`` is an empty one (published facts, 1.0). Raises ``MalformedJson``."""
     if value == []:
         return {}
     raise MalformedJson("wanted a JSON object", 1, 1)

@@ -13,6 +13,7 @@ from mockserver.assumptions.table import (
     CARD_DATA_ALIAS,
     CARD_IIN_DIGITS,
     CARD_MASKING,
+    CREATED_STATUS,
     CUSTOMER_SUMMARY,
     DECIMAL_COMMA,
     JSON_DEPTH,
@@ -31,6 +32,7 @@ class WireProfile:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
     def __init__(self, assumed: Assumed) -> None:
+        self.created_status = assumed[CREATED_STATUS]
         self.json_depth = assumed[JSON_DEPTH]
         self.reads_commas = assumed[DECIMAL_COMMA] == "read"
         self.refuses_unknown = assumed[UNKNOWN_FIELDS] == "refuse"

@@ -44,7 +44,7 @@ def test_equal_amounts_are_the_same_money_whatever_digits_they_came_with(order: 
     for code in ("AUD", "JPY", "BHD"):
         for text in (*AMOUNTS[::order], *AMOUNTS):
             faults, known, amount = Faults(), CURRENCIES[code], Decimal(text)
-            found = amount_check.of_currency(unnoted(sandbox), amount, known, faults)
+            found = amount_check.check(unnoted(sandbox), amount, known, faults)
             wanted = plain(amount, known)
             if found is None:
                 assert {field: words for _, field, words in faults} == wanted or amount < known.unit, (text, code)

@@ -11,7 +11,7 @@ from uvicorn.server import ServerState
 
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol
-from mockserver.web.asgi import headers_of, read_parts, send_bytes
+from mockserver.web.asgi import read_parts, send_bytes
 from tests.driving import FAST_LANE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -34,7 +34,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
             await asyncio.sleep(0)
             await send_bytes(send, 503, b"stopped", TEXT)
             return
-    body = b"".join(await read_parts(receive, headers_of(scope), 1_000_000))
+    body = b"".join(await read_parts(receive, {}, 1_000_000))
     if path == "/parts":
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"6")]})
         await send({"type": "http.response.body", "body": b"one", "more_body": True})

@@ -11,7 +11,7 @@ import pytest
 from uvicorn.server import ServerState
 
 from mockserver.server.guards import HEAD_SECONDS, LINGER_SECONDS, TAKE_SECONDS, GuardedProtocol
-from mockserver.web.asgi import HungUp, headers_of, read_parts, send_bytes
+from mockserver.web.asgi import HungUp, read_parts, send_bytes
 from tests.server.connecting import App, Clock, Wire, connected, request, unconnected
 
 
@@ -69,7 +69,7 @@ def test_a_body_may_trickle_but_not_stand_still(clock: Clock) -> None:
 
 async def slow(scope: Any, receive: Any, send: Any) -> None:
     """Answers after 1,000 seconds; ``/hears`` answers nothing, and ends when its client has gone."""
-    await read_parts(receive, headers_of(scope), 1_000_000)
+    await read_parts(receive, {}, 1_000_000)
     if scope["path"] == "/hears":
         while (await receive())["type"] != "http.disconnect":
             pass
@@ -172,7 +172,7 @@ def test_a_client_that_sends_nothing_more_and_is_owed_nothing_is_left(clock: Clo
 async def read_all(scope: Any, receive: Any, send: Any) -> None:
     """Answers at once what has come whole."""
     try:
-        await send_bytes(send, 200, b"".join(await read_parts(receive, headers_of(scope), 1_000)), ())
+        await send_bytes(send, 200, b"".join(await read_parts(receive, {}, 1_000)), ())
     except HungUp:
         return
 

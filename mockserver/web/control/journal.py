@@ -168,7 +168,7 @@ def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
 async def _sent(endpoint: OperationEndpoint, entry: JournalEntry, by: str) -> tuple[int | None, bytes]:
     """The answer to the same request, marked with who sends it; None and what came of it when the connection broke."""
     marked = {**entry.asked.headers, SENT_BY: by}
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items()]
+    headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items())
     scope: Scope = {
         "type": "http",
         "method": entry.method,
