@@ -10,7 +10,14 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from mockserver.assumptions.table import PAGE_DEFAULT, PAGE_MAXIMUM, PAGE_ORDER, SEARCH_BOUNDS, SORT_UNKNOWN
+from mockserver.assumptions.table import (
+    AUTHORISED_WORD,
+    PAGE_DEFAULT,
+    PAGE_MAXIMUM,
+    PAGE_ORDER,
+    SEARCH_BOUNDS,
+    SORT_UNKNOWN,
+)
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record, replace
@@ -26,6 +33,9 @@ R = TypeVar("R", bound=TableRow)
 Sort: TypeAlias = Callable[[Any], Any] | None
 """What rows are sorted by; None leaves them in the order of their adding."""
 
+Sorts: TypeAlias = Mapping[str, Sort | Mapping[str, Callable[[Any], Any]]]
+"""What they may be sorted by, by the field; of the status of charges for each word that shows authorised ones."""
+
 Parameter: TypeAlias = Callable[[Step, Any, Query[Any], Faults], None]
 """Adds what a given value asks for, or a fault of it."""
 
@@ -37,7 +47,7 @@ class Search(Generic[R]):
     ``hides_removed`` those in use are found, all only with the parameter ``include_removed``."""
 
     table: Callable[[Sandbox], Table[R]]
-    sorts: Mapping[str, Sort]
+    sorts: Sorts
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     hides_removed: bool = False
 
@@ -150,7 +160,7 @@ def _sort(
     step: Step,
     by: str | None,
     order: str | None,
-    sorts: Mapping[str, Sort],
+    sorts: Sorts,
     descending: bool,
     faults: Faults,
 ) -> tuple[Sort, bool]:
@@ -165,4 +175,5 @@ def _sort(
         return None, descending
     if by.lower() not in sorts and not lenient:
         faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}")
-    return sorts.get(by.lower()), descending
+    sort = sorts.get(by.lower())
+    return (sort[step.assume(AUTHORISED_WORD)] if isinstance(sort, Mapping) else sort), descending

@@ -7,6 +7,7 @@ assumptions ``charge.search_card_number``, ``customer.search``, ``payment_method
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mockserver.assumptions.table import SEARCH_CARD
@@ -41,13 +42,18 @@ def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> N
     query.equal.append(("fingerprint", tuple(step.sandbox.cards.fingerprints(digits))))
 
 
+def _shown_status(authorised: str, charge: Charge) -> str:
+    return authorised if charge.status is ChargeState.AUTHORISED else charge.status.value
+
+
 CHARGES: Search[Charge] = Search(
     lambda sandbox: sandbox.charges,
     {
         **_ADDED,
         "amount": amount_of,
         "currency": lambda charge: charge.currency,
-        "status": lambda charge: charge.status.value,
+        # As it is shown: the word of authorised ones is an assumption.
+        "status": {word: partial(_shown_status, word) for word in ("Authorised", "AUTHORISE")},
         "reference": lambda charge: charge.reference or "",
         "providerid": lambda charge: charge.provider.provider_id,
         "customerid": lambda charge: charge.customer_id or "",
