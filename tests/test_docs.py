@@ -139,6 +139,23 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert [str(target) for target in links(page) if not target.exists()] == []
 
 
+@each("page", docs.PAGES, ids=lambda page: page.name)
+def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
+    pytest.importorskip("mkdocs")
+    from tools import site
+
+    shown = site.LINK.sub(site.link, TEXTS[page])
+    targets = {target.partition("#")[0] for _, target in site.LINK.findall(shown) if ":" not in target}
+    there = {*site.TOP.values(), ""}
+    assert [one for one in sorted(targets - there) if not (docs.ROOT / "docs" / one).exists()] == []
+
+
+def test_the_check_script_sees_what_the_site_warns_of() -> None:
+    [command] = re.findall(r"-m mkdocs build.*", (docs.ROOT / ".ci" / "run").read_text("utf-8"))
+    assert "-q" not in command
+    assert yaml.load((docs.ROOT / "mkdocs.yml").read_text("utf-8"), yaml.BaseLoader)["strict"] == "true"
+
+
 def test_the_readme_is_short_and_leads_to_every_page() -> None:
     assert len(README.encode()) < BIGGEST_README
     assert set(docs.PAGES) - {docs.README} <= set(links(docs.README))

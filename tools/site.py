@@ -36,12 +36,16 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links within one folder, files of the repository by name, and Markdown inside of what folds."""
-    return LINK.sub(_link, markdown).replace("<details>", '<details markdown="1">')
+    return LINK.sub(link, markdown).replace("<details>", '<details markdown="1">')
 
 
-def _link(found: re.Match[str]) -> str:
+def link(found: re.Match[str]) -> str:
+    """A link of a page as the site has it; its text alone where it leads out of the site."""
     text, target = found["text"], found["target"].removeprefix("docs/").removeprefix("../")
-    if found["target"].startswith("../") and target not in TOP:
+    path = target.partition("#")[0]
+    # What is elsewhere in the repository is no page of the site.
+    is_elsewhere = found["target"].startswith("../") or ((ROOT / path).exists() and not (ROOT / "docs" / path).exists())
+    if path and is_elsewhere and target not in TOP:
         return text
     return f"[{text}]({TOP.get(target, target)})"
 

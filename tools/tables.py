@@ -16,10 +16,13 @@ from mockserver.assumptions import ROWS, Assumed, Profile
 from mockserver.cli import GROUPS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
+from mockserver.domain.reading import camel
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
+from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
+from mockserver.scenario.paths import STORED, fields_of, names_of
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES
@@ -280,6 +283,18 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
                 yield f"{name} {inner}", one
 
 
+def request_fields() -> str:
+    """What the request of each operation holds that rules can name."""
+    rows = [[code(op), ", ".join(map(code, found))] for op in sorted(ALL_OPERATIONS) if (found := fields_of({op}))]
+    return markdown(["operation", "`request.` and"], rows)
+
+
+def state_fields() -> str:
+    """What stored objects hold that rules can name."""
+    rows = [[code(f"state.{camel(kind)}."), ", ".join(map(code, names_of(rows)))] for kind, rows in STORED.items()]
+    return markdown(["object", "and"], rows)
+
+
 PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
@@ -293,6 +308,8 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "assumptions": assumptions,
     "test-values": test_values,
     "scenario-keys": scenario_keys,
+    "request-fields": request_fields,
+    "state-fields": state_fields,
     "scenarios": scenarios,
     "pages": pages,
     "findings": findings,

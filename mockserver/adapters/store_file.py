@@ -96,9 +96,10 @@ class StoreFile:
         worlds: set[int] = set()
         if not is_new:
             self.sandboxes, worlds = examined(self.path)
-            with contextlib.suppress(OSError):
-                # It holds card numbers and keys.
-                self.path.chmod(0o600)
+            for beside in ("", "-wal", "-shm"):
+                with contextlib.suppress(OSError):
+                    # It holds card numbers and keys, and so may what a killed process has left beside it.
+                    self.path.with_name(f"{self.path.name}{beside}").chmod(0o600)
         with _named_failures(self.path):
             self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
             self._begin(is_new, full=full)

@@ -22,6 +22,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import ChargeId, NonNegative, Within
 from mockserver.domain.ids import Salt
 from mockserver.domain.money import amount_fault, number_text
+from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import BATCH, BATCH_ROW, BatchEvent, BatchRowEvent, BatchState
 
@@ -319,6 +320,8 @@ def _row(cells: list[str]) -> BatchRow | str:
     if not method_id or len(method_id) > LONGEST_ID:
         return f"PaymentMethodId: got {len(method_id)} characters, wanted 1 to {LONGEST_ID}"
     bare = amount.strip()
+    if not _AMOUNT.fullmatch(bare) and (number := number_of(bare)) is not None:
+        bare = f"{number:f}"
     if not _AMOUNT.fullmatch(bare):
         return f"Amount: {amount_fault(bare, currency, _MOST_PLACES)}"
     if len(reference) > LONGEST_REFERENCE:

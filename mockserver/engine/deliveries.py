@@ -257,7 +257,8 @@ def _choreography(step: Step, news: News, target: WebhookTarget, notices: dict[b
             op=_OP,
             now=sandbox.now,
             request=facts,
-            state=reader_of(sandbox, step.asked, step.result.about),
+            # Work that comes due is about nothing else, and of several objects of a kind this is the one.
+            state=reader_of(sandbox, step.asked, {**step.result.about, news.event.subject.value: news.subject}),
             subject=message.subject_id,
         ),
     )
@@ -356,6 +357,7 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
             is_genuine=is_scripted or content.signature == sign(sandbox.config.webhook_key, content.raw),
+            is_signed=content.signature is not None,
             is_scripted=is_scripted,
             gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
             took=made.latency,

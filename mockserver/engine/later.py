@@ -29,10 +29,11 @@ from mockserver.scenario.outcome import DELETABLE
 _PART = "|"
 
 
-def plan(step: Step) -> None:
-    """Put on the schedule what the rules of the present step say of later."""
+def plan(step: Step, *, is_declined: bool = False) -> None:
+    """Put on the schedule what the rules of the present step say of later; of one whose provider declined it, what the
+    rules of providers say."""
     for decision in step.result.decisions:
-        if decision.rule is None:
+        if decision.rule is None or (is_declined and decision.outcome.provider is None):
             continue
         for wanted in decision.outcome.later:
             for kind, detail in _moves(wanted, step):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
-from mockserver.assumptions.table import CHECKOUT_WORD, THREE_DS, WALLET_WORD
+from mockserver.assumptions.table import CHECKOUT_WORD, LEAST_COST_NEXT, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
@@ -123,7 +123,8 @@ def _card(
     if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    others = tuple(ProviderRoute(provider, instrument) for provider in able[1:])
+    goes_on = step.assume(LEAST_COST_NEXT) == "next_cheapest"
+    others = tuple(ProviderRoute(provider, instrument) for provider in able[1:]) if goes_on else ()
     return ChargePlan(able[0], instrument, others=others, verified=verified)
 
 

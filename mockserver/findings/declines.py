@@ -7,7 +7,7 @@ subscription, while it knew of the declines before. Tries that the service makes
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
@@ -53,10 +53,18 @@ _GOES_ON = b"Active"
 
 @record
 class _Final:
-    """A decline that no retry helps, known to the client since a journal entry."""
+    """A decline that no retry helps, known to the client since a journal entry; ``reference`` is that of its charge."""
 
     evidence: Evidence
     known: int
+    reference: str | None = None
+
+    def is_of_another(self, call: Call) -> bool:
+        """Whether a call charges a card for another order, entered anew: then it may be another payer, who has the same
+        test card."""
+        card, reference = call.request.get("paymentInformation"), call.request.get("reference")
+        is_entered = isinstance(card, Mapping) and bool(card.get("cardNumber"))
+        return is_entered and bool(reference and self.reference) and reference != self.reference
 
 
 @record
@@ -102,7 +110,8 @@ class Declines:
             return
         names = instrument, f"{instrument} {ccv_of(call)}"
         final = self._final(names)
-        if final is not None:
+        is_new = final is None or final.is_of_another(call)
+        if final is not None and not is_new:
             lines = (final.evidence, evidence_of(call))
             self._ledger.add("hard-decline-retried", call.at, lines, **_about(charge.instrument))
         if charge.status is not ChargeState.FAILED:
@@ -110,8 +119,8 @@ class Declines:
         elif (said := _said(charge)) is not None:
             evidence = evidence_of(call, _words(said))
             declined = _declined(said, names)
-            if call.doubt is None and call.is_ours and declined is not None and declined not in self._hard:
-                self._hard.put(declined, _Final(evidence, call.entry))
+            if call.doubt is None and call.is_ours and declined is not None and (is_new or declined not in self._hard):
+                self._hard.put(declined, _Final(evidence, call.entry, charge.reference))
             self._tried(instrument, charge, call.at, evidence, call)
 
     def sent(self, call: Call) -> None:

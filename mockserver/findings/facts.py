@@ -26,7 +26,7 @@ class Doubt(StrEnum):
     CUT = "the answer was cut short"
     GARBLED = "the answer was unreadable"
     TIMED_OUT = "no answer came"
-    BAD_GATEWAY = "the answer was a server error without an error body"
+    BAD_GATEWAY = "the answer was a server error"
     HUNG_UP = "the client hung up before the answer"
 
 
@@ -78,6 +78,11 @@ class Call:
     rows: str | None = None
 
     @property
+    def is_public(self) -> bool:
+        """Whether it came with a public key alone."""
+        return "x-publickey" in self.headers and "x-secretkey" not in self.headers
+
+    @property
     def is_usual(self) -> bool:
         """Whether it paid a charge in full or moved nothing, and its answer came at once."""
         if self.code is not None or self.doubt is not None or self.retry_after is not None or not self.is_ours:
@@ -94,9 +99,10 @@ class WebhookTry:
     """One try to deliver a webhook.
 
     ``event_id`` is equal for all copies of one event; ``reported`` the state of its subject that it reports;
-    ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly;
-    ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver; ``gave_up`` that it was the
-    last try, in vain, of a webhook that no receiver may refuse. ``entry`` is the newest of the journal.
+    ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly, or
+    (``is_signed``) not at all; ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver;
+    ``gave_up`` that it was the last try, in vain, of a webhook that no receiver may refuse. ``entry`` is the newest of
+    the journal.
     """
 
     at: Micros
@@ -114,6 +120,7 @@ class WebhookTry:
     took: Micros
     result: str
     entry: int
+    is_signed: bool = True
 
 
 @record

@@ -75,7 +75,8 @@ class Habits:
             self._numbers(call)
         charge = call.charge
         if call.op == "charge.create" and charge is not None and not charge.reference and call.code is None:
-            if call.is_repeat or self._ledger.again("no-reference", call.at, operation=call.op):
+            # With a public key it is the client script's, which has no reference to give.
+            if call.is_repeat or call.is_public or self._ledger.again("no-reference", call.at, operation=call.op):
                 return
             line = f"charge.create {charge.amount} {charge.currency} {charge.charge_id}: no reference"
             self._ledger.add("no-reference", call.at, (Evidence(line, entry=call.entry),), operation=call.op)

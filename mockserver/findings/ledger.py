@@ -92,6 +92,20 @@ class Ledger:
                 finding.evidence.append(line)
         finding.evidence = _by_age(finding.evidence)
 
+    def withdraw(self, entry: int, *names: str) -> None:
+        """Take back what was raised of a journal entry, which another finding explains."""
+        for subject, finding in list(self._by_subject.items()):
+            left = [line for line in finding.evidence if line.entry != entry]
+            if finding.kind.name not in names or len(left) == len(finding.evidence):
+                continue
+            self.cleared += 1
+            finding.count -= 1
+            finding.evidence = left
+            if not finding.count:
+                self.dropped += 1
+                del self._by_subject[subject]
+                self.unreported = [one for one in self.unreported if one is not finding]
+
     def again(self, name: str, at: Micros, **about: str) -> bool:
         """Count a habit once more when its evidence is complete; False when it is to be raised."""
         finding = self._by_subject.get((name, tuple(about.items())))

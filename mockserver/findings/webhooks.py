@@ -73,6 +73,10 @@ class Webhooks:
 
     def called(self, call: Call) -> None:
         """The client asked for a money operation."""
+        if call.code == _WRONG_STATE and call.op in _EVENTS and not self._doubts.is_about(call.subject or ""):
+            subject = call.subject or ""
+            self._refused.put(subject, _Refusal(call.entry, self._seen.get(subject, 0), call.op, evidence_of(call)))
+            self._judge_belief(subject, call.at)
         if (self._sent or self._taken) and call.op in MONEY:
             is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
             has_gone_well = call.code is None and call.doubt is None and not is_declined
@@ -82,12 +86,6 @@ class Webhooks:
                 del repeated[oldest]
             self._judge_repeat(repeated, move, call.at)
             self._moves.put(move.entry, move)
-        if call.code == _WRONG_STATE and call.subject is not None and call.op in _EVENTS:
-            if self._doubts.is_about(call.subject):
-                return
-            refusal = _Refusal(call.entry, self._seen.get(call.subject, 0), call.op, evidence_of(call))
-            self._refused.put(call.subject, refusal)
-            self._judge_belief(call.subject, call.at)
 
     def sent(self, delivery_id: str, entry: int) -> None:
         """A webhook goes out, after a journal entry: what the client does while it takes it comes after that."""
@@ -102,7 +100,9 @@ class Webhooks:
         evidence = Evidence(line, entry=tried.caused_by, webhook=tried.delivery_id)
         if tried.is_accepted and not tried.is_scripted:
             if not tried.is_genuine:
-                self._ledger.add("forged-webhook-accepted", tried.at, (evidence,), **about)
+                fault = "did not fit its body" if tried.is_signed else "was missing"
+                forged = replace(evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}")
+                self._ledger.add("forged-webhook-accepted", tried.at, (forged,), **about)
             self._took(tried, evidence, began)
             if state is not None:
                 self._reports(tried, state, began)
@@ -144,6 +144,11 @@ class Webhooks:
                     if copies.first_at < first.entry <= copies.repeated_at < again.entry:
                         lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
                         self._ledger.add("webhook-not-deduplicated", at, lines, event=event_id)
+                        # That it was refused, or that it was made at all, is the same mistake.
+                        self._ledger.withdraw(again.entry, "wrong-state", "stale-webhook-believed")
+                        for subject, refusal in list(self._refused.items()):
+                            if refusal.entry == again.entry:
+                                del self._refused[subject]
 
     def read(self, subject: str, entry: int) -> None:
         """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one

@@ -64,8 +64,12 @@ TEST_SCHEMA: dict[str, Any] = {
 
 def _one_of(*words: str) -> dict[str, Any]:
     """The schema of a test of a field that holds one of some words."""
-    known = {"enum": list(words)}
-    members = {"eq": known, "ne": known, "in": {"items": known}}
+    known, first = {"enum": list(words)}, words[0]
+    members = {
+        "eq": {**known, "description": "equal", "examples": [first]},
+        "ne": {**known, "description": "not equal", "examples": [first]},
+        "in": {"items": known, "description": "one of", "examples": [[first]]},
+    }
     return {"anyOf": [known, {"allOf": [TEST_SCHEMA["anyOf"][1], {"properties": members}]}]}
 
 

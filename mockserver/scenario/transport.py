@@ -20,6 +20,8 @@ from mockserver.scenario.part import given, part
 from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
+UNAVAILABLE = 503
+"""The status that says that a request was not taken."""
 _BODILESS = (204, 205, 304)
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _UNREADABLE = _FRAMING | {"content-encoding"}
@@ -239,8 +241,10 @@ class Transport:
         """Why the client cannot know how its call ended; None when the answer can be read."""
         match self.kind:
             case FaultKind.STATUS:
-                is_ours = isinstance(self.body, ErrorBody) or (isinstance(self.body, Mapping) and "code" in self.body)
-                return Doubt.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_ours else None
+                is_told = isinstance(self.body, ErrorBody) or (isinstance(self.body, Mapping) and "code" in self.body)
+                # An error body vouches for nothing once the operation has happened, but for a service that is away.
+                is_told = is_told and (self.at is not At.ANSWER or self.status == UNAVAILABLE)
+                return Doubt.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_told else None
             case FaultKind.EDIT:
                 return Doubt.GARBLED if self.lowered.keys() & _UNREADABLE else None
             case kind:

@@ -8,6 +8,7 @@ Source: docs/security.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from hmac import compare_digest
@@ -128,11 +129,14 @@ class Guard:
         if not isinstance(headers, tuple):
             # In a form by which what follows from them can be remembered.
             headers = scope["headers"] = tuple(map(tuple, headers))
-        host, origin, hosts = _senders_of(headers)
-        if hosts > 1:
+        host, origin, hosts, coding = _senders_of(headers)
+        if hosts > 1 or (not hosts and scope["http_version"] == "1.1"):
             # A proxy may have used another of them.
             words = f"got {hosts} Host headers, wanted one"
             return _refuse(scope, send, (400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, "Host", words))
+        if coding not in (b"", b"chunked"):
+            words = "wanted chunked alone: no other coding of a body is read"
+            return _refuse(scope, send, (501, Code.VALIDATION_ERROR, "Not Implemented", "TransferEncoding", words))
         if host and not self._known.get(host) and not self._is_ours(host):
             further = f", an address, a name without a dot or with {', '.join(_NEARBY)}" if self._is_open else ""
             words = f"wanted a name of this server: {', '.join(sorted(self._names))}{further}, or one of --allow-host"
@@ -192,11 +196,12 @@ class Guard:
         return compare_digest(given, self._token)
 
 
-def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int]:
-    """The last host, the last origin and the number of hosts."""
-    hosts = [value for name, value in headers if name == b"host"] or [b""]
+def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int, bytes]:
+    """The last host, the last origin, the number of hosts, and how the body is coded on its way."""
+    hosts = [value for name, value in headers if name == b"host"]
     origins = [value for name, value in headers if name == b"origin"] or [b""]
-    return hosts[-1], origins[-1], len(hosts)
+    codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
+    return [b"", *hosts][-1], origins[-1], len(hosts), b", ".join(codings)
 
 
 _senders_of = Remembered(512, _senders, are_usual).__getitem__
@@ -221,12 +226,12 @@ def _is_nearby(name: str) -> bool:
 
 
 def _name_of(raw: bytes) -> str:
-    """The name in a Host header, without port and brackets; empty when there is none."""
-    try:
-        parts = urlsplit("//" + raw.decode("latin-1"))
-        return (parts.hostname or "").rstrip(".") if parts.username is None else ""
-    except ValueError:
-        return ""
+    """The name in a Host header, without port and brackets; empty when it has none, or is malformed."""
+    found = _HOST.fullmatch(raw.decode("latin-1"))
+    return found[1].strip("[]").lower().rstrip(".") if found is not None else ""
+
+
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
 
 
 def _site_refusal(scope: Scope, host: bytes, origin: bytes) -> Refusal | None:

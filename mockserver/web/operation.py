@@ -17,10 +17,10 @@ from typing import cast
 from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, Refused
+from mockserver.domain.errors import Invalid, ProviderRefused, Refused
 from mockserver.domain.problem import Problem
 from mockserver.engine import idempotency, step_effects
-from mockserver.engine.long_search import Scan
+from mockserver.engine.indexed_table import Scan
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
@@ -242,6 +242,8 @@ class OperationEndpoint(Endpoint):
             reply = self.route.handle(call) if sandbox.past is None else _as_of(sandbox.past, self.route, call)
             step_effects.plan(step)
         except Refused as refused:
+            if isinstance(refused, ProviderRefused):
+                step_effects.plan_declined(step)
             step.result.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _spoiling(step))
         except Unreached as unreached:

@@ -181,7 +181,8 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
     ]
     rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
     rules += ["frame-src 'self'"] if frames else []
-    rules += [] if framed else ["frame-ancestors 'none'"]
+    # A shop may stand anywhere.
+    rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
     return (
         HTML,
         (b"content-security-policy", "; ".join(rules).encode("latin-1")),

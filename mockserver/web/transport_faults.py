@@ -14,7 +14,7 @@ from typing import Any
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.scenario.edits import edited
-from mockserver.scenario.transport import At, Dribble, ErrorBody, FaultKind, Transport
+from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STATUS, STEP
 from mockserver.web.asgi import JSON_TYPE, TRANSPORT, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
@@ -113,7 +113,9 @@ class Conversation:
         body, self.status, self.headers = fault.body, fault.status or 500, _under(fault, (JSON_TYPE,))
         if isinstance(body, ErrorBody):
             _, step = self.scope[STEP]
-            body = scripted(self.status, step.asked.op, self.scope["path"], body.code, body.message)
+            may_retry = fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
+            path, op = self.scope["path"], step.asked.op
+            body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
         await self._answer(body.encode() if isinstance(body, str) else b"" if body is None else dumps(body))
 
     async def _edit(self, fault: Transport) -> None:

@@ -19,6 +19,7 @@ from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
+from mockserver.engine.result import Asked
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
@@ -41,6 +42,9 @@ _MOST_LOOKED_AT = 100
 PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
+SENT_BY = "x-mockserver-sent-by"
+"""The header of a request that was sent again from the journal: whoever did it is not the client."""
+
 _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
 """Faults with which the client reads another answer than the server's."""
 
@@ -60,9 +64,11 @@ def called(
     if watch is None:
         return
     fault = reply.fault
-    if asked.op in PAYER_OPERATIONS:
+    if not _is_clients(asked):
         for event in result.events:
-            watch.moved(event, sandbox.journal.last)
+            # What somebody else has begun is not the client's to end.
+            if event.before is not None or asked.op in PAYER_OPERATIONS:
+                watch.moved(event, sandbox.journal.last)
         return
     headers, entry = asked.headers, sandbox.journal.last
     charge, batch = result.about.get("charge"), result.about.get("batch")
@@ -105,7 +111,7 @@ def called(
             is_ours=not is_late and (fault is None or fault.kind not in _ANOTHER),
             is_partial=result.ruled
             and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
-            is_browser=is_browser and not _is_own_page(headers),
+            is_browser=is_browser and not is_own_page(headers),
             retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
             rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
         )
@@ -115,8 +121,8 @@ def called(
 def arrived(step: Step, real: Micros) -> None:
     """Report a request that a scenario holds back before it is acted on."""
     sandbox = step.sandbox
-    if sandbox.watch is not None and step.asked.op not in PAYER_OPERATIONS:
-        asked = step.asked
+    asked = step.asked
+    if sandbox.watch is not None and _is_clients(asked):
         call = Call(
             entry=0,
             at=sandbox.now,
@@ -220,7 +226,12 @@ def _currency_of(step: Step) -> str | None:
     return every.pop() if len(every) == 1 else None
 
 
-def _is_own_page(headers: Mapping[str, str]) -> bool:
+def _is_clients(asked: Asked) -> bool:
+    """Whether the client is responsible for a request."""
+    return asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers
+
+
+def is_own_page(headers: Mapping[str, str]) -> bool:
     """Whether a page of this server sent the request."""
     origin = headers.get("origin")
     from_here = origin is not None and origin.rpartition("//")[2] == headers.get("host")

@@ -87,10 +87,12 @@ def too_many(details: Mapping[str, str], resource: str) -> tuple[int, Problem]:
     return 429, problem(429, code, code.message, resource, details, is_retryable=True)
 
 
-def scripted(status: int, op: str, resource: str, code: int | None = None, message: str | None = None) -> Problem:
+def scripted(
+    status: int, op: str, resource: str, code: int | None = None, message: str | None = None, *, may_retry: bool = True
+) -> Problem:
     """The error object of a status that a scenario answers with, as the genuine one of the operation: without a code
-    that which fits the two."""
-    is_retryable = code is None and (status > _BROKEN or status in _LATER)
+    that which fits the two. ``may_retry`` is False when the operation has happened: then no error says otherwise."""
+    is_retryable = code is None and ((status > _BROKEN and may_retry) or status in _LATER)
     code = _code_of(status, op) if code is None else code
     return problem(status, code, message or MESSAGES[Code(code)], resource, is_retryable=is_retryable)
 

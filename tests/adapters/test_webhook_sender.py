@@ -18,7 +18,7 @@ from mockserver.adapters import webhook_sender
 from mockserver.adapters.ticker import real_due
 from mockserver.adapters.webhook_sender import CONNECTIONS, LONGEST_ANSWER, Sent, WebhookSender
 from mockserver.domain.clock import SECOND, Clock, ClockMode
-from mockserver.domain.delivery import sign
+from mockserver.domain.delivery import Try, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.driving import DUMMY, NOW, Api
 from tests.rows import each
@@ -448,3 +448,14 @@ def test_the_client_is_made_once_and_not_in_the_thread_of_the_server(monkeypatch
     assert [sent.status for sent in asyncio.run(run())] == [200] * 3
     assert len(made) == 1
     assert made[0] is not threading.main_thread()
+
+
+@pytest.mark.parametrize(("status", "is_accepted"), [(200, True), (500, False)])
+def test_the_status_counts_where_the_rest_of_the_answer_is_cut(status: int, is_accepted: bool) -> None:
+    async def cut(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(f"HTTP/1.1 {status} X\r\ncontent-length: 1000\r\n\r\nhalf".encode())
+        await writer.drain()
+
+    sent = send(Receiver(answer=cut))
+    assert (sent.status, sent.error) == (status, None)
+    assert Try(0, sent.status).is_accepted is is_accepted

@@ -548,3 +548,19 @@ def test_words_of_a_failure_are_quoted_where_they_must_be() -> None:
     api, batch_id = run(f"{{rows: [{{at: [2], decline: {{errorCode: 905, errorMessage: '{said}'}}}}]}}", 3)
     api.advance("1m")
     assert [row["FailureReason"] for row in results(api, batch_id)] == ["", said, ""]
+
+
+def test_amounts_are_read_as_everywhere(api: Api) -> None:
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    amounts = {"1e2": 100, "+5": 5, "1.5E1": 15, "100e-1": 10}
+    for amount, number in amounts.items():
+        assert api.charge(amount=amount)["amount"] == number
+    taken(api, lines(*(f"{method},{amount},AUD,r" for amount in amounts)), len(amounts))
+    api.advance("1m")
+    assert sorted(one["amount"] for one in api.get("/charge", Reference="r")["charges"]) == sorted(amounts.values())
+    for amount, words in {
+        "1e": "wanted a number",
+        "1e20": "21 digits before the point",
+        "1e-30": "after the point",
+    }.items():
+        assert words in hand_in(api, lines(f"{method},{amount},AUD,r"), 1)["details"]["Batch.Line2"]

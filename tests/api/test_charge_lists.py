@@ -172,3 +172,18 @@ def test_letters_beyond_ascii_are_found_escaped_or_not(query: str) -> None:
     api = Api()
     api.charge(reference="café 1")
     assert api.send("GET", f"/charge?{query}")["count"] == 1
+
+
+def test_charges_are_sorted_by_the_status_that_is_shown() -> None:
+    for word in ("Authorised", "AUTHORISE"):
+        api = Api(assumptions={"charge.status.authorised": word})
+        held = [api.charge(capture=False)["chargeId"] for _ in range(2)]
+        api.delete(f"/charge/{held[0]}/void")
+        api.charge()
+        shown = [one["status"] for one in api.get("/charge", SortBy="status", SortOrder="asc")["charges"]]
+        assert (shown, len(set(shown))) == (sorted(shown), 3)
+
+
+def test_an_unknown_id_is_no_address_in_a_path_and_a_fault_in_a_body(api: Api) -> None:
+    assert problem_of(api.get("/charge/none")) == (404, 84)
+    assert problem_of(api.post("/charge/customer", {"amount": 5, "customerId": "none"})) == (400, 52)

@@ -216,3 +216,54 @@ def test_what_is_gone_goes_no_second_time() -> None:
     assert (item.split()[3], customer.split()[3]) == ("vault", "customer")
     assert item.partition(" did not happen: ")[2].startswith("no vault item")
     assert "removed" in customer
+
+
+@each(
+    ("op", "later", "after"),
+    [
+        ("charge.refund", "refund: {}", "REFUND"),
+        ("charge.capture", "capture: {}", "SUCCESS"),
+        ("charge.void", "void: {}", "AUTHORISE_CANCELLED"),
+    ],
+)
+def test_what_a_provider_declines_may_happen_later(op: str, later: str, after: str) -> None:
+    api = api_with(f"{{after: 1h, {later}}}", op, then="decline: do_not_honour, ")
+    before = api.charge(capture=op == "charge.refund")
+    charge_id, path = before["chargeId"], {"charge.refund": "/refund/{}", "charge.void": "/charge/{}/void"}
+    call = ("POST", "/charge/{}") if op == "charge.capture" else ("DELETE", path[op])
+    assert api.call(call[0], call[1].format(charge_id)).status == 400
+    api.advance("59m")
+    assert status(api, charge_id) == before["status"]
+    api.advance("1m")
+    assert status(api, charge_id) == after
+
+
+def test_what_is_refused_without_asking_the_provider_does_not_happen_later() -> None:
+    api = api_with("{after: 1h, refund: {}}", "charge.refund", then="decline: do_not_honour, ")
+    charge_id = api.charge()["chargeId"]
+    assert api.delete(f"/refund/{charge_id}", amount=500).status == 400
+    api.advance("2h")
+    assert status(api, charge_id) == "SUCCESS"
+
+
+@each(
+    ("event", "after"),
+    [("settles", "25h"), ("returns", "25h"), ("expires", "8d")],
+)
+def test_a_webhook_that_time_causes_is_matched_by_its_charge(event: str, after: str) -> None:
+    test = "{op: webhook.deliver, state.charge.reference: mine}"
+    rules = f"  - {{id: w, when: {test}, then: {{webhook: {{copies: 2}}}}}}\n"
+    if event == "returns":
+        rules += "  - {id: r, when: {op: charge.create}, then: {later: [{after: 1h, settle: FAILED}]}}\n"
+    for reference, copies in (("mine", 2), ("other", 1)):
+        api = Api(scenario=f"version: 1\nname: s\nrules:\n{rules}")
+        api.post("/webhook/subscription", {"type": "transaction", "url": "http://127.0.0.1:4111/__inbox/shop"})
+        if event == "expires":
+            api.charge(capture=False, reference=reference)
+        else:
+            account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
+            body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account, "reference": reference}
+            api.post("/charge/bank_account", body)
+        first = len(api.get("/__admin/webhooks")["webhooks"])
+        api.advance(after)
+        assert (first, len(api.get("/__admin/webhooks")["webhooks"])) == (copies, 2 * copies)

@@ -194,3 +194,12 @@ def test_new_parameters_without_a_latency_end_the_latency(api: Api) -> None:
     slow = provider(api, authenticationParameters={"MinMilliseconds": "600000"})["providerId"]
     api.put(f"/provider/{slow}", {"authenticationParameters": {"Key": "x"}})
     assert api.charge(providerId=slow)["status"] == "SUCCESS"
+
+
+def test_least_cost_stays_with_the_cheapest_where_an_assumption_says_so() -> None:
+    for value, status in (("next_cheapest", 201), ("none", 400)):
+        api = _failing("provider_down: {}")
+        provider(api, name="Dear", costData=[{"transactionCost": 9}])
+        assert api.put("/__admin/assumptions", {"least_cost.next": value}).status == 200
+        reply = api.post("/charge/card/least_cost", {"amount": 5, "currency": "AUD", "paymentInformation": card()})
+        assert reply.status == status

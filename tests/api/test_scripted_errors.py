@@ -69,7 +69,8 @@ def test_a_scripted_404_is_the_genuine_one(op: str, method: str, path: str) -> N
 def test_a_scripted_status_has_all_that_an_error_has(status: int, code: int, is_retryable: bool, at: str) -> None:
     refused = scripted("charge.create", status, at).post("/charge/card", card_charge())
     assert problem_of(refused) == (status, code)
-    assert refused["isRetryable"] is is_retryable
+    # Nothing that has happened is to be repeated, but where the service says that it was away.
+    assert refused["isRetryable"] is (is_retryable and (at == "receive" or status not in (502, 504)))
     assert refused["resource"] == "/charge/card"
     assert refused["type"] == f"https://docs.payfurl.com/errorcodes#{code}"
 

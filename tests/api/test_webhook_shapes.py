@@ -22,6 +22,11 @@ Got = tuple[dict[str, str], bytes]
 
 def received(plan: str, calls: int = 1, **receiver: Any) -> list[Got]:
     """What a receiver gets of some charges under a plan, in the order of arrival."""
+    return _told(plan, calls, **receiver)[0]
+
+
+def _told(plan: str, calls: int = 1, **receiver: Any) -> tuple[list[Got], list[dict[str, Any]]]:
+    """The same, and what the sandbox found."""
     rule = f"{{id: r, when: {{op: charge.create}}, then: {{webhook: {{{plan}}}}}}}"
     shop = Api(scenario=f"version: 1\nrules: [{rule}]")
     there = Receiver(**receiver)
@@ -35,7 +40,14 @@ def received(plan: str, calls: int = 1, **receiver: Any) -> list[Got]:
                 await asyncio.sleep(0)
 
     lived(shop, story)
-    return there.got
+    return there.got, shop.get("/__admin/findings")["findings"]
+
+
+@pytest.mark.parametrize(("plan", "fault"), [("none", "was missing"), ("bad", "did not fit its body")])
+def test_a_forgery_that_is_accepted_is_told_by_its_header(plan: str, fault: str) -> None:
+    _, rows = _told(f"signature: {plan}")
+    [line] = next(row["evidence"] for row in rows if row["finding"] == "forged-webhook-accepted")
+    assert line["line"].endswith(f"though its header X-Payfurl-Signature {fault}")
 
 
 def is_signed(got: Got) -> bool:

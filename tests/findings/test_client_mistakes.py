@@ -171,7 +171,11 @@ def test_a_search_whose_answer_is_lost_too_is_no_look() -> None:
         ("malformed_json: true", True),
         ("close_after: 30", True),
         ("status: 502, body: '<html>Bad Gateway</html>'", True),
+        ("status: 500", True),
+        ("status: 502", True),
+        ("status: 504, body: {code: 37}", True),
         ("status: 503", False),
+        ("status: 400", False),
         ("status: 429, retry_after: 1", False),
         ("delay: 1ms", False),
     ],
@@ -374,7 +378,7 @@ def test_a_ccv_that_was_wrong_may_be_corrected(ccv: str, names: list[str]) -> No
 def test_another_ccv_helps_no_card_that_was_declined_for_another_reason() -> None:
     api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
     charge(api)
-    charge(api, reference="order-6", paymentInformation=card(ccv="124"))
+    charge(api, paymentInformation=card(ccv="124"))
     assert list(found(api)) == ["hard-decline-retried"]
 
 
@@ -898,3 +902,41 @@ def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) 
         pay()
         pay(number)
         assert list(found(api)) == names
+
+
+@each("status", [502, 504])
+def test_an_error_after_a_payment_does_not_say_that_it_may_be_repeated(status: int) -> None:
+    for at, may_retry in (("receive", True), ("answer", False)):
+        api = lossy(at=at, fault=f"status: {status}")
+        first = charge(api)
+        assert first is not None
+        assert first["isRetryable"] is may_retry
+        charge(api)
+        assert list(found(api)) == ([] if may_retry else ["double-charge", "blind-retry"])
+
+
+def test_a_card_that_is_entered_for_another_order_may_be_another_payers() -> None:
+    api = Api()
+    for reference in ("order-1", "order-2", "order-3"):
+        charge(api, paymentInformation=card(DEAD), reference=reference)
+    assert found(api) == {}
+    charge(api, paymentInformation=card(DEAD), reference="order-3")
+    assert list(found(api)) == ["hard-decline-retried"]
+
+
+@each("fields", [{"reference": None}, {"reference": "order-1"}])
+def test_a_card_that_is_entered_again_without_another_reference_is_judged(fields: dict[str, object]) -> None:
+    api = Api()
+    for _ in range(2):
+        charge(api, paymentInformation=card(DEAD), **fields)
+    assert "hard-decline-retried" in found(api)
+
+
+@each("kind", ["payment_method", "customer"])
+def test_a_stored_card_is_judged_whatever_the_reference(kind: str) -> None:
+    api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
+    made = api.post(f"/{kind}/card", {"providerId": DUMMY, "paymentInformation": card()})
+    field = "paymentMethodId" if kind == "payment_method" else "customerId"
+    for reference in ("order-1", "order-2"):
+        send(api, "POST", f"/charge/{kind}", {"amount": 20, field: made[field], "reference": reference})
+    assert list(found(api)) == ["hard-decline-retried"]

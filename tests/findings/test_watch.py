@@ -22,7 +22,16 @@ def test_a_forged_webhook_is_accepted(story: Story, subject: str | None) -> None
     story.webhook(is_genuine=False, subject=subject, caused_by=None)
     assert story.found() == ["forged-webhook-accepted"]
     about = f" {subject}" if subject else ""
-    assert story.lines() == [f"transaction.status.changed{about} try 1: 200"]
+    fault = "though its header X-Payfurl-Signature did not fit its body"
+    assert story.lines() == [f"transaction.status.changed{about} try 1: 200, {fault}"]
+
+
+def test_a_missing_signature_is_told_from_a_wrong_one(story: Story) -> None:
+    story.webhook(is_genuine=False, is_signed=False)
+    assert story.found() == ["forged-webhook-accepted"]
+    assert story.lines() == [
+        "transaction.status.changed ch_1 try 1: 200, though its header X-Payfurl-Signature was missing"
+    ]
 
 
 @pytest.mark.parametrize("facts", [{"is_accepted": False, "result": "401"}, {"is_scripted": True}])
@@ -46,6 +55,26 @@ def test_a_repeated_webhook_captures_again_before_it_is_answered(story: Story) -
     story.webhook(story.call)
     story.webhook(story.call, delivery_id="wh_1-2")
     assert story.found() == ["webhook-not-deduplicated"]
+
+
+@pytest.mark.parametrize("is_answered", [False, True])
+def test_a_copy_whose_capture_is_refused_is_one_mistake(story: Story, is_answered: bool) -> None:
+    def capture(code: int | None = None) -> None:
+        story.call(code=code, charge=story.charges["ch_1"])
+
+    def hear(code: int | None, **facts: object) -> None:
+        story.webhook(None if is_answered else lambda: capture(code), **facts)
+        if is_answered:
+            capture(code)
+
+    hear(None)
+    story.charges["ch_1"] = charge_in(ChargeState.SUCCESS)
+    hear(54, delivery_id="wh_1-2")
+    assert story.found() == ["webhook-not-deduplicated"]
+    # Another refusal is a mistake of its own.
+    capture(54)
+    story.call("charge.void", code=54, charge=story.charges["ch_1"])
+    assert "wrong-state" in story.found()
 
 
 def test_an_outdated_webhook_is_believed_before_it_is_answered(story: Story) -> None:

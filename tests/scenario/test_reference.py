@@ -124,6 +124,15 @@ def test_every_key_of_the_schema_is_described(place: str) -> None:
     assert [name for name, key in properties.items() if not (key.get("description") and "examples" in key)] == []
 
 
+def test_tests_of_a_field_that_holds_known_words_are_described() -> None:
+    when = SCHEMA["$defs"]["RuleMap"]["properties"]["when"]["properties"]
+    for field in (when["source"], when["card"]["properties"]["brand"], when["card"]["properties"]["test"]):
+        members = field["anyOf"][1]["allOf"][1]["properties"]
+        assert list(members) == ["eq", "ne", "in"]
+        for key in members.values():
+            assert {"description", "examples"} <= key.keys()
+
+
 @each(("section", "key"), EXAMPLES, ids=lambda one: one.name)
 def test_every_example_is_read_as_it_stands(section: Section, key: Key) -> None:
     assert key.name in key.example

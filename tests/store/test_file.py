@@ -41,6 +41,19 @@ def test_only_its_owner_may_read_it(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_only_its_owner_may_read_what_stands_beside_it(tmp_path: Path) -> None:
+    path = filled(tmp_path / "s.db")
+    beside = [path.with_name(f"s.db{suffix}") for suffix in ("-wal", "-shm")]
+    # As a process leaves them that was killed.
+    for one in (path, *beside):
+        one.touch()
+        one.chmod(0o644)
+    file = StoreFile(path)
+    assert {one.stat().st_mode & 0o777 for one in tmp_path.iterdir()} == {0o600}
+    assert beside[1].exists()
+    file.close()
+
+
 def test_a_second_user_is_refused_with_the_code_of_a_port_in_use(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     first = StoreFile(path)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 from socket import gethostname
 
 import pytest
 
-from tests.driving import Api
+from tests.driving import Api, card_charge
 from tests.rows import each
+from tests.server.connecting import converse
 
 EVIL = {"origin": "https://evil.example"}
 OWN = {"host": "127.0.0.1:4111", "origin": "http://127.0.0.1:4111"}
@@ -20,7 +22,10 @@ def test_names_of_this_machine_are_answered(host: str) -> None:
     assert api.call("GET", "/charge", headers={"host": host}).status == 200
 
 
-@each("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300])
+MALFORMED = ("localhost#.evil", "localhost/.evil", "localhost?.evil", "localhost\\.evil", "localhost:80x", "local host")
+
+
+@each("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300, *MALFORMED])
 @each("path", ["/charge", "/__admin/sandboxes", "/healthz", "/no/such/path"])
 def test_any_other_name_is_refused_on_every_route(host: str, path: str) -> None:
     api = Api()
@@ -233,3 +238,19 @@ def test_long_headers_of_many_requests_do_not_fill_the_memory() -> None:
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert kept < 1_000_000
+
+
+def test_a_request_names_its_host_once_in_version_1_1() -> None:
+    for sent, status in ((b"GET /charge HTTP/1.1\r\n", 400), (b"GET /charge HTTP/1.0\r\n", 200)):
+        head = sent + b"x-secretkey: sk_tests\r\n\r\n"
+        said, _ = converse(head, until=b"\r\n\r\n", app=Api().app)
+        assert b" %d " % status in said.splitlines()[0]
+
+
+@pytest.mark.parametrize(("coding", "status"), [("gzip, chunked", 501), ("chunked", 201), ("Chunked", 201)])
+def test_a_coding_of_a_body_that_nobody_reads_is_refused(coding: str, status: int) -> None:
+    body = json.dumps(card_charge()).encode()
+    head = b"POST /charge/card HTTP/1.1\r\nhost: localhost\r\nx-secretkey: sk_tests\r\ntransfer-encoding: %b\r\n\r\n"
+    sent = head % coding.encode() + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    said, _ = converse(sent, until=b"}", app=Api().app)
+    assert b" %d " % status in said.splitlines()[0]

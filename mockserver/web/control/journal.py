@@ -22,6 +22,7 @@ from mockserver.web.control.journal_search import filters_of, fitting
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.runner import for_each
 from mockserver.web.transport_faults import Cut
+from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
@@ -57,15 +58,18 @@ def get(call: ControlCall) -> tuple[int, object]:
 
 
 def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
-    """An entry with everything secret masked. ``request``, ``status`` and ``answer`` are null for work that came due
-    without a request, ``call`` for a request that is not an operation of the service: it counts those of the operation,
-    from 1. ``fault`` is what spoiled the answer, or stopped the request before anything happened (at ``receive``)."""
+    """An entry with everything secret masked. ``by`` is null for what a client asked, else ``control page`` or
+    ``repeat``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
+    are null for work that came due without a request, ``call`` for a request that is not an operation of the
+    service: it counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request
+    before anything happened (at ``receive``)."""
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return {
         "id": entry.number,
         "at": moment(entry.at),
         "op": asked.op,
         "call": asked.call,
+        "by": asked.headers.get(SENT_BY),
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
         "latency": duration_text(result.latency),
@@ -130,7 +134,8 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
-    status, raw = await _sent(endpoint, entry)
+    by = "control page" if is_own_page(call.headers) else "repeat"
+    status, raw = await _sent(endpoint, entry, by)
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
@@ -141,7 +146,8 @@ def request(call: ControlCall) -> tuple[int, object]:
     Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that came due without a request.
     """
     _, entry = _entry(call)
-    shown = request_of(entry.method, entry.path, b"", entry.asked.headers, b"")
+    own = {name: value for name, value in entry.asked.headers.items() if name != SENT_BY}
+    shown = request_of(entry.method, entry.path, b"", own, b"")
     if shown is None:
         raise invalid({"Id": f"entry {entry.number} came due without a request"})
     return 200, {
@@ -159,9 +165,10 @@ def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
     return sandbox, entry
 
 
-async def _sent(endpoint: OperationEndpoint, entry: JournalEntry) -> tuple[int | None, bytes]:
-    """The answer to the same request; None and what came of it when the connection broke."""
-    headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in entry.asked.headers.items())
+async def _sent(endpoint: OperationEndpoint, entry: JournalEntry, by: str) -> tuple[int | None, bytes]:
+    """The answer to the same request, marked with who sends it; None and what came of it when the connection broke."""
+    marked = {**entry.asked.headers, SENT_BY: by}
+    headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items())
     scope: Scope = {
         "type": "http",
         "method": entry.method,

@@ -7,8 +7,8 @@ from typing import Any
 
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.engine import listing
+from mockserver.engine.indexed_table import STEP_ROWS
 from mockserver.engine.listing import Search
-from mockserver.engine.long_search import STEP_ROWS
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import look_ahead
