@@ -43,7 +43,8 @@ PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
 SENT_BY = "x-mockserver-sent-by"
-"""The header of a request that was sent again from the journal: whoever did it is not the client."""
+"""The header of a request that was sent again from the journal: whoever did it is not the client, who is not
+responsible for it."""
 
 _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
 """Faults with which the client reads another answer than the server's."""
@@ -64,7 +65,7 @@ def called(
     if watch is None:
         return
     fault = reply.fault
-    if not _is_clients(asked):
+    if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
         for event in result.events:
             # What somebody else has begun is not the client's to end.
             if event.before is not None or asked.op in PAYER_OPERATIONS:
@@ -122,7 +123,7 @@ def arrived(step: Step, real: Micros) -> None:
     """Report a request that a scenario holds back before it is acted on."""
     sandbox = step.sandbox
     asked = step.asked
-    if sandbox.watch is not None and _is_clients(asked):
+    if sandbox.watch is not None and asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers:
         call = Call(
             entry=0,
             at=sandbox.now,
@@ -224,11 +225,6 @@ def _currency_of(step: Step) -> str | None:
         return provider.currency
     every = {provider.currency for provider in providers.in_use(sandbox, Capability.CARD)}
     return every.pop() if len(every) == 1 else None
-
-
-def _is_clients(asked: Asked) -> bool:
-    """Whether the client is responsible for a request."""
-    return asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
