@@ -10,47 +10,16 @@ import click
 import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import address, read_by, stop
+from mockserver.commands.explore import stop
+from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS
 from mockserver.engine.sandbox import masked_key
-from mockserver.findings.catalogue import SEVERITIES, severity_of
+from mockserver.findings.catalogue import severity_of
 from mockserver.remote import ControlRefused, RemoteSandbox
-from mockserver.settings import Settings
 
 
 @click.command()
-@click.option(
-    "--url",
-    envvar="MOCKSERVER_URL",
-    callback=read_by(address),
-    default=f"http://{Settings().host}:{Settings().port}",
-    show_default=True,
-    help="Address of the running server. [MOCKSERVER_URL]",
-)
-@click.option(
-    "--key",
-    envvar="MOCKSERVER_SECRET_KEY",
-    default="sk_demo",
-    show_default=True,
-    help="Secret key of the sandbox. [MOCKSERVER_SECRET_KEY]",
-)
-@click.option("--finish", is_flag=True, help="Finish first: report what was left open.")
-@click.option("--since", metavar="MARK", help="Only findings after this mark or journal entry.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(list(SEVERITIES)[::-1]),
-    default="error",
-    show_default=True,
-    help="The lowest severity that makes the exit code 1.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "junit", "sarif", "github"]),
-    default="text",
-    show_default=True,
-    help="text for people; junit, sarif and github for CI.",
-)
+@options("findings")
 def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, form: str) -> None:
     """Print what the client of a sandbox did wrong, with evidence and advice.
 
