@@ -19,7 +19,6 @@ from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
-from mockserver.engine.result import Asked
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
@@ -64,7 +63,7 @@ def called(
     if watch is None:
         return
     fault = reply.fault
-    if not _is_clients(asked):
+    if asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
         for event in result.events:
             # What somebody else has begun is not the client's to end.
             if event.before is not None or asked.op in PAYER_OPERATIONS:
@@ -122,7 +121,7 @@ def arrived(step: Step, real: Micros) -> None:
     """Report a request that a scenario holds back before it is acted on."""
     sandbox = step.sandbox
     asked = step.asked
-    if sandbox.watch is not None and _is_clients(asked):
+    if sandbox.watch is not None and asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers:
         call = Call(
             entry=0,
             at=sandbox.now,
@@ -224,11 +223,6 @@ def _currency_of(step: Step) -> str | None:
         return provider.currency
     every = {provider.currency for provider in providers.in_use(sandbox, Capability.CARD)}
     return every.pop() if len(every) == 1 else None
-
-
-def _is_clients(asked: Asked) -> bool:
-    """Whether the client is responsible for a request."""
-    return asked.op not in PAYER_OPERATIONS and SENT_BY not in asked.headers
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
