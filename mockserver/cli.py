@@ -304,10 +304,9 @@ def asyncapi(**flags: Any) -> None:
     """Print the webhooks as an AsyncAPI 3.0 document, in the words of the profile."""
     settings = load(flags)
     from mockserver.assumptions import Assumed, Profile
-    from mockserver.web.event_documents import asyncapi as document
-    from mockserver.web.openapi import INTERFACE
+    from mockserver.web.openapi import asyncapi as document
 
-    click.echo(json.dumps(document(Assumed(Profile(settings.profile)), INTERFACE), indent=2))
+    click.echo(json.dumps(document(Assumed(Profile(settings.profile))), indent=2))
 
 
 @main.command(params=[*OPTIONS])

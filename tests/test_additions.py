@@ -214,11 +214,10 @@ def greet(call: ControlCall) -> tuple[int, object]:
             (
                 """from mockserver.web.page import PageCall, html, policy
 from mockserver.web.request import Reply
-from mockserver.web.templating import render
 
 
 def page(call: PageCall) -> Reply:
-    return html(200, render("hello.html", who=call.path["name"]), policy())
+    return html(200, "hello.html", policy(), who=call.path["name"])
 """,
                 "",
             )

@@ -28,9 +28,7 @@ _READERS = {"read_number": "#", "_read_whole": "#", "_read_payer_amount": "#", "
 
 def requests() -> str:
     """The fields of the requests that rules may name: of each operation, and of each field that has some of its own."""
-    from mockserver.web.hosted import PAY
-    from mockserver.web.routes import ROUTES
-    from mockserver.web.three_ds import ANSWER
+    from mockserver.web.routes import FORM_ROUTES, ROUTES
 
     tops: dict[str, dict[str, str]] = {op: {} for op in OPERATIONS}
     parts: dict[str, dict[str, str]] = {}
@@ -43,7 +41,7 @@ def requests() -> str:
             if inner is not None:
                 gather(inner, parts.setdefault(word, {}))
 
-    for row in (*ROUTES, PAY, ANSWER):
+    for row in (*ROUTES, FORM_ROUTES["payment_link.pay"], FORM_ROUTES["charge.challenge"]):
         for model in (row.body, row.query):
             if model is not None:
                 gather(model, tops[row.op])

@@ -21,7 +21,7 @@ from mockserver.domain.slices import Slices, parts_of
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
-from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, Record, form, record_form, stored
+from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, form, record_form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
@@ -99,8 +99,7 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             for name, held in rows.items():
                 if name in tables and isinstance(held, list):
                     of_row, keep = record_form(ROW_CLASSES[name]), tables[name].add
-                    read_all = _read_long_rows if of_row.lists else _read_rows
-                    yield from read_all(of_row, held, keep, cards, f"tables.{name}", faults)
+                    yield from _read_rows(of_row, held, keep, cards, f"tables.{name}", faults)
         many = yield from _long_keys(head, cards, faults)
         try:
             state: State = form(State).read(head, cards)
@@ -169,32 +168,20 @@ def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Sl
 def _read_rows(
     of_row: Form, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
 ) -> Slices[None]:
-    """Keep the values of a list, which is used up."""
+    """Keep the values of a list, which is used up. Rows that a value has are read after the rest of it."""
     for place, raw in enumerate(raws):
         if len(faults) >= MOST_FAULTS:
             return
-        raws[place] = None
+        raws[place], row = None, None
         yield
-        try:
-            keep(of_row.read(raw, cards))
-        except ImportFault as fault:
-            faults += fault.within(f"{above}.{place}")
-
-
-def _read_long_rows(
-    of_row: Record, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
-) -> Slices[None]:
-    """The same for rows that have lists of rows, which are read afterwards."""
-    for place, raw in enumerate(raws):
-        where, raws[place], row = f"{above}.{place}", None, None
         inner = {name: raw[name] for name in of_row.lists if isinstance(raw, dict) and isinstance(raw.get(name), list)}
         try:
             row = of_row.read({**raw, **{name: [] for name in inner}} if inner else raw, cards)
         except ImportFault as fault:
-            faults += fault.within(where)
+            faults += fault.within(f"{above}.{place}")
         for name, held in inner.items():
             made: list[Any] = []
-            yield from _read_rows(of_row.lists[name], held, made.append, cards, f"{where}.{name}", faults)
+            yield from _read_rows(of_row.lists[name], held, made.append, cards, f"{above}.{place}.{name}", faults)
             if row is not None:
                 setattr(row, name, made)
         if row is not None:

@@ -20,24 +20,14 @@ from mockserver.assumptions.table import (
 )
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, nearest
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import ListPage, Table
-from mockserver.engine.long_search import Scan
+from mockserver.engine.indexed_table import ListPage, Scan, Table
 from mockserver.engine.query import Bound, Contains, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
 R = TypeVar("R", bound=TableRow)
-
-
-@record
-class Criteria:
-    """What rows must have: values by which an index finds them, bounds, and tests."""
-
-    equal: list[tuple[str, tuple[Hashable, ...]]] = field(default_factory=list)
-    bounds: list[Bound[Any]] = field(default_factory=list)
-    where: list[Callable[[Any], bool]] = field(default_factory=list)
 
 
 Sort: TypeAlias = Callable[[Any], Any] | None
@@ -46,7 +36,7 @@ Sort: TypeAlias = Callable[[Any], Any] | None
 Sorts: TypeAlias = Mapping[str, Sort | Mapping[str, Callable[[Any], Any]]]
 """What they may be sorted by, by the field; of the status of charges for each word that shows authorised ones."""
 
-Parameter: TypeAlias = Callable[[Step, Any, Criteria, Faults], None]
+Parameter: TypeAlias = Callable[[Step, Any, Query[Any], Faults], None]
 """Adds what a given value asks for, or a fault of it."""
 
 
@@ -65,8 +55,8 @@ class Search(Generic[R]):
 def by(index: str, read: Callable[[Any], Hashable] = lambda value: value) -> Parameter:
     """Rows that an index finds by the value."""
 
-    def add(step: Step, value: Any, criteria: Criteria, faults: Faults) -> None:
-        criteria.equal.append((index, (read(value),)))
+    def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
+        query.equal.append((index, (read(value),)))
 
     return add
 
@@ -77,11 +67,11 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
     def read(row: Any) -> str:
         return _APART.join(word for word in words(row) if word).lower()
 
-    def add(step: Step, value: str, criteria: Criteria, faults: Faults) -> None:
+    def add(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
         folded = value.lower()
-        criteria.where.append(Contains(read, folded))
+        query.where.append(Contains(read, folded))
         if _APART in folded:
-            criteria.where.append(_OneWord(words, folded))
+            query.where.append(_OneWord(words, folded))
 
     return add
 
@@ -107,8 +97,8 @@ amount_of = attrgetter("amount")
 def amount_beyond(*, above: bool) -> Parameter:
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
-    def add(step: Step, bound: Any, criteria: Criteria, faults: Faults) -> None:
-        criteria.bounds.append(Bound(amount_of, bound, above, step.assume(SEARCH_BOUNDS) == "inclusive"))
+    def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
+        query.where.append(Bound(amount_of, bound, above, step.assume(SEARCH_BOUNDS) == "inclusive"))
 
     return add
 
@@ -117,9 +107,9 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     """Rows in the state that a word names, in any letter case. Adds a fault (90) for any other word."""
     by_fold = {word.lower(): state for word, state in words.items()}
 
-    def add(step: Step, word: Any, criteria: Criteria, faults: Faults) -> None:
+    def add(step: Step, word: Any, query: Query[Any], faults: Faults) -> None:
         state = by_fold.get(word.lower())
-        criteria.equal.append((index, (state,)))
+        query.equal.append((index, (state,)))
         if state is None:
             faults.wrong("Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}")
 
@@ -134,12 +124,12 @@ def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R
 
 def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     """What the given parameters ask for. Raises ``Invalid`` (90) for a bad value, page or sort."""
-    faults, criteria = Faults(), Criteria()
+    faults, query = Faults(), Query[R](0)
     for name, add in wanted.parameters.items():
         if (value := given.get(name)) is not None:
-            add(step, value, criteria, faults)
+            add(step, value, query, faults)
     if wanted.hides_removed and not given.get("include_removed"):
-        criteria.equal.append(("state", (Presence.ACTIVE,)))
+        query.equal.append(("state", (Presence.ACTIVE,)))
     after, before = _window(step, given.get("added_after"), given.get("added_before"))
     most = step.assume(PAGE_MAXIMUM)
     limit, skip = given.get("limit"), given.get("skip") or 0
@@ -153,17 +143,7 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
     if by or order:
         sort, descending = _sort(step, by, order, wanted.sorts, descending, faults)
     faults.refuse()
-    return Query(
-        limit,
-        skip,
-        equal=criteria.equal,
-        where=criteria.where,
-        bounds=criteria.bounds,
-        after=after,
-        before=before,
-        sort=sort,
-        descending=descending,
-    )
+    return replace(query, limit=limit, skip=skip, after=after, before=before, sort=sort, descending=descending)
 
 
 def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:

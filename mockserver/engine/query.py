@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import field
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -31,15 +32,14 @@ R = TypeVar("R", bound=TableRow)
 
 @record
 class Bound(Generic[R]):
-    """Rows that have a value, as ``read``, above or below another."""
+    """Whether a row has a value, as ``read``, above or below another."""
 
     read: Callable[[R], Any]
     value: Any
     above: bool
     inclusive: bool
 
-    def holds(self, row: R) -> bool:
-        """Whether a row is within it."""
+    def __call__(self, row: R) -> bool:
         value = self.read(row)
         is_beyond: bool = value > self.value if self.above else value < self.value
         return is_beyond or (self.inclusive and bool(value == self.value))
@@ -78,17 +78,15 @@ class Among(Generic[R]):
 
 @record
 class Query(Generic[R]):
-    """What is searched: ``equal`` names indexes and the values each may have; every row found is within all ``bounds``,
-    and ``where`` holds for it.
+    """What is searched: ``equal`` names indexes and the values each may have; ``where`` are tests of a row.
 
     ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
     """
 
     limit: int
     skip: int = 0
-    equal: Sequence[tuple[str, Sequence[Hashable]]] = ()
-    where: Sequence[Callable[[R], bool]] = ()
-    bounds: Sequence[Bound[R]] = ()
+    equal: list[tuple[str, Sequence[Hashable]]] = field(default_factory=list)
+    where: list[Callable[[R], bool]] = field(default_factory=list)
     after: Micros | None = None
     before: Micros | None = None
     sort: Callable[[R], Any] | None = None
@@ -97,7 +95,7 @@ class Query(Generic[R]):
     @property
     def wanted(self) -> tuple[object, ...]:
         """Which rows it asks for, and by what they are sorted: the same of queries that differ in the page alone."""
-        return self.equal, self.where, self.bounds, self.after, self.before, self.sort
+        return self.equal, self.where, self.after, self.before, self.sort
 
 
 def cut(places: Sequence[int], query: Query[Any]) -> list[int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
@@ -22,7 +23,8 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.listing import Criteria, Search, Sort, amount_beyond, amount_of, by, in_state, saying
+from mockserver.engine.listing import Search, Sort, amount_beyond, amount_of, by, in_state, saying
+from mockserver.engine.query import Query
 from mockserver.engine.step import Step
 
 _NEWEST: Mapping[str, Sort] = {"date": None}
@@ -30,14 +32,14 @@ _ADDED: Mapping[str, Sort] = {"dateadded": None, **_NEWEST}
 _AMOUNTS = {"amount_greater_than": amount_beyond(above=True), "amount_less_than": amount_beyond(above=False)}
 
 
-def _card_number(step: Step, given: str, criteria: Criteria, faults: Faults) -> None:
+def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> None:
     step.assume(SEARCH_CARD)
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
         faults.wrong("CardNumber", f"wanted {allowed} leading digits, or the whole number")
         return
-    criteria.equal.append(("fingerprint", tuple(step.sandbox.cards.fingerprints(digits))))
+    query.equal.append(("fingerprint", tuple(step.sandbox.cards.fingerprints(digits))))
 
 
 def _shown_status(authorised: str, charge: Charge) -> str:
@@ -84,9 +86,9 @@ def _customer_words(customer: Customer) -> tuple[str | None, ...]:
     return customer.reference, full, customer.email, customer.phone
 
 
-def _owner_of_method(step: Step, payment_method_id: str, criteria: Criteria, faults: Faults) -> None:
+def _owner_of_method(step: Step, payment_method_id: str, query: Query[Any], faults: Faults) -> None:
     method = step.sandbox.payment_methods.get(payment_method_id)
-    criteria.equal.append(("id", ((method.customer_id if method else None) or "",)))
+    query.equal.append(("id", ((method.customer_id if method else None) or "",)))
 
 
 CUSTOMERS: Search[Customer] = Search(

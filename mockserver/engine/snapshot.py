@@ -84,11 +84,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     counted = {form(str).write(name, secrets): tally.keys for name, tally in state.rules.rules.items()}
     for tally in state.rules.rules.values():
         tally.keys = {}
-    forms = {}
-    for name, row in ROW_CLASSES.items():
-        # Each is worked out when it is first asked for: all of them take as long as others may wait.
-        forms[name] = record_form(row)
-        yield
+    forms = {name: record_form(row) for name, row in ROW_CLASSES.items()}
     write = form(State).write
     document: ExportedState = write(state, secrets)
     for name, tally in document["rules"]["rules"].items():
@@ -171,10 +167,10 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Slices[Sandbox]:
     begins: both share the rows, which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)
     tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
-    copy = opened(key, sandbox.config, state, tables, sandbox.cards.copied(), real)
+    cards, config = sandbox.cards.copied(), sandbox.config
     for table in tables.values():
         yield from table.learning()
-    return copy
+    return opened(key, config, state, tables, cards, real)
 
 
 def opened(

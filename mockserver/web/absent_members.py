@@ -16,7 +16,7 @@ from mockserver.domain.problem import Problem
 from mockserver.scenario.rule import outcomes_of
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import Warned
-from mockserver.web.event_documents import envelopes
+from mockserver.web.openapi import envelopes
 from mockserver.web.routes import ROUTES
 from mockserver.wire.schemas import Schemas
 

@@ -17,7 +17,6 @@ from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, policy, redirect
 from mockserver.web.request import Reply, Request
 from mockserver.web.shell import Endpoint
-from mockserver.web.templating import render
 from mockserver.web.unrouted import unknown_path
 from mockserver.web.world import World
 from mockserver.wire.dates import moment
@@ -56,7 +55,7 @@ def front(call: PageCall) -> Reply:
 
 def page(call: PageCall) -> Reply:
     """The control page."""
-    return html(200, render("admin.html"), policy(scripts=True, framed=False))
+    return html(200, "admin.html", policy(scripts=True, framed=False))
 
 
 def stream(call: PageCall) -> Reply:

@@ -14,11 +14,10 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.page import PageCall, carry_out, html, policy, redirect, spoilt, unknown
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, policy, redirect, spoilt
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
-from mockserver.web.templating import render
 from mockserver.web.world import World
 from mockserver.wire.jsonio import loads
 from mockserver.wire.profile import profile_of
@@ -46,15 +45,12 @@ def sandbox(world: World, request: Request) -> Sandbox | None:
 
 def shop(call: PageCall) -> Reply:
     """The shop with its cart and its ways to pay."""
-    sandbox = call.sandbox
-    return _shop(sandbox, None, 200) if sandbox is not None else _closed()
+    return _shop(_opened(call), None, 200)
 
 
 def order(call: PageCall) -> Reply:
     """What the shop's server does with a token, or with the id of a charge that the script made."""
-    sandbox = call.sandbox
-    if sandbox is None:
-        return _closed()
+    sandbox = _opened(call)
     token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
     if transaction:
         return redirect(_thanks(sandbox, transaction))
@@ -82,18 +78,18 @@ def challenge_ended(call: PageCall) -> Reply:
 
 def thanks(call: PageCall) -> Reply:
     """What became of the order."""
-    sandbox = call.sandbox
-    charge = sandbox.charges.get(call.query.get("chargeId", "")) if sandbox else None
-    if sandbox is None:
-        return _closed()
+    sandbox = _opened(call)
+    charge = sandbox.charges.get(call.query.get("chargeId", ""))
     if charge is None:
         return _shop(sandbox, "No such order.", 404)
     if charge.status in _OPEN:
         reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer"
         return _shop(sandbox, f"{reason}. It was not taken.", 402)
     title, text = OUTCOMES[charge.status]
-    body = render(
+    return html(
+        200,
         "demo_thanks.html",
+        policy(),
         charge=charge,
         key=sandbox.public_key,
         title=title,
@@ -101,19 +97,19 @@ def thanks(call: PageCall) -> Reply:
         paid_with=paid_with(charge.instrument),
         status=profile_of(sandbox.assumed).status[charge.status],
     )
-    return html(200, body, policy())
 
 
 def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
-    body = render(
-        "demo.html", key=sandbox.public_key, price=PRICE, currency=CURRENCY, most=MOST, cards=TRY, alert=alert
-    )
-    return html(status, body, policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url))
+    headers = policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url)
+    shown = {"key": sandbox.public_key, "price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY}
+    return html(status, "demo.html", headers, **shown, alert=alert)
 
 
-def _closed() -> Reply:
-    text = "No sandbox has the public key of this address. Give one: /demo?key=pk_..., where sk_... is your secret key."
-    return unknown("The shop is closed", text)
+def _opened(call: PageCall) -> Sandbox:
+    if call.sandbox is None:
+        give = "Give one: /demo?key=pk_..., where sk_... is your secret key."
+        raise NoSuchPage("The shop is closed", f"No sandbox has the public key of this address. {give}")
+    return call.sandbox
 
 
 def _thanks(sandbox: Sandbox, charge_id: str) -> str:

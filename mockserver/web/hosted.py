@@ -19,8 +19,8 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web.endpoints.charges import answered
 from mockserver.web.page import (
+    NoSuchPage,
     PageCall,
     carry_out,
     holding,
@@ -29,16 +29,12 @@ from mockserver.web.page import (
     policy,
     redirect,
     spoilt,
-    unknown,
     web_address,
     with_query,
 )
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply
-from mockserver.web.routes import OperationCall, Route, StatusReply, Success
-from mockserver.web.templating import render
-from mockserver.wire.charges import ChargeReply
-from mockserver.wire.payment_links import LinkPaymentInput
+from mockserver.web.routes import FORM_ROUTES
 
 DECLINED_BY_PAYER = "do_not_honour"
 """The outcome that the button "Decline" of a simulated way to pay asks for, as ``metadata.mock`` (test values)."""
@@ -47,26 +43,7 @@ _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
 
 _CARD_FIELDS = frozenset({"CardNumber", "ExpiryDate", "Ccv", "Cardholder"})
-_NO_LINK = ("No such payment link", "The address names no payment link. Check it.")
 _VIEW = re.compile(r"[0-9a-f]{24}")
-
-
-def _paid(call: OperationCall) -> bytes | StatusReply:
-    link = payment_links.get(call.step, call.path["payment_link_id"])
-    return answered(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
-
-
-PAY = Route(
-    method="POST",
-    path="/pay/{payment_link_id}",
-    op="payment_link.pay",
-    handle=_paid,
-    reply=ChargeReply,
-    source="service document, Payment link",
-    body=LinkPaymentInput,
-    success=Success.CREATED,
-    summary="Pay on the page of a payment link",
-)
 
 
 @mutable
@@ -112,8 +89,6 @@ sandbox = holding("payment_links", "payment_link_id")
 def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
     view = _found(call, call.query.get("view", ""))
-    if view is None:
-        return unknown(*_NO_LINK)
     charge = view.charge(call.query.get("chargeId"))
     if charge is not None and charge.status is not ChargeState.FAILED:
         stays = charge.status is not ChargeState.PENDING_CHECKOUT and away_address(view.link, charge) is None
@@ -142,15 +117,15 @@ def pay(call: PageCall) -> Reply:
     form = call.form
     key = form.get("attempt", "")
     view = _found(call, _view_of(key))
-    if view is None:
-        return unknown(*_NO_LINK)
     if form.get("result") == "cancel":
         return redirect(view.address(cancelled="1"))
     link = view.link
     made, free = view.tries()
     if made is not None and key not in link.attempts:
         return redirect(_onward(view, made))
-    reply = carry_out(call, PAY, _body(link, form, key if key == free or key in link.attempts else ""))
+    reply = carry_out(
+        call, FORM_ROUTES["payment_link.pay"], _body(link, form, key if key == free or key in link.attempts else "")
+    )
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:
@@ -215,8 +190,10 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
     title, text = OUTCOMES[charge.status]
-    body = render(
+    return html(
+        200,
         "paid.html",
+        policy(),
         link=link,
         charge=charge,
         title=title,
@@ -225,7 +202,6 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
         away=away_address(link, charge) if used else None,
         again=replace(view, key="").address() if used and link.has_room else None,
     )
-    return html(200, body, policy())
 
 
 def _form(view: _View, way: str | None, status: int) -> Reply:
@@ -243,25 +219,24 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "alert": view.alert,
         "notice": view.notice,
     }
+    away = web_address(link.redirect_url)
+    headers = policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'")
     if kind is LinkPaymentType.CARD:
         offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
         others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
-        body = render("pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
-    else:
-        declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-        body = render("simulated.html", **shown, kind=kind.value, label=WAYS[kind], declines=declines)
-    away = web_address(link.redirect_url)
-    return html(status, body, policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'"))
+        return html(status, "pay.html", headers, **shown, card=link.takes(LinkPaymentType.CARD), others=others)
+    declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
+    return html(status, "simulated.html", headers, **shown, kind=kind.value, label=WAYS[kind], declines=declines)
 
 
 def _closed(link: PaymentLink, status: int) -> Reply:
-    return html(status, render("closed.html", link=link), policy())
+    return html(status, "closed.html", policy(), link=link)
 
 
-def _found(call: PageCall, view: str) -> _View | None:
+def _found(call: PageCall, view: str) -> _View:
     link = call.sandbox.payment_links.get(call.path["payment_link_id"]) if call.sandbox is not None else None
     if call.sandbox is None or link is None:
-        return None
+        raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")
     return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
 
 

@@ -14,6 +14,7 @@ from weakref import finalize
 from mockserver.domain.clock import SECOND, Micros, duration_text, iso
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.activity import SERVER
+from mockserver.web.runner import for_each
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
 
@@ -22,12 +23,6 @@ LONGEST_PAUSE = 60 * SECOND
 
 IDLE_IN_STORE = "24h"
 """How long sandboxes stay in memory that nobody uses, where a store has them, unless ``--sandbox-idle`` says."""
-
-_LOT = 100
-"""Sandboxes that are looked at between two rests."""
-
-_REST = 0.001
-"""Seconds of a rest."""
 
 
 class Idle:
@@ -45,13 +40,9 @@ class Idle:
             await self.sweep()
 
     async def sweep(self) -> int:
-        """Drop what is idle by now, with a rest after each lot; how many that were."""
+        """Drop what is idle by now, while others are served; how many that were."""
         world, since = self._world, self._world.real_clock() - self._length
-        dropped = 0
-        keys = world.sandboxes.open_keys
-        for start in range(0, len(keys), _LOT):
-            dropped += sum(self._drop(key, since) for key in keys[start : start + _LOT])
-            await asyncio.sleep(_REST)
+        dropped = sum(await for_each(world.sandboxes.open_keys, lambda key: self._drop(key, since)))
         if dropped:
             world.runner.activity.notify(SERVER)
             if world.log is not None:

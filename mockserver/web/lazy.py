@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 Texts = Mapping[str, str]
 """The cells of a row as they stand in the file, by the names of their columns."""
@@ -27,28 +27,17 @@ class InModule:
 
 
 class RouteRow:
-    """A row of a table of routes: its cells by name. Of one that is read from a file, ``readers`` make those that are
-    not just their text."""
+    """A row of a table of routes: its cells by name. ``readers`` make those that are not just their text."""
 
-    defaults: ClassVar[Mapping[str, object]] = {}
-    """Cells that may be left out of a row that is not in a file."""
     readers: ClassVar[Mapping[str, Callable[[Texts], Any]]] = {}
-    _texts: Texts
 
-    def __init__(self, **cells: Any) -> None:
-        vars(self).update({**self.defaults, **cells}, _texts={})
-
-    @classmethod
-    def of_file(cls, **texts: str) -> Self:
-        """A row of a file."""
-        made, readers = cls.__new__(cls), cls.readers
-        vars(made).update({name: text for name, text in texts.items() if name not in readers}, _texts=texts)
-        return made
+    def __init__(self, **texts: str) -> None:
+        vars(self).update({name: text for name, text in texts.items() if name not in self.readers}, _texts=texts)
 
     def __getattr__(self, name: str) -> Any:
-        texts, read = vars(self).get("_texts"), self.readers.get(name)
-        if not texts or read is None:
+        read = self.readers.get(name)
+        if read is None:
             raise AttributeError(name)
-        found = read(texts)
+        found = read(vars(self)["_texts"])
         setattr(self, name, found)
         return found

@@ -1,7 +1,13 @@
-"""The payments API as an OpenAPI 3.1 document, made from the route table and the models: never written by hand."""
+"""The documents that describe the API to machines, made from the route table, the models and the kinds of webhooks,
+never written by hand: the payments API in OpenAPI 3.1, whose constant parts are ``openapi.json`` and ``openapi.md``,
+and its webhooks in AsyncAPI 3.0 too.
+
+Source: docs/spec/published-facts.md, 6; assumption ``webhook.events``.
+"""
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from inspect import getdoc
 from pathlib import Path
@@ -9,27 +15,46 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
+from mockserver.domain.marks import Schema
 from mockserver.domain.problem import Problem
 from mockserver.domain.reading import camel
-from mockserver.web.event_documents import webhooks
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
 from mockserver.web.routes import ROUTES, Auth, Route, Success
 from mockserver.wire.profile import profile_of
+from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 INTERFACE = "1.17.1.0"
 """Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
 
 _JSON = "application/json"
-_INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
-_ERRORS: dict[int, str] = {
-    400: "A field is wrong, or a provider declined: `code` and `details` say which and why.",
-    401: "No key, or a key that opens no sandbox (code 40).",
-    404: "The id names nothing in this sandbox.",
-    405: "The path is known, the verb is not allowed; the header `Allow` lists those that are.",
-    409: "The state of the object forbids the operation (code 54).",
-    413: "The body is over the limit: 1 MB, of a payment link 2 MB, of a batch 10 MB (`--max-body`).",
-}
+_CONSTANT, _INTRODUCTION = (Path(__file__).with_suffix(kind).read_text("utf-8") for kind in (".json", ".md"))
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
+
+
+@record
+class WebhookKind:
+    """Webhooks about one kind of object: ``meta.type``, every ``meta.eventType``, when they are sent, and the name of
+    the reply that is their ``data``."""
+
+    word: str
+    event_types: tuple[str, ...]
+    reply: str
+    summary: str
+
+
+def _row(word: str, event_types: str, reply: str, summary: str) -> WebhookKind:
+    return WebhookKind(word, tuple(event_types.split()), reply, summary)
+
+
+WEBHOOKS = read_table("webhooks", _row, Path(__file__).parent)
+"""Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
+
+HEADERS: dict[str, str] = {
+    "x-payfurl-signature": "Base64 of the HMAC-SHA256 of the body under the signing key (--webhook-key)",
+    "authorization": "What the receiver was registered with, when it was",
+}
 
 
 @lru_cache(maxsize=8)
@@ -38,39 +63,30 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
     schemas = Schemas(bodies)
     schemas.reply(Problem)
-    paths: dict[str, dict[str, Any]] = {}
+    made: dict[str, Any] = json.loads(_CONSTANT)
+    made["info"]["version"] = INTERFACE
+    made["info"]["description"] = f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`."
+    made["servers"] = [{"url": url}]
+    made["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, ROUTES))]
+    made["paths"] = {row.path: {} for row in ROUTES}
     for row in ROUTES:
-        paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas, assumed)
-    described = webhooks(schemas)
-    for name in ("Charge", "Transaction"):
-        schemas.named[name]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
+        made["paths"][row.path][row.method.lower()] = _operation(row, schemas, assumed)
+    made["webhooks"] = _webhooks(schemas)
+    _word_statuses(schemas, assumed, "Charge", "Transaction")
     queries = {row.query.__name__ for row in ROUTES if row.query is not None}
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Payments service sandbox",
-            "version": INTERFACE,
-            "summary": "Vault, charges, customers, payment methods, payment links, batches and their neighbours",
-            "description": f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`.",
-            "license": {"name": "MIT", "identifier": "MIT"},
-        },
-        "servers": [{"url": url}],
-        "security": [{"secretKey": []}],
-        "tags": [{"name": name} for name in dict.fromkeys(_tag(row) for row in ROUTES)],
-        "paths": paths,
-        "webhooks": described,
-        "components": {
-            "schemas": {name: schema for name, schema in sorted(schemas.named.items()) if name not in queries},
-            "responses": {
-                str(status): {"description": text, "content": {_JSON: {"schema": _PROBLEM}}}
-                for status, text in _ERRORS.items()
-            },
-            "securitySchemes": {
-                "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey", "description": "For servers."},
-                "publicKey": {"type": "apiKey", "in": "header", "name": "x-publickey", "description": "For browsers."},
-            },
-        },
+    parts = made["components"]
+    parts["schemas"] = {name: schema for name, schema in sorted(schemas.named.items()) if name not in queries}
+    parts["responses"] = {
+        status: {"description": text, "content": {_JSON: {"schema": _PROBLEM}}}
+        for status, text in parts["responses"].items()
     }
+    return made
+
+
+def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
+    """Statuses of a charge are words of the profile."""
+    for name in names:
+        schemas.named[name]["properties"]["status"]["enum"] = list(profile_of(assumed).status.values())
 
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
@@ -140,3 +156,99 @@ def _name(row: Route) -> str:
     """``postChargeCardLeastCost``: unique, because method and path are."""
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
     return row.method.lower() + "".join(word.capitalize() for word in words)
+
+
+def _webhooks(schemas: Schemas) -> dict[str, Any]:
+    """The ``webhooks`` of an OpenAPI document, by event type."""
+    return {
+        event_type: {
+            "post": {
+                "summary": kind.summary,
+                "parameters": [
+                    {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
+                    for name, text in HEADERS.items()
+                ],
+                "requestBody": {"required": True, "content": {_JSON: {"schema": _envelope(kind, event_type, schemas)}}},
+                "responses": {
+                    "2XX": {"description": "Taken"},
+                    "default": {"description": "Not taken: it is sent again, later each time."},
+                },
+            }
+        }
+        for kind in WEBHOOKS
+        for event_type in kind.event_types
+    }
+
+
+def asyncapi(assumed: Assumed) -> dict[str, Any]:
+    """The webhooks as an AsyncAPI 3.0 document, for a set of assumptions."""
+    schemas = Schemas(())
+    messages = {
+        event_type: {
+            "name": event_type,
+            "summary": kind.summary,
+            "contentType": _JSON,
+            "headers": {
+                "type": "object",
+                "properties": {name: {"type": "string", "description": text} for name, text in HEADERS.items()},
+            },
+            "payload": _envelope(kind, event_type, schemas),
+        }
+        for kind in WEBHOOKS
+        for event_type in kind.event_types
+    }
+    _word_statuses(schemas, assumed, "Transaction")
+    return {
+        "asyncapi": "3.0.0",
+        "info": {
+            "title": "Webhooks of the payments service sandbox",
+            "version": INTERFACE,
+            "description": "Posted to the `webhook.url` of an object, and to every webhook subscription of its type.",
+            "license": {"name": "MIT"},
+        },
+        "defaultContentType": _JSON,
+        "channels": {
+            kind.word: {
+                # The receiver chooses the address.
+                "address": None,
+                "summary": kind.summary,
+                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types},
+                "bindings": {"http": {}},
+            }
+            for kind in WEBHOOKS
+        },
+        "operations": {
+            f"send_{kind.word}": {
+                "action": "send",
+                "summary": kind.summary,
+                "channel": {"$ref": f"#/channels/{kind.word}"},
+                "messages": [{"$ref": f"#/channels/{kind.word}/messages/{name}"} for name in kind.event_types],
+                "bindings": {"http": {"method": "POST"}},
+            }
+            for kind in WEBHOOKS
+        },
+        "components": {"messages": messages, "schemas": dict(sorted(schemas.named.items()))},
+    }
+
+
+def envelopes(schemas: Schemas) -> list[Schema]:
+    """The body of each kind of webhook."""
+    return [_envelope(kind, kind.event_types[0], schemas) for kind in WEBHOOKS]
+
+
+def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
+    text = {"type": "string"}
+    meta = {
+        "messageId": {**text, "description": "the same for each try"},
+        "timestamp": {**text, "format": "date-time"},
+        "type": {"const": kind.word},
+        "eventType": {"const": event_type},
+    }
+    return {
+        "type": "object",
+        "required": ["meta", "data"],
+        "properties": {
+            "meta": {"type": "object", "required": list(meta), "properties": meta},
+            "data": schemas.reply(reply_type(kind.reply)),
+        },
+    }

@@ -20,7 +20,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
 from mockserver.domain.problem import Problem
 from mockserver.engine import idempotency, step_effects
-from mockserver.engine.long_search import Scan
+from mockserver.engine.indexed_table import Scan
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox

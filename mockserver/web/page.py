@@ -66,6 +66,10 @@ def holding(table: str, parameter: str) -> Finder:
     return find
 
 
+class NoSuchPage(Exception):
+    """An address that names nothing: what there is not, and a sentence about it."""
+
+
 class PageRoute(RouteRow):
     """One row of the table of pages. ``sandbox`` finds the sandbox that the address names."""
 
@@ -103,8 +107,11 @@ class PageEndpoint(Endpoint):
         return request.known
 
     async def act(self, request: Request) -> Reply:
-        """The page."""
-        answer: Reply = self.route.serve(PageCall(self.world, request))
+        """The page, or one that says that the address names nothing."""
+        try:
+            answer: Reply = self.route.serve(PageCall(self.world, request))
+        except NoSuchPage as missing:
+            return html(404, "unknown.html", policy(), what=missing.args[0], text=missing.args[1])
         return answer
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -116,9 +123,9 @@ class PageEndpoint(Endpoint):
         return reply
 
 
-def html(status: int, body: bytes, headers: Headers) -> Reply:
-    """One whole page."""
-    return Reply(status, body, headers=headers)
+def html(status: int, template: str, headers: Headers, /, **values: object) -> Reply:
+    """The whole page of a template, with the values that it names."""
+    return Reply(status, templating.render(template, **values), headers=headers)
 
 
 def redirect(location: str, reply: Reply | None = None) -> Reply:
@@ -185,11 +192,6 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
     )
 
 
-def unknown(what: str, text: str) -> Reply:
-    """The page for an address that names nothing."""
-    return html(404, templating.render("unknown.html", what=what, text=text), policy())
-
-
 def web_address(text: str | None) -> str | None:
     """The address when a browser may be sent there: http or https with a host, printable ASCII only; else None."""
     sound = text and text.isascii() and is_web_address(text) and not any(mark in text for mark in "\"'<>\\`;,")
@@ -208,4 +210,4 @@ def with_query(address: str, /, **more: str) -> str:
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
 
-PAGE_ROUTES = read_table("pages", PageRoute.of_file, Path(__file__).parent)
+PAGE_ROUTES = read_table("pages", PageRoute, Path(__file__).parent)

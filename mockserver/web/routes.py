@@ -1,8 +1,8 @@
 """THE route table: every operation of the payments API, once. Served, printed and described from it.
 
 The rows are in ``routes.csv``. Sources name a section of the service document or of the published facts (the paths that
-the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies and
-queries types of ``mockserver.wire``, replies those of its ``replies.csv`` or types of it.
+the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies types
+of ``mockserver.wire``, queries and replies rows of its tables.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.lazy import InModule, RouteRow
 from mockserver.wire.base import Body
+from mockserver.wire.body_tables import query_type
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import reply_type
 
@@ -92,16 +93,11 @@ class Route(RouteRow):
     success: Success
     summary: str
     ahead: Callable[[Step], Awaitable[object] | None] | None
-    defaults = {  # noqa: RUF012
-        **dict.fromkeys(("body", "query", "largest", "ahead")),
-        "headers": (),
-        "auth": Auth.SECRET,
-        "success": Success.OK,
-    }
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.endpoints", "endpoint"),
         "ahead": InModule("mockserver.web.endpoints", "ahead"),
-        **{name: InModule("mockserver.wire", name) for name in ("body", "query")},
+        "body": InModule("mockserver.wire", "body"),
+        "query": lambda row: query_type(row["query"]) if row["query"] else None,
         "reply": lambda row: reply_type(row["reply"]),
         "largest": lambda row: int(row["largest"]) if row["largest"] else None,
         "headers": lambda row: tuple(row["headers"].split()),
@@ -110,4 +106,6 @@ class Route(RouteRow):
     }
 
 
-ROUTES = read_table("routes", Route.of_file, Path(__file__).parent)
+ROUTES = read_table("routes", Route, Path(__file__).parent)
+FORM_ROUTES: Mapping[str, Route] = {row.op: row for row in read_table("form_routes", Route, Path(__file__).parent)}
+"""What the forms of pages ask for, by operation: no other client can."""

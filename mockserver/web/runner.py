@@ -13,8 +13,7 @@ from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import ListPage, Table
-from mockserver.engine.long_search import Scan
+from mockserver.engine.indexed_table import ListPage, Scan, Table
 from mockserver.engine.query import Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step

@@ -241,10 +241,9 @@ class Store:
                 due, key = heappop(self._due)
                 if self._index[key].due == due and self._sandboxes.is_away(key):
                     await self._wake(key)
-                await asyncio.sleep(0)
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
-                    await asyncio.sleep(0)
+                    pass
             nap = min(self._due[0][0] - self._now(), LONGEST_NAP) if self._due else LONGEST_NAP
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(nap, 0) / SECOND):

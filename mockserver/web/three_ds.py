@@ -19,10 +19,8 @@ from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web.endpoints import tokens
-from mockserver.web.endpoints.charges import shown
-from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.page import (
+    NoSuchPage,
     PageCall,
     carry_out,
     holding,
@@ -31,20 +29,14 @@ from mockserver.web.page import (
     policy,
     redirect,
     spoilt,
-    unknown,
     web_address,
     with_query,
 )
 from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
-from mockserver.web.routes import Route
-from mockserver.web.templating import render
-from mockserver.wire.charge_bodies import ChallengeInput
-from mockserver.wire.charges import ChargeReply
+from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of
-from mockserver.wire.replies import reply_type
 
-_NO_CHALLENGE = ("No payment waits here", "The address names no 3-D Secure challenge.")
 _NO_ANSWER = "Choose one of the three answers."
 _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
@@ -54,74 +46,30 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
 }
 
 
-ANSWER = Route(
-    method="POST",
-    path="/3ds/{charge_id}",
-    op="charge.challenge",
-    handle=UseCase("Answer a challenge.", three_ds.answer, shown),
-    reply=ChargeReply,
-    source="service document, Charge: threeDsRedirectUrl",
-    body=ChallengeInput,
-    summary="Answer a 3-D Secure challenge",
-)
-TOKEN_ANSWER = Route(
-    method="POST",
-    path="/3ds/token/{token_id}",
-    op="token.challenge",
-    handle=UseCase("Answer a challenge before a token is used.", three_ds.answer_for_token, tokens.shown),
-    reply=reply_type("TokenReply"),
-    source="published facts, 7.1: threeDSEmail",
-    body=ChallengeInput,
-    summary="Answer a 3-D Secure challenge before a token is used",
-)
-
-
 sandbox = holding("charges", "charge_id")
 token_sandbox = holding("tokens", "token_id")
 
 
 def page(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
-    sandbox, charge = _found(call)
-    if sandbox is None or charge is None:
-        return unknown(*_NO_CHALLENGE)
-    if sandbox.watch is not None:
-        sandbox.watch.visited(charge.charge_id)
-    return _shown(sandbox, charge)
+    sandbox, challenged = _found(call)
+    if sandbox.watch is not None and isinstance(challenged, Charge):
+        sandbox.watch.visited(challenged.charge_id)
+    return _shown(sandbox, challenged)
 
 
 def answer(call: PageCall) -> Reply:
-    """Take the payer's answer and send the payer back to the shop, or to what became of the charge."""
-    sandbox, charge = _found(call)
-    if sandbox is None or charge is None:
-        return unknown(*_NO_CHALLENGE)
-    reply = carry_out(call, ANSWER, {"result": call.form.get("result", "")})
-    charge = sandbox.charges.get(charge.charge_id) or charge
+    """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has said where."""
+    _, before = _found(call)
+    op = "charge.challenge" if isinstance(before, Charge) else "token.challenge"
+    reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
+    sandbox, challenged = _found(call)
     if reply.fault is not None:
-        return spoilt(_shown(sandbox, charge), reply)
+        return spoilt(_shown(sandbox, challenged), reply)
     if reply.status is None or reply.status >= 400:
-        return spoilt(_shown(sandbox, charge, fault=_NO_ANSWER), reply)
-    return redirect(return_address(sandbox, charge) or sandbox.page(three_ds.page(charge)), reply)
-
-
-def token_page(call: PageCall) -> Reply:
-    """The challenge before a token is used, or how it ended."""
-    sandbox, token = _found_token(call)
-    return _token_shown(token) if sandbox is not None and token is not None else unknown(*_NO_CHALLENGE)
-
-
-def token_answer(call: PageCall) -> Reply:
-    """Take the payer's answer and show how the challenge ended."""
-    sandbox, token = _found_token(call)
-    if sandbox is None or token is None:
-        return unknown(*_NO_CHALLENGE)
-    reply = carry_out(call, TOKEN_ANSWER, {"result": call.form.get("result", "")})
-    token = sandbox.tokens.get(token.token_id) or token
-    if reply.fault is not None:
-        return spoilt(_token_shown(token), reply)
-    if reply.status is None or reply.status >= 400:
-        return spoilt(_token_shown(token, fault=_NO_ANSWER), reply)
-    return redirect(sandbox.page(three_ds.page(token)), reply)
+        return spoilt(_shown(sandbox, challenged, fault=_NO_ANSWER), reply)
+    back = return_address(sandbox, challenged) if isinstance(challenged, Charge) else None
+    return redirect(back or sandbox.page(three_ds.page(challenged)), reply)
 
 
 def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
@@ -134,33 +82,52 @@ def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
     return with_query(address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status])
 
 
-def _found(call: PageCall) -> tuple[Sandbox | None, Charge | None]:
-    charge = call.sandbox.charges.get(call.path["charge_id"]) if call.sandbox is not None else None
-    return (call.sandbox, charge) if charge is not None and charge.challenged else (None, None)
+def _found(call: PageCall) -> tuple[Sandbox, Charge | Token]:
+    found: Charge | Token | None = None
+    if call.sandbox is not None and "charge_id" in call.path:
+        found = call.sandbox.charges.get(call.path["charge_id"])
+    elif call.sandbox is not None:
+        found = call.sandbox.tokens.get(call.path["token_id"])
+    if call.sandbox is None or found is None or not found.challenged:
+        raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
+    return call.sandbox, found
 
 
-def _found_token(call: PageCall) -> tuple[Sandbox | None, Token | None]:
-    token = call.sandbox.tokens.get(call.path["token_id"]) if call.sandbox is not None else None
-    return (call.sandbox, token) if token is not None and token.challenged else (None, None)
+def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
+    if isinstance(challenged, Charge):
+        shown, reach = _of_charge(sandbox, challenged), _reach(sandbox, challenged)
+    else:
+        shown, reach = _of_token(challenged), "'self'"
+    headers = policy(scripts=not shown["waits"], forms_to=reach)
+    return html(200 if fault is None else 400, "three_ds.html", headers, **shown, fault=fault)
 
 
-def _shown(sandbox: Sandbox, charge: Charge, fault: str | None = None) -> Reply:
+def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, object]:
     title, text = OUTCOMES[charge.status]
-    waits = charge.status is ChargeState.PENDING_CHECKOUT
-    body = render(
-        "three_ds.html",
-        charge=charge,
-        card=paid_with(charge.instrument) if charge.instrument.card else None,
-        waits=waits,
-        title=title,
-        text=text,
-        answer=_answer_of(charge),
-        status=profile_of(sandbox.assumed).status[charge.status],
-        reason=f"{failure_of(charge)}." if charge.status is ChargeState.FAILED else None,
-        back=return_address(sandbox, charge),
-        fault=fault,
-    )
-    return html(200 if fault is None else 400, body, policy(scripts=not waits, forms_to=_reach(sandbox, charge)))
+    return {
+        "charge": charge,
+        "card": paid_with(charge.instrument) if charge.instrument.card else None,
+        "waits": charge.status is ChargeState.PENDING_CHECKOUT,
+        "title": title,
+        "text": text,
+        "answer": _answer_of(charge),
+        "status": profile_of(sandbox.assumed).status[charge.status],
+        "reason": f"{failure_of(charge)}." if charge.status is ChargeState.FAILED else None,
+        "back": return_address(sandbox, charge),
+    }
+
+
+def _of_token(token: Token) -> dict[str, object]:
+    title, text = _TOKEN_OUTCOMES[token.answer]
+    return {
+        "charge": None,
+        "card": paid_with(token.instrument),
+        "waits": token.waits,
+        "title": title,
+        "text": text,
+        "answer": token.answer or ChallengeAnswer.FAIL,
+        "back": None,
+    }
 
 
 def _answer_of(charge: Charge) -> ChallengeAnswer:
@@ -168,22 +135,6 @@ def _answer_of(charge: Charge) -> ChallengeAnswer:
         return ChallengeAnswer.PASS
     code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
     return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
-
-
-def _token_shown(token: Token, fault: str | None = None) -> Reply:
-    title, text = _TOKEN_OUTCOMES[token.answer]
-    body = render(
-        "three_ds.html",
-        charge=None,
-        card=paid_with(token.instrument),
-        waits=token.waits,
-        title=title,
-        text=text,
-        answer=token.answer or ChallengeAnswer.FAIL,
-        back=None,
-        fault=fault,
-    )
-    return html(200 if fault is None else 400, body, policy(scripts=not token.waits))
 
 
 def _reach(sandbox: Sandbox, charge: Charge) -> str:

@@ -42,7 +42,8 @@ PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
 SENT_BY = "x-mockserver-sent-by"
-"""The header of a request that was sent again from the journal: whoever did it is not the client."""
+"""The header of a request that was sent again from the journal: whoever did it is not the client, who is not
+responsible for it."""
 
 _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
 """Faults with which the client reads another answer than the server's."""

@@ -12,7 +12,7 @@ from mockserver.domain.commands import NewBatch
 from mockserver.domain.marks import Bounds
 from mockserver.wire.base import Body, Map, Required, Whole, field
 from mockserver.wire.replies import Members, reply_of
-from mockserver.wire.shapes import ListQuery, WebhookConfig
+from mockserver.wire.shapes import WebhookConfig
 
 Description = Annotated[str, Bounds(max_length=LONGEST_DESCRIPTION)]
 
@@ -28,13 +28,6 @@ class BatchCreation(Body):
 
     def command(self) -> NewBatch:
         return self.made(NewBatch, text=self.batch)
-
-
-class BatchQuery(ListQuery):
-    """Every parameter of the list of batches."""
-
-    description: str | None = None
-    status: str | None = None
 
 
 def batch_status_reply(batch: Batch) -> Members:

@@ -6,13 +6,10 @@ Source: docs/control-api.md.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from itertools import groupby, islice
-from keyword import iskeyword
-from pathlib import Path
+from itertools import islice
 from typing import Annotated, Any, TypeVar
 
 from mockserver.assumptions import Profile
@@ -21,11 +18,10 @@ from mockserver.domain.clock import FASTEST, ClockMode, Micros, parse_duration, 
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.marks import Reads
 from mockserver.domain.masking import mask_start
-from mockserver.domain.reading import flag_of, snake, whole_of
-from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.reading import flag_of, whole_of
 from mockserver.domain.webhook_subscription import WebhookType
-from mockserver.wire.base import REQUIRED, Body, HeaderText, field, fields_of, one_of
+from mockserver.wire.base import Body, HeaderText, fields_of, one_of
+from mockserver.wire.body_tables import bodies_of
 from mockserver.wire.folding import MOST_NAMED, Folded, pascal, refuse_many, validate
 
 B = TypeVar("B", bound=Body)
@@ -37,6 +33,12 @@ class ControlBody(Body):
     """Base of what control calls carry, in bodies and in queries: by itself, nothing."""
 
     extra = "forbid"
+
+
+class OpenBody(Body):
+    """Base of bodies with fields that are not known beforehand."""
+
+    extra = "allow"
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
@@ -150,34 +152,11 @@ def _type_of(holds: str) -> Any:
     return Annotated[int, _whole(int(least), None if most is None else int(most), digits=kind == "digits")]
 
 
-@record
-class _Row:
-    """A field; in the row without one, the body itself, which may hold ``any`` further ones."""
-
-    body: str
-    field: str
-    holds: str
-    default: str
-    meaning: str
+@cache
+def _bodies() -> Mapping[str, type[Body]]:
+    return bodies_of("control_bodies", {"": ControlBody, "any": OpenBody}, _type_of)
 
 
-def control_body(name: str) -> type[ControlBody] | None:
+def control_body(name: str) -> type[Body] | None:
     """The body or query of a name in the table; None for no name. Raises ``KeyError`` for an unknown one."""
     return _bodies()[name] if name else None
-
-
-@cache
-def _bodies() -> Mapping[str, type[ControlBody]]:
-    rows = groupby(read_table("control_bodies", _Row, Path(__file__).parent), lambda row: row.body)
-    return {name: _made(name, *listed) for name, listed in rows}
-
-
-def _made(name: str, whole: _Row, *rows: _Row) -> type[ControlBody]:
-    said: dict[str, Any] = {"__doc__": whole.meaning, "extra": "allow" if whole.holds else "forbid"}
-    said["__annotations__"] = annotations = dict[str, Any]()
-    for row in rows:
-        attribute, held = snake(row.field) + "_" * iskeyword(row.field), _type_of(row.holds)
-        annotations[attribute] = held if row.default or held is Any else held | None
-        default = REQUIRED if row.default == "required" else json.loads(row.default or "null")
-        said[attribute] = field(default, alias=row.field, description=row.meaning)
-    return type(name, (ControlBody,), said)

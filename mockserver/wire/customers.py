@@ -26,7 +26,6 @@ from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
     BankPaymentInformation,
-    ListQuery,
     PersonFields,
     WebhookConfig,
 )
@@ -113,17 +112,6 @@ class CustomerUpdate(PersonFields):
     """A change of a customer; what is null or absent stays (published facts, 8 row 17)."""
 
     default_payment_method_id: str | None = None
-
-
-class CustomerQuery(ListQuery):
-    """Every parameter of the customer search."""
-
-    reference: str | None = None
-    email: str | None = None
-    search: str | None = None
-    include_removed: Flag | None = None
-    payment_method_id: str | None = None
-    customer_id: str | None = None
 
 
 def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> Members:

@@ -106,7 +106,14 @@ class Fields(Mapping[str, object]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or ``default``."""
-        return (self.folded.values if self._values is None else self._values).get(name, default)
+        if self._values is not None:
+            return self._values.get(name, default)
+        if self.body is not None and self._given is not None:
+            # All names begin with a capital, those of bodies inside it too.
+            spelling = spellings_of(self._model).get(name)
+            if spelling is None or spelling.nested is None:
+                return self._given.get(name[:1].upper() + name[1:], default)
+        return self.folded.values.get(name, default)
 
     def some(self, names: Iterable[str]) -> Mapping[str, object]:
         """The values of those fields that are given, from one reading of the text; a text without fields of these names

@@ -9,16 +9,7 @@ from mockserver.domain.money import CURRENCIES
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
-from mockserver.wire.base import Body, Number
 from mockserver.wire.replies import Members, reply_of
-
-
-class OfferQuery(Body):
-    """The payment that is to be offered."""
-
-    amount: Number | None = None
-    currency: str | None = None
-    card_provider_id: str | None = None
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NoReturn, TypeAlias
@@ -98,13 +98,6 @@ def dumps(value: object) -> bytes:
 def kept_text(value: object) -> bytes:
     """The JSON text of a value, to be kept: the encoder leaves one in a far larger buffer, which a copy leaves out."""
     return b"%b" % orjson.dumps(value, _number_written, _OPTIONS)
-
-
-def with_rows(members: Mapping[str, object], name: str, rows: list[bytes]) -> bytes:
-    """The JSON text of an object whose last member is a list, of at least one value, whose ``rows`` are texts."""
-    rows[0] = b'%b,"%b":[%b' % (dumps(members)[:-1], name.encode(), rows[0])
-    rows[-1] += b"]}"
-    return b",".join(rows)
 
 
 @lru_cache(4_096)

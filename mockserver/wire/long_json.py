@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from codecs import getincrementaldecoder
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from json import JSONDecodeError
 from typing import Any
 
@@ -37,9 +37,6 @@ WINDOW = 1_000_000
 
 _LONGEST_NUMBER = 1_000
 """Characters that must be seen of a number, which may go on behind the window: more than any has that is taken."""
-
-_VALUES = 5_000
-"""Values that are read one by one before others are served."""
 
 ROWS = 500
 """Items of a list that are written at a time."""
@@ -99,10 +96,10 @@ def _rows(rows: list[Any]) -> Iterator[bytes]:
 
 
 def loads_in_slices(
-    body: Iterable[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False, known: Known | None = None
+    body: deque[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False, known: Known | None = None
 ) -> Slices[object]:
-    """What ``jsonio.loads`` makes of a text that comes in parts. Raises ``MalformedJson`` for what that refuses, and
-    ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
+    """What ``jsonio.loads`` makes of a text that comes in parts, which are used up. Raises ``MalformedJson`` for what
+    that refuses, and ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
     reader = _Reader(_Window(body), max_depth, unique, known or {})
     value = yield from reader.value(0, "")
     if (yield from reader.sign()):
@@ -113,11 +110,11 @@ def loads_in_slices(
 class _Window:
     """The part of a text that is decoded: ``text``, read as far as ``at``."""
 
-    def __init__(self, body: Iterable[bytes]) -> None:
+    def __init__(self, body: deque[bytes]) -> None:
         self.text = ""
         self.at = 0
         self.is_last = False
-        self._parts = iter(body)
+        self._parts = body
         self._rest = memoryview(b"")
         self._decode = getincrementaldecoder("utf-8")().decode
         self._begins = True
@@ -148,16 +145,11 @@ class _Window:
     def _taken(self, count: int) -> bytes:
         """So many bytes of the body, fewer at its end; then ``is_last``."""
         found = bytearray()
-        while len(found) < count:
-            if not self._rest:
-                part = next(self._parts, None)
-                if part is None:
-                    self.is_last = True
-                    break
-                self._rest = memoryview(part)
-            some = self._rest[: count - len(found)]
-            found += some
-            self._rest = self._rest[len(some) :]
+        while len(found) < count and (self._rest or self._parts):
+            rest, wanted = self._rest or memoryview(self._parts.popleft()), count - len(found)
+            found += rest[:wanted]
+            self._rest = rest[wanted:]
+        self.is_last = not (self._rest or self._parts)
         return bytes(found)
 
     def malformed(self, words: str) -> MalformedJson:
@@ -177,7 +169,6 @@ class _Reader:
         self._is_unique = unique
         self._known = known
         self._begun = 0
-        self._read = 0
         self._decode = (UNIQUE_DECODER if unique else DECODER).raw_decode
 
     def sign(self) -> Slices[str]:
@@ -194,9 +185,9 @@ class _Reader:
     def value(self, depth: int, name: str) -> Slices[Any]:
         """The next value, which is the member of a ``name`` inside so many open objects and arrays."""
         sign, text = (yield from self.sign()), self.text
-        self._read += 1
-        if (len(text.text) - text.at < WINDOW // 2 and text.go_on()) or not self._read % _VALUES:
-            yield
+        if len(text.text) - text.at < WINDOW // 2:
+            text.go_on()
+        yield
         if sign not in ("{", "["):
             return (yield from self._scalar(sign))
         whole = self._whole(self._max_depth - depth)

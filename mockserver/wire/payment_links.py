@@ -15,7 +15,6 @@ from mockserver.domain.payment_link import CallToAction, LinkPaymentType, Paymen
 from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, field, one_of
 from mockserver.wire.replies import Members, reply_of
-from mockserver.wire.shapes import ListQuery
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
 
@@ -86,10 +85,6 @@ class LinkPaymentInput(Body):
             payment_type=self.payment_type,
             amount=self.amount,
         )
-
-
-class PaymentLinkQuery(ListQuery):
-    """Which links to list."""
 
 
 def payment_link_reply(link: PaymentLink, url: str, account_id: str, public_key: str) -> Members:

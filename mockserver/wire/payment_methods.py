@@ -20,13 +20,11 @@ from mockserver.domain.payto import Agreement
 from mockserver.domain.vault import Expiry
 from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole, field
 from mockserver.wire.dates import moment
-from mockserver.wire.payto import payto_reply
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
     BankPaymentInformation,
     CardRequestInformation,
-    ListQuery,
     PersonFields,
     StoringTerms,
     WebhookConfig,
@@ -176,17 +174,6 @@ class Removal(Body):
         return self.gateway_delete is not False
 
 
-class PaymentMethodQuery(ListQuery):
-    """Every parameter of the payment-method search."""
-
-    provider_id: str | None = None
-    customer_id: str | None = None
-    payment_type: str | None = None
-    card_type: str | None = None
-    search: str | None = None
-    include_removed: Flag | None = None
-
-
 def payment_method_summary(method: PaymentMethod | None, profile: WireProfile) -> Members | None:
     """A payment method inside its customer: a part of the whole, in an order of its own."""
     if method is None:
@@ -211,7 +198,7 @@ def payment_method_reply(
         card=card_reply(method.instrument.card, profile),
         bankPayment=bank_reply(method.instrument.bank, profile),
         customer=payer_reply(method.payer),
-        payTo=payto_reply(agreement),
+        payTo=agreement and reply_of("PayToReply", agreement),
         networkToken=network_token_reply(network_token, profile),
         payToStatus=agreement.status.value if agreement else None,
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mockserver.domain.commands import NewPayToMethod
-from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement, PayIdDetails
+from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, PayIdDetails
 from mockserver.wire.base import Body, Required, Whole, field
-from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import StoringTerms
 
 
@@ -30,8 +29,3 @@ class NewPayToAgreement(StoringTerms):
     def command(self) -> NewPayToMethod:
         payer = self.payer_pay_id_details
         return self.made(NewPayToMethod, pay_id=payer.command() if payer else None, terms=self.terms())
-
-
-def payto_reply(agreement: Agreement | None) -> Members | None:
-    """An agreement in an answer."""
-    return None if agreement is None else reply_of("PayToReply", agreement)

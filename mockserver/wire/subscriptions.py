@@ -6,7 +6,7 @@ from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInterval
 from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, field, one_of
-from mockserver.wire.shapes import ListQuery, WebhookConfig
+from mockserver.wire.shapes import WebhookConfig
 
 
 class EndAfterFields(Body):
@@ -74,12 +74,3 @@ class SubscriptionStatus(Body):
     def command(self) -> SubscriptionState:
         status: SubscriptionState = self.status
         return status
-
-
-class SubscriptionQuery(ListQuery):
-    """Which subscriptions to list."""
-
-    amount_greater_than: Number | None = None
-    amount_less_than: Number | None = None
-    currency: str | None = None
-    status: one_of(SubscriptionState) | None = None  # type: ignore[valid-type]

@@ -5,21 +5,14 @@ from __future__ import annotations
 from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
-from mockserver.wire.base import Body, Map, Number, field
+from mockserver.wire.base import Map, Number, field
 from mockserver.wire.payment_methods import CardVaulting
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
     CardRequestInformation,
-    ListQuery,
     card_reply,
 )
-
-
-class ProviderQuery(Body):
-    """The provider, where it is not named by the header ``ProviderId`` or in the body."""
-
-    provider_id: str | None = None
 
 
 class CardTokenFields(CardVaulting):
@@ -52,13 +45,6 @@ class LeastCostTokenCreation(CardTokenFields):
 
     def command(self) -> NewCardToken:
         return self.of_provider(None)
-
-
-class TokenQuery(ListQuery):
-    """Every parameter of the token search."""
-
-    provider_id: str | None = None
-    status: str | None = None
 
 
 def token_reply(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.wire.base import Body, Moment, Number, Objects, Required
-from mockserver.wire.shapes import ListQuery
+from mockserver.wire.base import Body, Number, Objects, Required
 
 
 class TransferFields(Body):
@@ -29,18 +28,3 @@ class TransferGroup(Body):
 
     def command(self) -> NewTransferGroup:
         return self.made(NewTransferGroup, transfers=[row.command() for row in self.transfers or ()])
-
-
-class TransferQuery(ListQuery):
-    """Which transfers to list."""
-
-    reference: str | None = None
-    provider_id: str | None = None
-    status: str | None = None
-
-
-class SettlementQuery(Body):
-    """Which days to settle."""
-
-    start_date: Moment
-    end_date: Moment | None = None

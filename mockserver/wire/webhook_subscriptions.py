@@ -5,7 +5,6 @@ from __future__ import annotations
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.wire.base import Body, Choices, HeaderText, Required, field, one_of
 from mockserver.wire.replies import Members, reply_of
-from mockserver.wire.shapes import ListQuery
 
 
 class WebhookSubscriptionCreation(Body):
@@ -14,14 +13,6 @@ class WebhookSubscriptionCreation(Body):
     url: Required
     authorization: HeaderText | None = None
     types: Choices[one_of(WebhookType)] | None = field(None, description="null or empty: all of them")  # type: ignore[valid-type]
-
-
-class WebhookSubscriptionQuery(ListQuery):
-    """Which subscriptions to list."""
-
-    type: one_of(WebhookType) | None = None  # type: ignore[valid-type]
-    id: str | None = None
-    sort_by: str | None = field(None, also="sort")
 
 
 def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> Members:

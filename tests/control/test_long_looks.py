@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.engine import indexed_table, long_search
+from mockserver.engine import indexed_table
 from mockserver.web import runner
 from tests.driving import Api, Reply
 
@@ -37,8 +37,7 @@ def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_tha
 
 @pytest.mark.usefixtures("every_pause")
 def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (indexed_table, long_search):
-        monkeypatch.setattr(module, "STEP_ROWS", 1)
+    monkeypatch.setattr(indexed_table, "STEP_ROWS", 1)
     for _ in range(4):
         api.charge()
     told = looked(api, "/__admin/objects?kind=charge&q=success", api.charge).body

@@ -11,7 +11,7 @@ from weakref import ref
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine import indexed_table, long_search
+from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Bound, Contains, Query
 from tests.depth import tries
@@ -39,10 +39,9 @@ def stored(number: int, random: Random) -> Stored:
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (indexed_table, long_search):
-        monkeypatch.setattr(module, "STEP_ROWS", STEP)
+    monkeypatch.setattr(indexed_table, "STEP_ROWS", STEP)
     for name, some in (("MOST_CHANGES", 600), ("_FEW_CHANGES", 10)):
-        monkeypatch.setattr(long_search, name, some)
+        monkeypatch.setattr(indexed_table, name, some)
 
 
 @cache
@@ -97,28 +96,28 @@ QUERIES: dict[str, Query[Stored]] = {
     "two indexes": Query(10, equal=[("colour", ["red"]), ("tag", ["x"])]),
     "an index of several values, sorted": Query(10, 3, equal=[("price", range(40))], sort=price),
     "above, and an index": Query(
-        10, equal=[("colour", ["red"])], bounds=[Bound(price, 20, above=True, inclusive=False)]
+        10, equal=[("colour", ["red"])], where=[Bound(price, 20, above=True, inclusive=False)]
     ),
     "between, sorted": Query(
         10,
         3,
-        bounds=[Bound(price, 20, above=True, inclusive=True), Bound(price, 40, above=False, inclusive=False)],
+        where=[Bound(price, 20, above=True, inclusive=True), Bound(price, 40, above=False, inclusive=False)],
         sort=price,
     ),
     "not above, tested, oldest first": Query(
-        10, where=[is_cheap], bounds=[Bound(price, 15, above=False, inclusive=True)], descending=False
+        10, where=[is_cheap, Bound(price, 15, above=False, inclusive=True)], descending=False
     ),
-    "most, not above, sorted": Query(10, 3, bounds=[Bound(price, 40, above=False, inclusive=True)], sort=price),
+    "most, not above, sorted": Query(10, 3, where=[Bound(price, 40, above=False, inclusive=True)], sort=price),
     "most, below, sorted upwards": Query(
-        10, bounds=[Bound(price, 41, above=False, inclusive=False)], sort=price, descending=False
+        10, where=[Bound(price, 41, above=False, inclusive=False)], sort=price, descending=False
     ),
     "most, above, sorted upwards": Query(
-        10, 3, bounds=[Bound(price, 10, above=True, inclusive=False)], sort=price, descending=False
+        10, 3, where=[Bound(price, 10, above=True, inclusive=False)], sort=price, descending=False
     ),
     "most, above and in an index, sorted": Query(
-        10, equal=[("colour", ["red", "blue"])], bounds=[Bound(price, 5, above=True, inclusive=True)], sort=price
+        10, equal=[("colour", ["red", "blue"])], where=[Bound(price, 5, above=True, inclusive=True)], sort=price
     ),
-    "above all": Query(10, bounds=[Bound(price, 1_000, above=True, inclusive=True)]),
+    "above all": Query(10, where=[Bound(price, 1_000, above=True, inclusive=True)]),
     "a window, sorted": Query(10, after=10, before=90, equal=[("colour", ["red", "blue"])], sort=price),
 }
 

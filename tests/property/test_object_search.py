@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.engine import indexed_table, long_search
+from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import Query
 from mockserver.web.control.object_search import ObjectReader, object_tests
@@ -118,8 +118,7 @@ def test_kept_texts_find_what_looking_at_each_object_finds(
     text = " ".join(f'{"-" * excludes}{name}{":" * bool(name)}"{value}"' for excludes, (name, value) in words)
     tests = [(excludes, plainly(*word)) for excludes, word in words]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (indexed_table, long_search):
-            patch.setattr(module, "STEP_ROWS", size)
+        patch.setattr(indexed_table, "STEP_ROWS", size)
         for _ in range(3):
             query: Query[Stored] = Query(5, where=object_tests(SANDBOX, text, READER))
             work = table.scan(query)

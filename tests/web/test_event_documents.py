@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
-from mockserver.web.event_documents import WEBHOOKS
+from mockserver.web.openapi import WEBHOOKS
 from tests.driving import CARD, DUMMY, Api
 
 SPECIFICATION = "@asyncapi/specs@6.11.1"

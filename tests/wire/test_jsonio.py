@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.wire.jsonio import MalformedJson, dumps, loads, with_rows
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from tests.rows import each
 
 
@@ -225,9 +225,3 @@ def test_whatever_comes_is_read_or_refused(body: bytes) -> None:
         assert refusal.line <= body.count(b"\n") + 1
     else:
         assert loads(dumps(value)) == value
-
-
-@given(st.lists(st.dictionaries(st.text(max_size=3), st.integers(-9, 9), max_size=2), min_size=1, max_size=3))
-def test_a_list_of_texts_is_written_as_one_of_values(rows: list[dict[str, int]]) -> None:
-    first = {"limit": 20, "skip": 0}
-    assert with_rows(first, "rows", list(map(dumps, rows))) == dumps({**first, "rows": rows})

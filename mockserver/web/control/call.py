@@ -237,6 +237,6 @@ class ControlEndpoint(Endpoint):
         return Reply(status, body, headers=self._answer_headers)
 
 
-CONTROL_ROUTES = read_table("control_routes", ControlRoute.of_file, Path(__file__).parent)
+CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
 """The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
 bodies rows of ``control_bodies.csv``. ``success`` is a status; ``answers`` names more of them, parted by semicolons."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from functools import partial
 from typing import Any
 
 from mockserver.domain.batch import Batch
@@ -100,14 +99,19 @@ async def _differences(here: Sandbox, there: Sandbox) -> dict[str, KindDiff]:
     and only those that are not equal are written out."""
     taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
     found: dict[str, KindDiff] = {}
-    for kind, (id_of, mine, theirs) in taken.items():
-        diff, others = KindDiff(), dict(zip(await for_each(theirs, id_of), theirs, strict=True))
-        await for_each(mine, partial(_compare, diff, id_of, others))
-        for row_id in others:
-            _count(diff, "onlyThere", diff.only_there, row_id)
+    for kind, sides in taken.items():
+        diff = await _difference(*sides)
         if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
             found[kind] = diff
     return found
+
+
+async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> KindDiff:
+    diff, others = KindDiff(), dict[str, Any]()
+    await for_each(theirs, lambda row: others.setdefault(id_of(row), row))
+    await for_each(mine, lambda row: _compare(diff, id_of(row), row, others.pop(id_of(row), None)))
+    await for_each(others, lambda row_id: _count(diff, "onlyThere", diff.only_there, row_id))
+    return diff
 
 
 def _rows(table: Table[Any]) -> list[Any]:
@@ -116,10 +120,8 @@ def _rows(table: Table[Any]) -> list[Any]:
     return [batch.copied() for batch in rows] if rows and isinstance(rows[0], Batch) else rows
 
 
-def _compare(diff: KindDiff, id_of: Callable[[Any], str], others: dict[str, Any], mine: Any) -> None:
-    """Count a row of this side; of the others those are left that are not here."""
-    row_id = id_of(mine)
-    theirs = others.pop(row_id, None)
+def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
+    """Count a row of this side."""
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
         return

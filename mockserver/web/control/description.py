@@ -30,10 +30,9 @@ def payments(call: ControlCall) -> tuple[int, object]:
 
 def webhooks(call: ControlCall) -> tuple[int, object]:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
-    from mockserver.web.event_documents import asyncapi
-    from mockserver.web.openapi import INTERFACE
+    from mockserver.web.openapi import asyncapi
 
-    return 200, asyncapi(call.assumed(), INTERFACE)
+    return 200, asyncapi(call.assumed())
 
 
 def itself(call: ControlCall) -> tuple[int, object]:

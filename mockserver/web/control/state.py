@@ -1,20 +1,29 @@
-"""The whole of a sandbox: export, import, fork (``/__admin/state``, ``/__admin/fork``)."""
+"""The whole of a sandbox: export, import, fork (``/__admin/state``, ``/__admin/fork``), as it stands or
+as it stood after an entry of its journal: opened anew and taken through the same requests at the same instants.
+
+Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
+from mockserver.domain.clock import ClockMode
 from mockserver.domain.errors import invalid
-from mockserver.engine import importing, snapshot
+from mockserver.engine import due, importing, snapshot
+from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key
+from mockserver.web import upload
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.replay import replay
+from mockserver.web.operation import OperationEndpoint
+from mockserver.web.request import Reply, Request
 from mockserver.web.runner import in_steps
+from mockserver.web.world import World
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
 MANY_RULES = 300
@@ -33,12 +42,6 @@ async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
     return 200, parts[0] if len(parts) == 1 else parts
 
 
-def _taken(parts: deque[bytes]) -> Iterator[bytes]:
-    """The parts of a body, each of which is given back with the next."""
-    while parts:
-        yield parts.popleft()
-
-
 async def write(call: ControlCall) -> tuple[int, object]:
     """Put an exported state in the place of this sandbox's. Raises ``MalformedJson``, ``ForeignDocument`` (90),
     ``Invalid`` (90); then nothing changed. Others are served while it is read."""
@@ -46,7 +49,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     # Who may change nothing is refused before anything is read.
     call.sandbox()
     is_blank = not any(part.strip() for part in call.parts)
-    body = loads_in_slices(_taken(call.parts), unique=True, known=importing.KNOWN)
+    body = loads_in_slices(call.parts, unique=True, known=importing.KNOWN)
     document = {} if is_blank else await in_steps(body)
     if not isinstance(document, dict):
         raise invalid({"Body": "wanted a JSON object"})
@@ -73,7 +76,7 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     sandboxes.admit(to)
     source = sandbox
     if at is not None:
-        source = await replay(call.world, sandbox, at)
+        source = await _replayed(call.world, sandbox, at)
     copy = await in_steps(snapshot.copied(source, to, call.world.real_clock()))
     sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
@@ -81,6 +84,60 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     for key in (copy.key, SERVER):
         call.world.runner.activity.notify(key)
     return 201, _summary(copy, copy.public_key)
+
+
+async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
+    """The sandbox as it was right after entry ``number``, its clock standing still there; no key opens it yet.
+
+    Raises ``Invalid`` (90) when there is no such entry, or the journal no longer holds the whole story up to it.
+    """
+    journal = sandbox.journal
+    if not 1 <= number <= journal.last:
+        known = f"1 to {journal.last}" if journal.last else "none yet"
+        raise invalid({"At": f"got {number}, entries of the journal: {known}"})
+    if journal.dropped:
+        raise invalid({"At": f"{journal.loss()}, so it cannot be replayed from the beginning"})
+    if journal.gap_reason is not None:
+        raise invalid({"At": f"{journal.gap_reason}, which the journal cannot repeat"})
+    past = Sandbox(sandbox.key, sandbox.config, journal.opened)
+    if sandbox.own is not None:
+        past.settle(sandbox.own)
+    past.clock.run(ClockMode.MANUAL, 1, journal.opened)
+    world.prepare(past)
+    past.forget_past()
+    for entry in list(islice(journal.entries, number)):
+        past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
+        due.run_slice(past, past.clock.virtual)
+        while due.is_behind(past):
+            await world.runner.turn(past)
+            due.run_slice(past, past.clock.virtual)
+        if isinstance(entry.endpoint, OperationEndpoint):
+            _repeat(past, entry, entry.endpoint)
+        await world.runner.turn(past)
+    past.deliveries.forget()
+    return past
+
+
+def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
+    """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
+    request = Request(
+        method=entry.method,
+        resource=entry.path,
+        path=entry.asked.path,
+        query=entry.query,
+        headers=entry.asked.headers,
+        raw=entry.raw,
+        known=past,
+    )
+    decision = request.decided = upload.decided(past, entry.asked.op, entry.asked.headers)
+    if decision is not None and upload.is_cut(decision):
+        past.director.count(entry.asked.op)
+        return
+    step, arrived = operation.arrive(request, past)
+    reply = arrived if isinstance(arrived, Reply) else operation.carry_out(request, step)
+    if (reply.status, reply.text()) != (entry.status, entry.answer):
+        words = f"entry {entry.number} would be answered differently: something happened before it besides requests"
+        raise invalid({"At": words})
 
 
 def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:

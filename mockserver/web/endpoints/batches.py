@@ -10,7 +10,7 @@ from mockserver.engine.step import Step
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import in_steps
-from mockserver.wire.batches import BatchQuery, batch_reply, batch_status_reply
+from mockserver.wire.batches import batch_reply, batch_status_reply
 from mockserver.wire.replies import Members
 
 
@@ -36,4 +36,4 @@ def get(call: OperationCall) -> Members:
     return batch_reply(batch, results_text(batch))
 
 
-search = ListOf("List batches.", searches.BATCHES, BatchQuery, "batches", lambda _, batch: batch_status_reply(batch))
+search = ListOf("List batches.", searches.BATCHES, "BatchQuery", "batches", lambda _, batch: batch_status_reply(batch))

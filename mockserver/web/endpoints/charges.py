@@ -7,8 +7,8 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
+from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall, StatusReply
-from mockserver.wire.charge_bodies import ChargeQuery
 from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
 from mockserver.wire.refusals import declined
 
@@ -85,4 +85,5 @@ def _of_sandbox(call: OperationCall, charge: Charge) -> tuple[int, str | None]:
     return sandbox.config.seed, three_ds.address(sandbox, charge) if charge.challenged else None
 
 
-search = ListOf("List charges.", searches.CHARGES, ChargeQuery, "charges", written)
+answer_challenge = UseCase("Answer a challenge.", three_ds.answer, shown)
+search = ListOf("List charges.", searches.CHARGES, "charge_bodies.ChargeQuery", "charges", written)

@@ -8,7 +8,7 @@ from mockserver.web.endpoints import payment_methods
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.customers import CustomerQuery, customer_reply
+from mockserver.wire.customers import customer_reply
 from mockserver.wire.replies import Members
 
 
@@ -37,4 +37,4 @@ list_methods = UseCase(
     customers.methods,
     lambda call, found: [payment_methods.shown(call, method) for method in found],
 )
-search = ListOf("List customers.", searches.CUSTOMERS, CustomerQuery, "customers", shown)
+search = ListOf("List customers.", searches.CUSTOMERS, "CustomerQuery", "customers", shown)

@@ -11,7 +11,7 @@ from mockserver.engine import info, providers
 from mockserver.web.endpoints.providers import shown
 from mockserver.web.routes import OperationCall
 from mockserver.wire.dates import moment
-from mockserver.wire.info import OfferQuery, info_provider_reply, info_reply
+from mockserver.wire.info import info_provider_reply, info_reply
 from mockserver.wire.replies import Members, reply_of
 
 
@@ -22,8 +22,7 @@ def general(call: OperationCall) -> Members:
 
 def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
-    query: OfferQuery = call.query
-    sandbox = call.sandbox
+    query, sandbox = call.query, call.sandbox
     offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = info.three_ds_of(sandbox, offer.card_provider) if offer.card_provider else None
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]

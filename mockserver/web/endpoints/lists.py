@@ -7,12 +7,12 @@ from typing import Any
 
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.engine import listing
+from mockserver.engine.indexed_table import STEP_ROWS
 from mockserver.engine.listing import Search
-from mockserver.engine.long_search import STEP_ROWS
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import look_ahead
-from mockserver.wire.base import Body
+from mockserver.wire.body_tables import query_type
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import Encoded, dumps
 
@@ -21,15 +21,15 @@ LARGEST = 10_000_000
 
 
 class ListOf:
-    """The endpoint of a list: the page that a ``query`` asks for, its rows under ``name``, each as ``shown``; without
-    limit and skip when it is ``bare``. ``words`` describe it in place of these. Raises ``Invalid`` (90) for a page of
-    over ``LARGEST`` bytes."""
+    """The endpoint of a list: the page that the parameters of the type named ``query`` ask for, its rows under
+    ``name``, each as ``shown``; without limit and skip when it is ``bare``. ``words`` describe it in place of these.
+    Raises ``Invalid`` (90) for a page of over ``LARGEST`` bytes."""
 
     def __init__(
         self,
         words: str,
         wanted: Search[Any],
-        query: type[Body],
+        query: str,
         name: str,
         shown: Callable[[OperationCall, Any], object],
         *,
@@ -65,7 +65,7 @@ class ListOf:
             return None
         try:
             # The step itself will note what it rests on.
-            given = vars(asked.typed(self._query, strict=False))
+            given = vars(asked.typed(query_type(self._query), strict=False))
             return look_ahead(table, listing.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None

@@ -7,7 +7,7 @@ from mockserver.engine import payment_methods, searches
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
-from mockserver.wire.payment_methods import PaymentMethodQuery, payment_method_reply
+from mockserver.wire.payment_methods import payment_method_reply
 from mockserver.wire.replies import Members
 
 
@@ -31,4 +31,4 @@ def shown(call: OperationCall, method: PaymentMethod) -> Members:
 create = UseCase("Store a payment method; the body knows what it is made from.", payment_methods.create, shown)
 get = UseCase("Read a payment method.", payment_methods.get, shown)
 update = UseCase("Change the card of a payment method.", payment_methods.update_card, shown)
-search = ListOf("List payment methods.", searches.PAYMENT_METHODS, PaymentMethodQuery, "paymentMethods", shown)
+search = ListOf("List payment methods.", searches.PAYMENT_METHODS, "PaymentMethodQuery", "paymentMethods", shown)

@@ -8,7 +8,6 @@ from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members, reply_of
-from mockserver.wire.subscriptions import SubscriptionQuery
 
 
 def _shown(_: OperationCall, row: Subscription) -> Members:
@@ -20,4 +19,4 @@ get = UseCase("Read one subscription.", subscriptions.get, _shown)
 update = UseCase("Change a subscription.", subscriptions.update, _shown)
 set_status = UseCase("Suspend, resume, complete or cancel a subscription.", subscriptions.set_status, _shown)
 cancel = UseCase("Cancel a subscription.", subscriptions.cancel, _shown)
-search = ListOf("List subscriptions.", searches.SUBSCRIPTIONS, SubscriptionQuery, "subscriptions", _shown)
+search = ListOf("List subscriptions.", searches.SUBSCRIPTIONS, "SubscriptionQuery", "subscriptions", _shown)

@@ -8,7 +8,7 @@ from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members
-from mockserver.wire.tokens import TokenQuery, token_reply
+from mockserver.wire.tokens import token_reply
 
 
 def create_from_card(call: OperationCall) -> Members:
@@ -27,4 +27,5 @@ create_least_cost = UseCase(
 )
 create_from_payto = UseCase("Make a token from a PayTo agreement.", tokens.create_from_payto, shown)
 get = UseCase("Read a token.", tokens.get, shown)
-search = ListOf("List tokens.", searches.TOKENS, TokenQuery, "tokens", shown)
+answer_challenge = UseCase("Answer a challenge before a token is used.", three_ds.answer_for_token, shown)
+search = ListOf("List tokens.", searches.TOKENS, "TokenQuery", "tokens", shown)

@@ -13,7 +13,6 @@ from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import look_ahead
 from mockserver.wire.replies import Members, reply_of
-from mockserver.wire.transfers import TransferQuery
 
 
 def settled(call: OperationCall) -> list[Members]:
@@ -37,4 +36,4 @@ create = UseCase(
     lambda call, rows: [_shown(call, row) for row in rows],
 )
 get = UseCase("Read one transfer.", transfers.get, _shown)
-search = ListOf("List transfers.", searches.TRANSFERS, TransferQuery, "transfers", _shown)
+search = ListOf("List transfers.", searches.TRANSFERS, "TransferQuery", "transfers", _shown)

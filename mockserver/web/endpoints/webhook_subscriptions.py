@@ -8,7 +8,7 @@ from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members
-from mockserver.wire.webhook_subscriptions import WebhookSubscriptionQuery, webhook_subscription_reply
+from mockserver.wire.webhook_subscriptions import webhook_subscription_reply
 
 
 def create(call: OperationCall) -> Members:
@@ -26,7 +26,7 @@ delete = UseCase("End a webhook subscription.", webhook_subscriptions.delete, _s
 search = ListOf(
     "List the webhook subscriptions in force.",
     searches.WEBHOOK_SUBSCRIPTIONS,
-    WebhookSubscriptionQuery,
+    "WebhookSubscriptionQuery",
     "webhookSubscriptions",
     _shown,
     bare=True,
