@@ -119,7 +119,7 @@ class VoucherSource:
     voucher_code: Required
     provider_id: Required
 
-    def source(self) -> VoucherSource:
+    def source(self, named: str | None) -> VoucherSource:
         return VoucherSource(self.voucher_code, self.provider_id)
 
 
@@ -139,11 +139,11 @@ class VoucherSource:
         "mockserver/domain/codes.py": [("    UNLUCKY_AMOUNT = 118\n", "    VALIDATION_ERROR = 90\n")],
         "mockserver/engine/amount_check.py": [
             (
-                """    if amount == 13:
-        faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")
-        return None
+                """        if amount == 13:
+            faults.add(Code.UNLUCKY_AMOUNT, "Amount", "got 13, wanted another")
+            return None
 """,
-                "    try:\n        return Money(exact(",
+                "        return Money(exact(",
             )
         ],
     },

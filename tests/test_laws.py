@@ -21,12 +21,12 @@ import pytest
 from tests.driving import Api, card_charge
 from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of
 
-MOST_LINES = 47_700
+MOST_LINES = 46_110
 """Lines of all modules of the package."""
 DOCSTRINGS = 0.13
 """Least share of docstrings, in lines, of the lines of code."""
 
-MOST_PAUSING = 9
+MOST_PAUSING = 10
 """Modules that may do work in steps between which others are served."""
 
 MOST_POSITIONAL = 6
@@ -147,7 +147,8 @@ def gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     said = ast.unparse(function.returns) if function.returns else ""
     inner = {id(node) for one in functions(function) if one is not function for node in ast.walk(one)}
     yields = [node for node in ast.walk(function) if isinstance(node, ast.Yield) and id(node) not in inner]
-    return bool(re.match(r"(Slices\b|(Generator|Iterator)\[None\b)", said)) or any(one.value is None for one in yields)
+    nothing = any(one.value is None or ast.unparse(one.value) == "None" for one in yields)
+    return nothing or bool(re.match(r"(Slices\b|(Generator|Iterator)\[None\b)", said))
 
 
 def test_few_modules_work_in_steps() -> None:
@@ -162,6 +163,7 @@ def test_few_modules_work_in_steps() -> None:
         ("async def f():\n    await asyncio.sleep(0)", True),
         ("def f(x) -> Generator[None, None, int]:\n    yield from x", True),
         ("def f(x):\n    for one in x:\n        yield", True),
+        ("def f(x) -> Iterator[int | None]:\n    yield 1\n    yield None", True),
         ("async def f():\n    await asyncio.sleep(1)", False),
         ("def f(x) -> Iterator[int]:\n    yield 1", False),
     ],

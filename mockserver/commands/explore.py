@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from http.client import BAD_REQUEST
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import click
 from httpx import HTTPError
@@ -22,54 +20,19 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.local_server import CannotStart
 from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
+from mockserver.commands.options import options
 from mockserver.commands.reports import explored, text
-from mockserver.domain.clock import SECOND, Micros, duration_text, parse_duration
+from mockserver.domain.clock import duration_text
 from mockserver.explore import exploration, report
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
-from mockserver.explore.fault_table import FAULTS, Fault, fault
+from mockserver.explore.fault_table import FAULTS, Fault
 from mockserver.explore.kept import Kept, OtherExploration
 from mockserver.explore.trial import Laboratory, Verdict, apart, verdict
 from mockserver.remote import ControlRefused
-from mockserver.scenario.operations import operations_like
 from mockserver.scenario.problems import ScenarioRefused
-from mockserver.settings import Settings
 
 _SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
-
-
-def read_by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
-
-    def value(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-        try:
-            return None if text is None else read(text)
-        except ValueError as fault:
-            raise click.BadParameter(str(fault)) from None
-
-    return value
-
-
-def _duration(text: str) -> Micros:
-    length = parse_duration(text)
-    if not length:
-        raise ValueError("got 0, wanted a duration above 0")
-    return length
-
-
-def seconds(text: str) -> float:
-    """The seconds of a duration above 0. Raises ``ValueError``."""
-    return _duration(text) / SECOND
-
-
-def address(text: str) -> str:
-    """The address of a server. Raises ``ValueError`` with the right spelling."""
-    with suppress(ValueError):
-        parts = urlsplit(text)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return text
-    near = text if "://" not in text and text[:1].isalnum() else "127.0.0.1:8080"
-    raise ValueError(f"got '{text}', wanted an address such as http://{near}")
 
 
 @contextmanager
@@ -109,78 +72,12 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.INTERRUPTED, "interrupted")
 
 
-def header_text(text: str) -> str:
-    """A text that a header can hold. Raises ``ValueError``."""
-    if not (text and text.isascii() and text.isprintable()):
-        raise ValueError("wanted a text of ASCII characters that is not empty")
-    return text
-
-
-server_url = click.option("--url", metavar="URL", callback=read_by(address),
-                          help="Address of a running server; default: start one.")  # fmt: skip
-admin_token = click.option("--admin-token", metavar="TOKEN", envvar="MOCKSERVER_ADMIN_TOKEN",
-                           callback=read_by(header_text),
-                           help="Admin token of the server at --url. [MOCKSERVER_ADMIN_TOKEN]")  # fmt: skip
-"""The option of every command that asks a server which may want one."""
-
-
-def _operations(patterns: str) -> frozenset[str]:
-    return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
-
-
-def _faults(names: str) -> list[Fault]:
-    return [fault(one.strip()) for one in names.split(",")]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
     "twice in the same way without faults, 5 no server, 130 interrupted before anything was found.",
 )
-@server_url
-@admin_token
-@click.option("--jobs", type=click.IntRange(1, 256), default=_cores, show_default="cores", help="Runs in parallel.")
-@click.option("--ops", "operations", metavar="GLOB,...", default="*", callback=read_by(_operations),
-              help="Operations whose calls may fail.")  # fmt: skip
-@click.option("--faults", metavar="NAME,...", callback=read_by(_faults),
-              help="Faults to try; default: all that make sense.")  # fmt: skip
-@click.option("--pairs", is_flag=True, help="Also try two faults at once, the second at a later call.")
-@click.option(
-    "--budget",
-    metavar="TIME",
-    callback=read_by(seconds),
-    help="Stop after this long; the runs that show most come first.",
-)
-@click.option(
-    "--timeout",
-    metavar="TIME",
-    callback=read_by(seconds),
-    help="Time limit of one run; default: 10 x the baseline + 10s.",
-)
-@click.option(
-    "--client-timeout", metavar="TIME", default="30s", show_default=True, callback=read_by(_duration),
-    help="How long the client waits for an answer: too_slow comes after it.",
-)  # fmt: skip
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=Settings().seed,
-    show_default=True,
-    help="Seed of ids and chance.",
-)
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
-              show_default=True, help="Folder for scenario files, outputs and reports.")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Skip the runs whose results --out holds already.")
-@click.option("--replay", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="Run once, under this scenario file, and show what happened.")  # fmt: skip
-@click.option("--fail-on", type=click.Choice(["unsafe", "hung", "failed"]), default="unsafe", show_default=True,
-              help="The lowest verdict that makes the exit code 1.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(("text", "json", "junit", "html")), default="text",
-              show_default=True, help="Form of the report.")  # fmt: skip
+@options("explore")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def explore(
     *,

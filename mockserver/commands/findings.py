@@ -10,47 +10,16 @@ import click
 import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import address, read_by, stop
+from mockserver.commands.explore import stop
+from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS
 from mockserver.engine.sandbox import masked_key
-from mockserver.findings.catalogue import SEVERITIES, severity_of
+from mockserver.findings.catalogue import severity_of
 from mockserver.remote import ControlRefused, RemoteSandbox
-from mockserver.settings import Settings
 
 
 @click.command()
-@click.option(
-    "--url",
-    envvar="MOCKSERVER_URL",
-    callback=read_by(address),
-    default=f"http://{Settings().host}:{Settings().port}",
-    show_default=True,
-    help="Address of the running server. [MOCKSERVER_URL]",
-)
-@click.option(
-    "--key",
-    envvar="MOCKSERVER_SECRET_KEY",
-    default="sk_demo",
-    show_default=True,
-    help="Secret key of the sandbox. [MOCKSERVER_SECRET_KEY]",
-)
-@click.option("--finish", is_flag=True, help="Finish first: report what was left open.")
-@click.option("--since", metavar="MARK", help="Only findings after this mark or journal entry.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(list(SEVERITIES)[::-1]),
-    default="error",
-    show_default=True,
-    help="The lowest severity that makes the exit code 1.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "junit", "sarif", "github"]),
-    default="text",
-    show_default=True,
-    help="text for people; junit, sarif and github for CI.",
-)
+@options("findings")
 def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, form: str) -> None:
     """Print what the client of a sandbox did wrong, with evidence and advice.
 
@@ -80,8 +49,10 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
 def check_reached(sandbox: RemoteSandbox) -> None:
     """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
     misspelt: what nobody used looks faultless. Raises as ``RemoteSandbox.call``."""
-    if sandbox.call("GET", "/__admin/sandbox")["requests"]:
+    # A test that moves the clock of the wrong sandbox has asked nothing of it.
+    page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
+    if page["count"] or page["dropped"]:
         return
-    rows = sandbox.rows("/__admin/sandboxes", "sandboxes")
-    used = ", ".join(row["key"] for row in rows if row["requests"]) or "none"
-    stop(Exit.USAGE, f"no request has reached this sandbox ({masked_key(sandbox.secret_key)}); keys in use: {used}")
+    own, rows = masked_key(sandbox.secret_key), sandbox.rows("/__admin/sandboxes", "sandboxes")
+    used = ", ".join(row["key"] for row in rows if row["requests"] and row["key"] != own) or "none"
+    stop(Exit.USAGE, f"no request has reached this sandbox ({own}); keys in use: {used}")

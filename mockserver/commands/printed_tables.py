@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from mockserver.commands.options import options
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 """The option of every command that can print its rows as JSON."""
 
@@ -43,10 +45,7 @@ def _show_wrapped(names: Sequence[str], rows: Sequence[Mapping[str, str]], heade
 
 @click.command()
 @click.argument("subject", required=False)
-@click.option("--mermaid", "as_mermaid", is_flag=True, help="Print Mermaid state diagrams.")
-@click.option(
-    "--profile", type=click.Choice(("documented", "sdk")), default="documented", help="Profile whose words to use."
-)
+@options("states")
 def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     """Print every state with the events that leave it; with SUBJECT of that kind only."""
     from mockserver.assumptions import Assumed, Profile

@@ -17,12 +17,12 @@ import click
 import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import address, read_by, stop
+from mockserver.commands.explore import stop
+from mockserver.commands.options import options
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.record import mutable, record
 from mockserver.remote import ControlRefused, RemoteSandbox
-from mockserver.settings import Settings
 
 if TYPE_CHECKING:
     from faker import Faker
@@ -178,15 +178,7 @@ MOST = 100_000
 
 @click.command()
 @click.argument("count", type=click.IntRange(1, MOST), metavar="N")
-@click.option(
-    "--url",
-    callback=read_by(address),
-    default=Settings().address,
-    show_default=True,
-    help="Address of the running server.",
-)
-@click.option("--key", default="sk_demo", show_default=True, help="Secret key of the sandbox to fill.")
-@click.option("--seed", type=int, default=Settings().seed, show_default=True, help="Seed of the sample data.")
+@options("sample")
 def sample(count: int, url: str, key: str, seed: int) -> None:
     """Post N invented customers with cards and charges (paid, authorised, captured, refunded, declined) to a server.
 

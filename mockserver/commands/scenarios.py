@@ -18,6 +18,7 @@ from mockserver.adapters.scenario_check import check as run
 from mockserver.adapters.scenario_files import Files, bounded, load, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.explore import stop
+from mockserver.commands.options import options
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
 from mockserver.domain.errors import Refused, nearest
@@ -88,15 +89,7 @@ def schema() -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json", "junit")),
-    default="text",
-    show_default=True,
-    help="Text for people, JSON, or JUnit XML with one suite a file.",
-)
-@click.option("-v", "--verbose", is_flag=True, help="Show every call and its answer, also of examples that pass.")
+@options("check")
 def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     """Check scenario files, folders or shipped names, and run their examples.
 
@@ -138,14 +131,7 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "--request",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    required=True,
-    metavar="R.json",
-    help="JSON file: method and path (or op), and perhaps headers, body, source, provider, attempt.",
-)
-@click.option("--no-test-values", is_flag=True, help="Leave out the built-in test values.")
+@options("explain")
 def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
     try:

@@ -13,54 +13,20 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import load
 from mockserver.adapters.scenario_text import scenario_text
-from mockserver.commands.explore import (
-    admin_token,
-    header_text,
-    interruptions,
-    laboratory,
-    read_by,
-    seconds,
-    server_url,
-    stop,
-    stopping,
-)
+from mockserver.commands.explore import interruptions, laboratory, stop, stopping
+from mockserver.commands.options import options
 from mockserver.domain.masking import mask_text
 from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
-from mockserver.findings.catalogue import kind_of
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.settings import Settings
-
-
-def _finding(name: str) -> str:
-    return kind_of(name).name
 
 
 @click.command(
     epilog="Exit codes: 0 a scenario was written, 1 the command does not fail under the scenario, 2 wrong usage or a "
     "bad scenario, 3 it fails without any fault too, or the failure does not repeat, 5 no server, 130 interrupted.",
 )
-@click.option("--scenario", metavar="FILE", required=True, help="File or shipped name of the scenario, such as chaos.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of chance and ids, instead of the scenario's.")
-@click.option(
-    "--key",
-    metavar="KEY",
-    callback=read_by(header_text),
-    help="Secret key of the sandbox, which chance may depend on; default: a new one.",
-)
-@click.option("--finding", metavar="NAME", callback=read_by(_finding),
-              help="Finding to reproduce; default: the exit code of COMMAND, or with 0 its first finding of severity "
-              "error.")  # fmt: skip
-@click.option(
-    "--timeout",
-    metavar="TIME",
-    callback=read_by(seconds),
-    help="Time limit of one run; default: 10 x without faults + 10s.",
-)
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), default="explored",
-              show_default=True, help="Folder for the scenario file.")  # fmt: skip
-@server_url
-@admin_token
+@options("shrink")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def shrink(
     *,

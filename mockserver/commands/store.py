@@ -13,6 +13,7 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.explore import stop
+from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from mockserver.engine.sandbox import Sandbox
 
 _PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
-_FORM = click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True, help="Form of output."
-)
 
 
 @click.group()
@@ -37,7 +35,7 @@ def store() -> None:
 
 @store.command()
 @_PATH
-@_FORM
+@options("store info")
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
     from mockserver.adapters.store_file import FORMAT, opened_store
@@ -57,7 +55,7 @@ def info(path: Path, form: str) -> None:
 
 @store.command()
 @_PATH
-@_FORM
+@options("store check")
 def check(path: Path, form: str) -> None:
     """Check that a store is intact and that each of its sandboxes can be read.
 
@@ -92,11 +90,7 @@ def check(path: Path, form: str) -> None:
 
 @store.command()
 @_PATH
-@click.option("--key", metavar="KEY", help="Secret key of one sandbox.")
-@click.option("--id", "sandbox_id", metavar="ID", help="Id of one sandbox, as info prints it.")
-@click.option("--secrets", is_flag=True, help="With card numbers and ccv, as of GET /__admin/state; needs --key.")
-@click.option("--out", metavar="PATH", type=click.Path(path_type=Path),
-              help="File for one sandbox, folder for all, one ID.json each; default: standard output.")  # fmt: skip
+@options("store export")
 def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, out: Path | None) -> None:
     """Write one sandbox or all as documents that PUT /__admin/state takes, one a line.
 

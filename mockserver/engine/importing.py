@@ -72,7 +72,7 @@ class ReadState:
 
 
 def read(document: dict[str, Any]) -> Slices[ReadState]:
-    """What a document says; its rows are used up by that. Raises ``ForeignDocument`` (90) for anything that this
+    """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything that this
     version did not write, with every fault, as far as they can be read."""
     with _naming_every_place():
         if document.get("format") != FORMAT:
@@ -85,24 +85,21 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             raise ImportFault(("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most"))
         salt, schedule, rows = (document.get(name) for name in ("salt", "schedule", "tables"))
         cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
-        faults, fresh = _Faults(), Tables()
+        faults, fresh, entries = _Faults(), Tables(), list[ScheduledWork]()
         tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
-        head, entries = dict(document), list[ScheduledWork]()
-        if isinstance(schedule, dict) and isinstance(schedule.get("entries"), list):
-            head["schedule"] = {**schedule, "entries": []}
-            planned = schedule["entries"]
-            yield from _read_rows(
-                form(ScheduledWork), planned, partial(heappush, entries), cards, "schedule.entries", faults
-            )
-        if isinstance(rows, dict):
-            head["tables"] = {name: [] if isinstance(held, list) else held for name, held in rows.items()}
-            for name, held in rows.items():
-                if name in tables and isinstance(held, list):
-                    of_row, keep = record_form(ROW_CLASSES[name]), tables[name].add
-                    yield from _read_rows(of_row, held, keep, cards, f"tables.{name}", faults)
-        many = yield from _long_keys(head, cards, faults)
+        if isinstance(schedule, dict) and isinstance(planned := schedule.get("entries"), list):
+            schedule["entries"], keep = [], partial(heappush, entries)
+            yield from _read_rows(form(ScheduledWork), planned, keep, cards, "schedule.entries", faults)
+        given: dict[str, Any] = rows if isinstance(rows, dict) else {}
+        for name, held in given.items():
+            if isinstance(held, list):
+                given[name] = []
+                if name in tables:
+                    of_row = record_form(ROW_CLASSES[name])
+                    yield from _read_rows(of_row, held, tables[name].add, cards, f"tables.{name}", faults)
+        many = yield from _long_keys(document.get("rules"), cards, faults)
         try:
-            state: State = form(State).read(head, cards)
+            state: State = form(State).read(document, cards)
         except ImportFault as fault:
             faults += fault.faults
         if faults:
@@ -142,16 +139,15 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(refused.code, refused.details) from None
 
 
-def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
+def _long_keys(rules: Any, cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
     """The counters of rules that count keys, by rule, as there may be very many; they are taken out of the document."""
     found: dict[str, KEYS] = {}
-    rules = head["rules"] if isinstance(head.get("rules"), dict) else {}
-    tallies = rules["rules"] if isinstance(rules.get("rules"), dict) else {}
-    for name, tally in tallies.items():
+    tallies = rules.get("rules") if isinstance(rules, dict) else None
+    for name, tally in tallies.items() if isinstance(tallies, dict) else ():
         keys = tally.get("keys") if isinstance(tally, dict) else None
         if not isinstance(keys, dict):
             continue
-        found[name] = {}
+        found[name], tally["keys"] = {}, {}
         for some in parts_of(keys):
             try:
                 found[name] |= form(KEYS).read(some, cards)
@@ -160,8 +156,6 @@ def _long_keys(head: dict[str, Any], cards: CardRegistry, faults: _Faults) -> Sl
             yield
             if len(faults) >= MOST_FAULTS:
                 break
-    if found:
-        head["rules"] = {**rules, "rules": {**tallies, **{name: {**tallies[name], "keys": {}} for name in found}}}
     return found
 
 

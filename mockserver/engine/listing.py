@@ -20,7 +20,7 @@ from mockserver.assumptions.table import (
 )
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, nearest
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import record
 from mockserver.domain.states import Presence
 from mockserver.engine.indexed_table import ListPage, Scan, Table
 from mockserver.engine.query import Bound, Contains, Query, TableRow
@@ -124,7 +124,8 @@ def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R
 
 def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
     """What the given parameters ask for. Raises ``Invalid`` (90) for a bad value, page or sort."""
-    faults, query = Faults(), Query[R](0)
+    faults = Faults()
+    query: Query[R] = Query(0)
     for name, add in wanted.parameters.items():
         if (value := given.get(name)) is not None:
             add(step, value, query, faults)
@@ -143,7 +144,9 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
     if by or order:
         sort, descending = _sort(step, by, order, wanted.sorts, descending, faults)
     faults.refuse()
-    return replace(query, limit=limit, skip=skip, after=after, before=before, sort=sort, descending=descending)
+    query.limit, query.skip, query.after, query.before = limit, skip, after, before
+    query.sort, query.descending = sort, descending
+    return query
 
 
 def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
 
 _ADDED = attrgetter("added")
 
@@ -76,7 +76,7 @@ class Among(Generic[R]):
         return (self.id_of(row) in self.ids) is self.present
 
 
-@record
+@mutable
 class Query(Generic[R]):
     """What is searched: ``equal`` names indexes and the values each may have; ``where`` are tests of a row.
 

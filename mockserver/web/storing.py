@@ -348,9 +348,7 @@ class Store:
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
             world, keeping = self._keeping(sandbox)
-            while keeping.write_ahead():
-                await asyncio.sleep(0)
-            if self._sandboxes.is_live(sandbox) and not self._gather(world, keeping, commit):
+            if not self._gather(world, keeping, commit):
                 growing.add(sandbox)
             if len(commit.puts) - rested >= PAUSE:
                 rested = len(commit.puts)

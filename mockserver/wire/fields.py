@@ -146,7 +146,11 @@ def _empty(value: object) -> dict[str, Any]:
 
 def _parameters(query_string: bytes) -> dict[str, str]:
     """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
-    return dict(parse_qsl(query_string.decode("utf-8", "replace"), errors="replace"))
+    query = query_string.decode("utf-8", "replace")
+    if "%" in query or "+" in query:
+        return dict(parse_qsl(query, errors="replace"))
+    pairs = [pair.partition("=") for pair in query.split("&")]
+    return {name: value for name, _, value in pairs if value}
 
 
 @by_type

@@ -10,6 +10,7 @@ import re
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
+from itertools import takewhile
 from json import JSONDecodeError
 from typing import Any
 
@@ -83,16 +84,25 @@ def _pieces(value: Any, levels: int) -> Iterator[bytes]:
 
 
 def _rows(rows: list[Any]) -> Iterator[bytes]:
-    """The text of a list, of which those items are let go that are written."""
+    """The text of a list, of which those items are let go that are written; one that has a long list is opened."""
     before, start, count = b"[", 0, 1
     while start < len(rows):
-        some = rows[start : start + count]
-        rows[start : start + count] = [None] * len(some)
-        text = dumps(some)
-        yield before + text[1:-1]
-        before, start = b",", start + len(some)
-        count = min(2 * count, ROWS) if len(text) < PART else 1
+        some = [*takewhile(_is_short, rows[start : start + count])]
+        yield before
+        if some:
+            rows[start : start + len(some)] = [None] * len(some)
+            text = dumps(some)
+            yield text[1:-1]
+            count = min(2 * count, ROWS) if len(text) < PART else 1
+        else:
+            yield from _pieces(rows[start], 2)
+        before, start = b",", start + max(len(some), 1)
     yield b"]"
+
+
+def _is_short(item: Any) -> bool:
+    lists = item.values() if isinstance(item, dict) else ()
+    return not any(type(held) is list and len(held) > ROWS for held in lists)
 
 
 def loads_in_slices(

@@ -69,7 +69,7 @@ class WireProfile:
         return number if self.shows_account else "*" * (len(number) - 4) + number[-4:]
 
 
-profile_of = lru_cache(maxsize=1_000)(WireProfile)
+profile_of = lru_cache(maxsize=32)(WireProfile)
 """The wire profile of a set of assumptions."""
 
 

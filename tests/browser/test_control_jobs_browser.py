@@ -179,6 +179,7 @@ def test_a_request_is_sent_again_and_made_a_rule_that_matches_it(desk: Any, shop
     rows(desk).filter(has_text="order-5").first.click()
     desk.get_by_test_id("again").click()
     expect(desk.get_by_test_id("message")).to_contain_text("Sent again: 201")
+    expect(desk.get_by_test_id("entry-by")).to_have_text("by control page")
     desk.get_by_test_id("make-rule").click()
     expect(desk.get_by_test_id("scenario-text")).to_contain_text("request.reference")
     desk.get_by_test_id("dry-run").click()

@@ -170,8 +170,10 @@ def test_a_scenario_is_loaded_counted_and_cleared(control: Any, sandbox: Box) ->
     control.get_by_test_id("scenario-add").click()
     expect(control.get_by_test_id("scenario-files")).to_contain_text("declined-twice")
     rule = control.get_by_test_id("rules").get_by_role("row").filter(has_text="twice")
+    expect(control.get_by_test_id("idle")).to_contain_text("no rule of declined-twice fired: it waits for ")
     sandbox.charge()
     expect(rule.get_by_role("cell").nth(3)).to_have_text("1")
+    expect(control.get_by_test_id("idle")).to_have_count(0)
     control.get_by_test_id("scenario-clear").click()
     expect(control.get_by_test_id("scenario-files")).not_to_contain_text("declined-twice")
     assert sandbox.charge()["status"] == "SUCCESS"

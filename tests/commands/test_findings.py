@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
+from mockserver.engine.sandbox import masked_key
 from tests.rows import each
 from tests.served import CHARGE, Process, serve
 
@@ -40,11 +41,15 @@ def test_an_address_is_refused_with_the_right_spelling(url: str, right: str) -> 
 
 @each("more", [(), ("--finish",), ("--format", "json")])
 def test_a_key_that_nobody_used_fails_the_gate(server: Process, more: tuple[str, ...]) -> None:
+    # What prepares a test is no request of its client.
+    server.call("POST", "/__admin/marks", {"name": "begin"}, key="sk_typo")
+    server.call("POST", "/__admin/clock/advance", {"by": "1h"}, key="sk_typo")
     done = run(server, "--key", "sk_typo", *more)
     assert done.exit_code == 2
     assert "no request has reached this sandbox (sk_***" in done.output
-    [used] = [line["key"] for line in server.call("GET", "/__admin/sandboxes")[1]["sandboxes"]]
-    assert done.output.endswith(f"keys in use: {used}\n")
+    rows = server.call("GET", "/__admin/sandboxes")[1]["sandboxes"]
+    [used] = [line["key"] for line in rows if line["key"] == masked_key("sk_ci")]
+    assert used in done.output.partition("keys in use: ")[2]
     assert "sk_ci" not in done.output
 
 

@@ -425,6 +425,9 @@ def test_webhook_form_encoded() -> None:
     (got,) = heard("webhook-form-encoded")
     assert (got["signature"], got["headers"]["content-type"]) == ("valid", "application/x-www-form-urlencoded")
     assert "data[status]=SUCCESS" in got["body"]
+    # What is secret is masked, and nothing else.
+    assert "data[amount]=20&" in got["body"]
+    assert "data[paymentInformation][card][cardNumber]=4111********1111&" in got["body"]
 
 
 def test_webhook_huge() -> None:

@@ -187,7 +187,7 @@ class Keeping:
         self._head_form = form(Head)
         self._paged = dict.fromkeys(PAGES, 0)
         self._head = 0
-        self._batches = BatchPart(sandbox.batches, around.forms)
+        batches = BatchPart(sandbox.batches, around.forms)
         self._entries = EntriesPart(sandbox.journal, steps)
         self._judged = numbers(sandbox.watch) if sandbox.watch is not None else []
         self._parts: list[KeptPart] = [
@@ -196,8 +196,8 @@ class Keeping:
                 for name, row in ROW_CLASSES.items()
                 if row is not Batch
             ),
-            self._batches,
-            BatchRowsPart(self._batches),
+            batches,
+            BatchRowsPart(batches),
             schedule_part(sandbox, around.forms),
             PastPart(sandbox, around.forms),
             RuleKeys(sandbox),
@@ -213,7 +213,7 @@ class Keeping:
             self._parts += memories(sandbox.watch, around.forms)
         self._parts += [self._entries, StoriesPart(sandbox.journal, around.forms)]
         # Those that know how much of them has changed.
-        self._feeds = [part for part in self._parts if isinstance(part, TablePart | ListedPart)]
+        self._feeds = [part for part in self._parts if isinstance(part, TablePart | ListedPart | BatchPart)]
 
     def close(self) -> None:
         """Hear no more of the sandbox, and let it go: parts refer to this, and garbage may stay for good."""
@@ -238,10 +238,6 @@ class Keeping:
         found = Changes(self._around)
         max(self._feeds, key=len).gather(found, most)
         return found
-
-    def write_ahead(self) -> bool:
-        """Write a part of what is too much for one step; False when there is nothing more of it."""
-        return self._batches.write_ahead(self._around)
 
     def waiting(self) -> int:
         """How many rows have changed since the last time, roughly."""

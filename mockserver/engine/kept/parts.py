@@ -9,7 +9,6 @@ have 100,000 rows: a batch is a row without its transactions, which are kept by 
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -17,7 +16,7 @@ from decimal import Decimal
 from functools import cache
 from heapq import heapify
 from itertools import groupby, islice
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import Any, Protocol, TypeAlias, get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch, BatchRow, RowFailure
@@ -275,34 +274,27 @@ class BatchPart:
 
     name = "batches"
 
-    __slots__ = ("_ahead", "_batch", "_counts", "_failure", "_known", "_table")
-
     def __init__(self, table: Table[Batch], forms: Forms) -> None:
         self._table = table
         self._batch = forms.of(Batch)
         self._failure = forms.of(RowFailure | None)
         self._known: list[tuple[object, ...]] = []
         self._counts: list[int] = []
-        self._ahead: dict[int, tuple[list[BatchRow], bytes]] = {}
 
-    def write_ahead(self, writer: JsonWriter) -> bool:
-        """Write a block of the transactions of a new batch, of which there may be 100,000; False when all are written.
-        One that moves afterwards is another value, and its block is written again."""
-        for batch in self._table.rows[len(self._known) :]:
-            for block in range(math.ceil(len(batch.rows) / BATCH_BLOCK)):
-                number, rows = _block(batch, block)
-                if number not in self._ahead:
-                    self._ahead[number] = rows, writer.text([self._write_row(row) for row in rows])
-                    return True
-        return False
+    def __len__(self) -> int:
+        return sum(len(batch.rows) for batch in self._table.rows[len(self._known) :])
 
-    def gather(self, changes: Changes) -> None:
-        """Batches that have moved, and the transactions that have."""
+    def gather(self, changes: Changes, most: int = _ALL) -> None:
+        """Batches that have moved, and the transactions that have; new batches until ``most`` transactions are there,
+        of which one may have 100,000."""
         for batch in self._table.rows[len(self._known) :]:
+            if most <= 0:
+                break
+            most -= len(batch.rows)
             self._known.append(())
             batch.news_of_rows()
             self._put_rows(changes, batch, range(len(batch.rows)))
-        for batch, known in zip(self._table.rows, self._known, strict=True):
+        for batch, known in zip(self._table.rows, self._known, strict=False):
             stands = _standing(batch)
             if stands != known:
                 self._known[batch.seq] = stands
@@ -312,11 +304,8 @@ class BatchPart:
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
         for block in sorted({place // BATCH_BLOCK for place in moved}):
-            number, rows = _block(batch, block)
-            known, text = self._ahead.pop(number, ([], b""))
-            if len(known) != len(rows) or not all(map(is_, known, rows)):
-                text = changes.writer.text([self._write_row(row) for row in rows])
-            changes.puts.append((BatchRowsPart.name, number, text))
+            rows = batch.rows[block * BATCH_BLOCK : (block + 1) * BATCH_BLOCK]
+            changes.put(BatchRowsPart.name, batch.seq * _BLOCKS + block, [self._write_row(row) for row in rows])
 
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """The batches, without their transactions. Raises ``ValueError`` when one is missing."""
@@ -375,11 +364,6 @@ class BatchRowsPart:
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every transaction, once the batches are there. Raises ``ValueError`` when some are missing."""
         self._batches.load_rows(rows)
-
-
-def _block(batch: Batch, block: int) -> tuple[int, list[BatchRow]]:
-    """The number of a block among those of all batches, and its transactions."""
-    return batch.seq * _BLOCKS + block, batch.rows[block * BATCH_BLOCK : (block + 1) * BATCH_BLOCK]
 
 
 def _standing(batch: Batch) -> tuple[object, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text
+from mockserver.domain.delivery import MediaType
+from mockserver.domain.masking import LONGEST_TEXT, mask_headers, mask_query, mask_start, mask_text
 from mockserver.domain.reading import whole_of
-from mockserver.engine.inboxes import InboxMessage
+from mockserver.engine.inboxes import MOST_INBOXES, InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF
 from mockserver.web.control.call import ControlCall, missing
@@ -50,8 +51,12 @@ class InboxEndpoint(Endpoint):
             query=request.query.decode("utf-8", "replace"),
         )
         self.world.runner.used(sandbox)
-        answer = {"received": kept is not None, "signature": kept and kept.signature.value}
-        return Reply(507 if kept is None else 200, answer)
+        if kept is None:
+            words = (
+                f"this sandbox has {MOST_INBOXES} inboxes, its limit; DELETE /__admin/inbox/<name> makes room for one"
+            )
+            return Reply(507, {"received": False, "signature": None, "reason": words})
+        return Reply(200, {"received": True, "signature": kept.signature.value})
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
@@ -107,6 +112,16 @@ def _line(arrival: InboxMessage) -> dict[str, object]:
     }
 
 
+def _body(arrival: InboxMessage) -> object:
+    """A body as it may be shown: of a form, whose values have names, no more is masked than of JSON."""
+    body, shown = arrival.body, mask_body(arrival.body)
+    is_form = arrival.headers.get("content-type", "").startswith(MediaType.FORM) and len(body) <= LONGEST_TEXT
+    if not is_form or not isinstance(shown, str) or not all(b"=" in pair for pair in body.split(b"&")):
+        return shown
+    pairs = (pair for one in body.split(b"&") for pair in mask_query(one).items())
+    return "&".join(f"{name}={value}" for name, value in pairs)
+
+
 def shown(arrival: InboxMessage) -> dict[str, object]:
     """An arrival, keys and card numbers masked; ``Authorization`` is what the test came to see, so it is shown."""
     headers = mask_headers(arrival.headers)
@@ -119,6 +134,6 @@ def shown(arrival: InboxMessage) -> dict[str, object]:
         "path": mask_text(arrival.path),
         "query": mask_query(arrival.query.encode()),
         "headers": headers,
-        "body": mask_body(arrival.body),
+        "body": _body(arrival),
         "signature": arrival.signature.value,
     }

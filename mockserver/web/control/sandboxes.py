@@ -40,7 +40,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
 
 
 def one(call: ControlCall) -> tuple[int, object]:
-    """The sandbox of the call's key, opened on first use; the public key in full for those who have a key."""
+    """The sandbox of the call's key, as it is or would open; the public key in full for those who have a key."""
     sandbox = call.sandbox()
     is_known = sandbox.key == call.headers.get("x-secretkey") or sandbox.public_key == call.headers.get("x-publickey")
     return 200, _shown(call, sandbox, sandbox.public_key if is_known else masked_key(sandbox.public_key))

@@ -64,7 +64,7 @@ def get(call: OperationCall) -> bytes:
 
 def written(call: OperationCall, charge: Charge) -> bytes:
     """A charge as text. Who polls or lists it gets the same text until it changes."""
-    table = call.sandbox.charges
+    table = call.step.sandbox.charges
     kept = table.derived(charge)
     if kept is not None and kept[0] is call.profile:
         text: bytes = kept[1]

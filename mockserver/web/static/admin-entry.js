@@ -46,6 +46,7 @@ export function entryView(detail, box) {
       h("h2", { "data-testid": "entry-title" }, asked ? `${asked.method} ${asked.path}` : inWords(entry.op)),
       h("p", { class: "facts" },
         asked ? h("span", { class: `badge ${bad ? "s-5" : "s-2"}`, "data-testid": "entry-status" }, entry.fault ? `${entry.fault.kind} at ${entry.fault.at}` : String(entry.status)) : null,
+        entry.by ? h("span", { class: "badge", "data-testid": "entry-by" }, `by ${entry.by}`) : null,
         h("span", {}, inWords(entry.op)), h("span", {}, time(entry.at)), entry.latency !== "0s" ? h("span", {}, `took ${entry.latency}`) : null),
       h("p", { class: `verdict ${bad ? "bad" : ""}`, "data-testid": "verdict" }, verdict(entry)),
       actions(entry, box),

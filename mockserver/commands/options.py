@@ -1,0 +1,144 @@
+"""Options of the commands: rows of ``options.csv``, as those of a server are of ``settings.csv``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
+from mockserver.explore.fault_table import Fault, fault
+from mockserver.findings.catalogue import kind_of
+from mockserver.scenario.operations import operations_like
+from mockserver.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
+
+    def value(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+        try:
+            return None if text is None else read(text)
+        except ValueError as fault:
+            raise click.BadParameter(str(fault)) from None
+
+    return value
+
+
+def _duration(text: str) -> Micros:
+    length = parse_duration(text)
+    if not length:
+        raise ValueError("got 0, wanted a duration above 0")
+    return length
+
+
+def _seconds(text: str) -> float:
+    """The seconds of a duration above 0. Raises ``ValueError``."""
+    return _duration(text) / SECOND
+
+
+def _address(text: str) -> str:
+    """The address of a server. Raises ``ValueError`` with the right spelling."""
+    with suppress(ValueError):
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return text
+    near = text if "://" not in text and text[:1].isalnum() else "127.0.0.1:8080"
+    raise ValueError(f"got '{text}', wanted an address such as http://{near}")
+
+
+def _header_text(text: str) -> str:
+    """A text that a header can hold. Raises ``ValueError``."""
+    if not (text and text.isascii() and text.isprintable()):
+        raise ValueError("wanted a text of ASCII characters that is not empty")
+    return text
+
+
+def _operations(patterns: str) -> frozenset[str]:
+    return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
+
+
+def _faults(names: str) -> list[Fault]:
+    return [fault(one.strip()) for one in names.split(",")]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_READ: Mapping[str, Mapping[str, Any]] = {
+    "text": {},
+    "flag": {"is_flag": True},
+    "whole number": {"type": int},
+    "path": {"type": click.Path(path_type=Path)},
+    "file": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
+    "folder": {"type": click.Path(file_okay=False, path_type=Path)},
+    "address": {"callback": _by(_address)},
+    "header text": {"callback": _by(_header_text)},
+    "duration": {"callback": _by(_duration)},
+    "seconds": {"callback": _by(_seconds)},
+    "operations": {"callback": _by(_operations)},
+    "faults": {"callback": _by(_faults)},
+    "finding": {"callback": _by(lambda name: kind_of(name).name)},
+}
+"""How options are read, by the words of the table."""
+
+_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "": {"required": False},
+    "required": {"required": True},
+    "cores": {"default": _cores, "show_default": "cores"},
+    "address of serve": {"default": Settings().address, "show_default": True},
+    "seed of serve": {"default": Settings().seed, "show_default": True},
+}
+"""Defaults that are not their own text."""
+
+
+@record
+class _Row:
+    """One option of a command: its names, how it is read, its default, what stands for its value in the help, and the
+    variable of the environment that gives it too."""
+
+    command: str
+    option: str
+    reads: str
+    default: str
+    metavar: str
+    variable: str
+    help: str
+
+
+@cache
+def _rows() -> Mapping[str, Sequence[_Row]]:
+    rows = read_table("options", _Row, Path(__file__).parent)
+    return {command: tuple(listed) for command, listed in groupby(rows, lambda row: row.command)}
+
+
+def options(command: str) -> Callable[[F], F]:
+    """What gives a function the options of a command, in the order of the table."""
+
+    def given(function: F) -> F:
+        for row in reversed(_rows()[command]):
+            said: dict[str, Any] = {"metavar": row.metavar or None, "envvar": row.variable or None, "help": row.help}
+            said |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
+            function = click.option(*row.option.split(), **said, **_read(row.reads))(function)
+        return function
+
+    return given
+
+
+def _read(reads: str) -> Mapping[str, Any]:
+    if reads.startswith("one of "):
+        return {"type": click.Choice(reads.split()[2:])}
+    low, is_range, high = reads.partition(" to ")
+    return {"type": click.IntRange(int(low), int(high))} if is_range else _READ[reads]
