@@ -19,7 +19,6 @@ from mockserver.domain.sources import Instrument
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
-from mockserver.engine.result import Asked
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, Doubt
