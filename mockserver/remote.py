@@ -246,7 +246,7 @@ class RemoteSandbox:
         from mockserver.adapters.scenario_files import shipped_file
 
         if Path(text).suffix in _SCENARIO_SUFFIXES:
-            looked = " and ".join(str(folder) for folder in (*self._folders, Path.cwd()))
+            looked = " and ".join(dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd())))
             raise FileNotFoundError(f"no scenario file {text} in {looked}")
         return shipped_file(text).read_text("utf-8")
 

@@ -84,9 +84,12 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
 async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, messages: list[str]) -> None:
     import httpx
 
-    async def note(response: httpx.Response) -> None:
+    async def asked(request: httpx.Request) -> None:
+        messages.append(f"{request.method} {request.url.raw_path.decode('ascii', 'replace')} -> no whole answer")
+
+    async def answered(response: httpx.Response) -> None:
         await response.aread()
-        messages.append(_message(response.request.method, response.request.url.raw_path, response))
+        messages[-1] = _message(response.request.method, response.request.url.raw_path, response)
 
     answers = _opened(app, scenario)
     transport = httpx.ASGITransport(app=app)
@@ -94,7 +97,7 @@ async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, m
         transport=transport,
         base_url=_BASE,
         headers={"x-secretkey": EXAMPLE_KEY},
-        event_hooks={"response": [note]},
+        event_hooks={"request": [asked], "response": [answered]},
     ) as client:
         for place, step in enumerate(example.calls):
             line = scenario.line("examples", number, "calls", place)

@@ -106,3 +106,9 @@ def test_verbose_says_of_an_example_without_any_rule_what_they_wait_for() -> Non
     ]
     [checked] = json.loads(run("three-ds-passed", "--format", "json").output)
     assert [len(example["idle"]) for example in checked["examples"]] == [0, 1]
+
+
+def test_verbose_shows_a_call_that_got_no_answer() -> None:
+    lines = run("charged-but-unanswered", "-v").output.splitlines()
+    assert lines[1] == "    POST /charge/card -> no whole answer"
+    assert lines[2].startswith("    GET /charge?Reference=order-11 -> 200 ")
