@@ -262,7 +262,7 @@ def tried_in(item: object) -> Tried | None:
     return tried
 
 
-@dataclass
+@dataclass(eq=False)
 class Explorer:
     """Adds a test for each failure that can be tried, judges it, and shows what came of all."""
 

@@ -51,10 +51,12 @@ _NO_PAYER = Decline(
 _UNATTENDED = {"batch": (BATCH_THREE_DS, "row_fails"), "subscription": (SUBSCRIPTION_THREE_DS, "payment_fails")}
 """Sources whose payer is not there: whether a payment that asks for 3-D Secure fails or is charged without."""
 
-_PAYMENTS = frozenset({ChargeEvent.AUTHORISED, ChargeEvent.PAID, ChargeEvent.PENDING})
-"""What counts as a payment that occurred (service document, What the service does, 8)."""
-
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
+_PAID = _TAKEN | {ChargeState.AUTHORISED}
+_UNPAID = frozenset({None, ChargeState.PENDING_CHECKOUT, ChargeState.AUTHORISED})
+"""Between which states a payment occurs (service document, What the service does, 8): a sale, an authorisation, a
+passed challenge, a capture."""
+
 _RETURNED = RowFailure("The payment was returned after the transaction had been processed")
 
 _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
@@ -255,7 +257,7 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     )
     step.result.about["charge"] = charge
     step.emit(Subject.CHARGE, charge.charge_id, event, None, charge.status)
-    follow_up(step, charge, event, route, outcome)
+    follow_up(step, charge, event, outcome)
     _follow(step, charge, None)
     return charge
 
@@ -270,8 +272,8 @@ def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: Provider
     return event or (ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED)
 
 
-def follow_up(step: Step, charge: Charge, event: ChargeEvent, route: ProviderRoute, outcome: Outcome) -> None:
-    """Plan what time will do to a charge that has just begun or was just paid, and spend the ccv of its card."""
+def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) -> None:
+    """Plan what time will do to a charge that has just begun or was just paid."""
     sandbox = step.sandbox
     if event is ChargeEvent.AUTHORISED:
         due = sandbox.now + step.assume(AUTHORISATION_EXPIRES_AFTER)
@@ -283,11 +285,6 @@ def follow_up(step: Step, charge: Charge, event: ChargeEvent, route: ProviderRou
         sandbox.schedule.plan(
             sandbox.now + step.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_EXPIRY, charge.charge_id
         )
-    card = charge.instrument.card
-    if card is not None and sandbox.vault.rows and event in _PAYMENTS:
-        token_id = charge.instrument.token_id
-        held = route.method or (sandbox.tokens.get(token_id) if token_id else None)
-        vault.spend_ccv(step, card.number, held.vault_id if held else None)
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:
@@ -332,6 +329,8 @@ def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charg
 
 def _follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
     """What a charge that has gone from ``before`` (None: it is new) to where it is means for other objects."""
+    if step.sandbox.vault.rows and before in _UNPAID and charge.status in _PAID:
+        vault.spend_ccv(step, charge.instrument)
     if charge.payment_link_id is not None:
         link = step.sandbox.payment_links.get(charge.payment_link_id)
         if link is not None:

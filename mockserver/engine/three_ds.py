@@ -78,12 +78,9 @@ def abandon(step: Step, charge_id: str) -> None:
 def _passed(step: Step, charge: Charge) -> Charge:
     """The provider has the last word, and a rule for ``charge.challenge`` can be that word."""
     provider = step.sandbox.providers.get(charge.provider.provider_id)
-    outcome, route = Outcome(), None
+    outcome = Outcome()
     if provider is not None:
-        method_id = charge.instrument.payment_method_id
-        route = ProviderRoute(
-            provider, charge.instrument, step.sandbox.payment_methods.get(method_id) if method_id else None
-        )
+        route = ProviderRoute(provider, charge.instrument)
         outcome = charges.ask_provider(step, "charge.challenge", route, "charge")
     if isinstance(outcome.provider, Decline):
         attempt = charges.failed_attempt(step.sandbox, charge.provider.provider_id, outcome.provider)
@@ -91,8 +88,7 @@ def _passed(step: Step, charge: Charge) -> Charge:
     said = outcome.provider.event if outcome.provider is not None else None
     event = said or (ChargeEvent.PAID if charge.capture else ChargeEvent.AUTHORISED)
     passed = _ended(step, charge, event, None)
-    if route is not None:
-        charges.follow_up(step, passed, event, route, outcome)
+    charges.follow_up(step, passed, event, outcome)
     return passed
 
 

@@ -12,6 +12,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.events import Subject
+from mockserver.domain.sources import Instrument
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
 from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
 from mockserver.engine import card_entry
@@ -80,15 +81,19 @@ def expire_ccv(step: Step, vault_id: str) -> None:
         _remove_ccv(step, item, CcvEvent.DELAY_PASSED)
 
 
-def spend_ccv(step: Step, facts: CardNumber, vault_id: str | None) -> None:
+def spend_ccv(step: Step, paid: Instrument) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption ``vault.ccv_spent_by``)."""
+    sandbox = step.sandbox
+    if paid.card is None:
+        return
     if step.assume(VAULT_CCV_SPENT_BY) == "same_card":
-        for item in step.sandbox.vault.find("card_with_ccv", facts.fingerprint):
+        for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
             _remove_ccv(step, item, CcvEvent.PAID)
-    elif vault_id is not None:
-        linked = step.sandbox.vault.get(vault_id)
-        if linked is not None:
-            _remove_ccv(step, linked, CcvEvent.PAID)
+        return
+    held = sandbox.payment_methods.get(paid.payment_method_id or "") or sandbox.tokens.get(paid.token_id or "")
+    linked = sandbox.vault.get(held.vault_id or "") if held is not None else None
+    if linked is not None:
+        _remove_ccv(step, linked, CcvEvent.PAID)
 
 
 def _remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:

@@ -39,7 +39,7 @@ class Call:
     ``charge`` is the charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where
     it has made none, as far as that is stored; ``subject`` the id of what it is about or has made.
     ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that nobody
-    reads, with the nearest known name. ``pace`` is the instant by which reads are counted, None where they are
+    reads, each with a hint. ``pace`` is the instant by which reads are counted, None where they are
     not. ``is_open`` says that its answer is still on the way and that ``Watch.ended`` follows; ``waited_as`` is what
     ``Watch.arrived`` gave it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
@@ -65,7 +65,7 @@ class Call:
     subject: str | None = None
     events: Sequence[Event] = ()
     currency: str | None = None
-    unknown: Mapping[str, str | None] | None = None
+    unknown: Mapping[str, str] | None = None
     pace: Micros | None = None
     is_open: bool = False
     waited_as: int = 0

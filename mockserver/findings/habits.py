@@ -86,9 +86,9 @@ class Habits:
         line = f"{what}: no such operation" + (f", nearest {nearest}" if nearest else "")
         self._ledger.add("no-such-operation", at, (Evidence(line, entry=entry),), request=what)
 
-    def _unknown(self, call: Call, unknown: Mapping[str, str | None]) -> None:
-        for name, near in unknown.items():
-            evidence = evidence_of(call, f"unknown field {name}" + (f", nearest {near}" if near else ""))
+    def _unknown(self, call: Call, unknown: Mapping[str, str]) -> None:
+        for name, hint in unknown.items():
+            evidence = evidence_of(call, f"unknown field {name}" + (f", {hint}" if hint else ""))
             self._ledger.add("unknown-field", call.at, (evidence,), operation=call.op, field=name)
 
     def _numbers(self, call: Call) -> None:

@@ -40,6 +40,7 @@ from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
 from mockserver.wire.fields import NO_FIELDS, Fields, no_fields
+from mockserver.wire.folding import pascal
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
@@ -56,10 +57,14 @@ class OperationEndpoint(Endpoint):
         self.op = route.op
         self.largest = max(route.largest or 0, world.settings.max_body)
 
-    @property
-    def model(self) -> type[Body] | None:
-        """The fields that are read."""
-        return self.route.body or self.route.query
+    def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
+        """The fields that nobody reads, each with a hint."""
+        return watching.hints(step, self.route.body or self.route.query, self.strays(request))
+
+    def strays(self, request: Request) -> Mapping[str, str]:
+        """Where fields belong that stand in a body or a query of an operation that reads none, by name."""
+        in_body = request.fields.strays(self.route.query) if self.route.body is None else {}
+        return {**in_body, **(request.asked.strays(self.route.body) if self.route.query is None else {})}
 
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
@@ -167,14 +172,16 @@ class OperationEndpoint(Endpoint):
     def _read(self, request: Request, sandbox: Sandbox) -> Fields:
         """Read body and query; what rules see of them. Raises ``MalformedJson``."""
         profile = profile_of(sandbox.assumed)
-        body, query = self.route.body, self.route.query
+        body, query, read = self.route.body, self.route.query, NO_FIELDS
         if body is not None:
-            request.fields = Fields.of_body(body, request.raw, profile.json_depth, profile.reads_commas)
+            request.fields = read = Fields.of_body(body, request.raw, profile.json_depth, profile.reads_commas)
+        elif request.raw:
+            request.fields = Fields.of_unread(request.raw, profile.json_depth)
         if not request.query:
             request.asked = no_fields(query or Body)
-            return request.fields
+            return read
         request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
-        return request.fields or request.asked
+        return read or request.asked
 
     def _early_fault(self, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
@@ -266,6 +273,9 @@ class OperationEndpoint(Endpoint):
         query = _typed(request.asked, self.route.query, strict, faults)
         body = _typed(request.fields, self.route.body, strict, faults)
         _note_ignored(step, request)
+        if strict:
+            for name, place in self.strays(request).items():
+                faults[pascal([name])] = f"unknown field - it belongs {place}"
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
         return body, query

@@ -7,7 +7,7 @@ what acts, and in whether it is a step of the journal: that is what a subclass o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import cast
 
 from mockserver.domain.clock import SECOND
@@ -40,7 +40,6 @@ from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_
 from mockserver.web.request_counts import OPERATION
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
-from mockserver.wire.base import Body
 from mockserver.wire.fields import Fields
 
 _REFUSED = 400
@@ -81,10 +80,9 @@ class Endpoint:
         sandbox may say so."""
         return None
 
-    @property
-    def model(self) -> type[Body] | None:
-        """The fields that are read, None where there are none."""
-        return None
+    def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
+        """The fields that nobody reads, each with a hint."""
+        return {}
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The reply to a request that is not carried out."""
@@ -189,8 +187,8 @@ class Endpoint:
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
         if sandbox.watch is not None and not reply.is_repeat:
-            model = self.model if result.ignored else None
-            watching.called(request, step, reply, body, model, self.world.real_clock)
+            unknown = self.unknown(request, step) if result.ignored else None
+            watching.called(request, step, reply, body, unknown, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
             step.asked.request.rest()
         self.world.runner.used(sandbox)

@@ -54,11 +54,11 @@ def called(
     step: Step,
     reply: Reply,
     answer: bytes,
-    model: type[Body] | None,
+    unknown: Mapping[str, str] | None,
     real_clock: Callable[[], Micros],
 ) -> None:
-    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox; ``model`` has
-    the fields that are read, where others were given."""
+    """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox; ``unknown``
+    are the fields that nobody reads, as of ``hints``."""
     sandbox, asked, result = step.sandbox, step.asked, step.result
     watch = sandbox.watch
     if watch is None:
@@ -103,7 +103,7 @@ def called(
             subject=_subject_of(step),
             events=result.events,
             currency=_currency_of(step) if code is not None or asked.op in ALSO_TAKEN else None,
-            unknown=_unknown(step, model) if result.ignored else None,
+            unknown=unknown,
             is_open=is_open,
             waited_as=waited_as,
             is_repeat=result.is_repeat,
@@ -173,12 +173,19 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
         step.result.watched = 0
 
 
-def _unknown(step: Step, model: type[Body] | None) -> dict[str, str | None]:
+def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
+    """The first fields that nobody reads, each with where it belongs, as ``strays`` say, or with the nearest field of
+    ``model``, or an empty text; without what client libraries send by themselves."""
     from mockserver.wire.sdk_fields import is_sent_by_sdk
 
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = [field.alias for field in fields_of(model).values()] if model is not None else []
-    return {mask_start(name, 60): nearest_of(name, known) for name in names[:_MOST_UNKNOWN]}
+    found = {}
+    for name in names[:_MOST_UNKNOWN]:
+        near = nearest_of(name, known) if name not in strays else None
+        hint = f"it belongs {strays[name]}" if name in strays else f"nearest {near}" if near else ""
+        found[mask_start(name, 60)] = hint
+    return found
 
 
 def _instrument_of(step: Step) -> Instrument | None:

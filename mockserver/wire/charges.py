@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
-
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.profile import WireProfile
+from mockserver.wire.replies import Members
 from mockserver.wire.shapes import (
-    BankPaymentReply,
-    CardReply,
-    IpInfoReply,
-    PayerReply,
-    ProviderSummaryReply,
-    ReplyAmount,
-    ReplyDateTime,
     bank_reply,
     card_reply,
     ip_reply,
@@ -25,76 +17,7 @@ from mockserver.wire.shapes import (
 )
 
 
-class PaymentInformationReply(TypedDict):
-    """How a charge was paid."""
-
-    paymentMethodId: str | None
-    card: CardReply | None
-    type: str
-    displayType: str | None
-    email: str | None
-    providerType: str
-    bankPayment: BankPaymentReply | None
-    cardData: NotRequired[CardReply | None]
-
-
-class RefundReply(TypedDict):
-    """One refund."""
-
-    amount: ReplyAmount
-    dateAdded: ReplyDateTime
-    comment: str | None
-
-
-class FailedAttemptReply(TypedDict):
-    """One failed try of one provider."""
-
-    providerId: str
-    dateAttempted: ReplyDateTime
-    errorCode: str
-    errorMessage: str
-    gatewayCode: str | None
-    gatewayMessage: str | None
-    isRetryable: bool
-
-
-class ChargeReply(TypedDict):
-    """A charge."""
-
-    chargeId: str
-    providerChargeId: str | None
-    amount: ReplyAmount
-    providerId: str
-    reference: str | None
-    paymentInformation: PaymentInformationReply
-    customerId: str | None
-    status: str
-    dateAdded: ReplyDateTime
-    successDate: ReplyDateTime | None
-    voidDate: ReplyDateTime | None
-    refundedAmount: ReplyAmount
-    estimatedCost: ReplyAmount | None
-    estimatedCostCurrency: str | None
-    currency: str
-    refunds: list[RefundReply]
-    failedAttempts: list[FailedAttemptReply]
-    customer: PayerReply | None
-    provider: ProviderSummaryReply
-    threeDsServerTransId: str | None
-    threeDsVerified: bool
-    authorisationAmount: ReplyAmount | None
-    initiator: str | None
-    ip: str | None
-    ipInfo: IpInfoReply | None
-    visaInstallments: dict[str, Any] | None
-    descriptor: str | None
-    threeDsRedirectUrl: str | None
-    paymentTokenId: str | None
-    subscriptionId: str | None
-    metadata: dict[str, str] | None
-
-
-def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> ChargeReply:
+def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> Members:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
     added, succeeded = moment(charge.added), charge.succeeded
     is_payer_shown = profile.shows_payer or charge.customer_id is not None
@@ -138,10 +61,10 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
     return kept_text(charge_reply(charge, profile, seed, redirect_url))
 
 
-def _information(charge: Charge, profile: WireProfile) -> PaymentInformationReply:
+def _information(charge: Charge, profile: WireProfile) -> Members:
     instrument = charge.instrument
     card = None if instrument.card is None else card_reply(instrument.card, profile)
-    information: PaymentInformationReply = {
+    information: Members = {
         "paymentMethodId": instrument.payment_method_id,
         "card": card,
         "type": instrument.type,
@@ -155,11 +78,11 @@ def _information(charge: Charge, profile: WireProfile) -> PaymentInformationRepl
     return information
 
 
-def _refund(refund: Refund) -> RefundReply:
+def _refund(refund: Refund) -> Members:
     return {"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment}
 
 
-def _attempt(attempt: FailedAttempt) -> FailedAttemptReply:
+def _attempt(attempt: FailedAttempt) -> Members:
     return {
         "providerId": attempt.provider_id,
         "dateAttempted": moment(attempt.attempted),

@@ -7,18 +7,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from pydantic_core import ValidationError
 
+from mockserver.domain.errors import nearest_of
+from mockserver.domain.masking import mask_field, mask_start
 from mockserver.domain.remembered import by_type
 from mockserver.wire.base import Body
-from mockserver.wire.folding import MOST_FIELDS, Folded, fold, refuse_many, spellings_of, validate
+from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, fold, refuse_many, spellings_of, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.validators import of_one_spelling
 
 B = TypeVar("B", bound=Body)
+
+_LONGEST_SHOWN = 60
+"""Characters of a value that are shown where it belongs."""
+
+_PLAIN = (str, int, Decimal)
 
 
 class FieldsKind(NamedTuple):
@@ -65,6 +75,16 @@ class Fields(Mapping[str, object]):
         return cls(model, raw, FieldsKind(True, commas), given if isinstance(given, dict) else _empty(given))
 
     @classmethod
+    def of_unread(cls, raw: bytes, deepest: int) -> Fields:
+        """The first fields of a body that is not read, all of them unknown; what is no JSON object counts as one field,
+        ``Body``, unless it says nothing."""
+        given: object = True
+        with suppress(MalformedJson):
+            given = loads(raw, deepest) if raw.strip() else None
+        named = given.items() if isinstance(given, dict) else [("Body", None)] if given else ()
+        return cls(Body, b"", FieldsKind(True, False), dict(islice(named, MOST_NAMED)))
+
+    @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
         return cls(model, raw, FieldsKind(False, commas), _parameters(raw))
@@ -88,6 +108,21 @@ class Fields(Mapping[str, object]):
     def unknown(self) -> Sequence[str]:
         """The names that no field knows, as they were given."""
         return self.folded.unknown if self.body is None else ()
+
+    def strays(self, other: type[Body] | None) -> Mapping[str, str]:
+        """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query: ?amount=5"."""
+        found: dict[str, str] = {}
+        given = self._given or {}
+        spellings = spellings_of(other or Body)
+        for name in self.unknown[:MOST_NAMED]:
+            near = name if name.lower() in spellings else nearest_of(name, (one.alias for one in spellings.values()))
+            if near is None:
+                continue
+            alias = spellings[near.lower()].alias
+            value = given.get(name)
+            text = mask_start(mask_field(name, str(value)), _LONGEST_SHOWN) if isinstance(value, _PLAIN) else ""
+            found[name] = f"in the query: ?{alias}={quote(text, safe='*')}" if self.kind.is_body else "in the body"
+        return found
 
     def typed(self, model: type[B], *, strict: bool) -> B:
         """The fields as a model. Raises ``Invalid`` (90) with every fault; ``strict`` refuses unknown fields too."""

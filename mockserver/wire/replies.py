@@ -1,5 +1,5 @@
 """Answers made of ``replies.csv``: a field is written from the attribute that it is named after, or that its row says
-to read, in the form of what it holds. Charges, and what they share with others, have types of their own.
+to read, in the form of what it holds. A charge and its parts are written by plain code.
 
 Source: docs/spec/published-facts.md, 2.
 """
@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from functools import cache, partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from mockserver.domain.clock import Instant, Micros
+from mockserver.domain.marks import Shown
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.wire.dates import moment, named_moment
-from mockserver.wire.shapes import ReplyAmount, ReplyDateTime
+
+ReplyAmount = Annotated[Decimal, Shown({"type": "number"})]
+"""An exact amount in an answer: a JSON number, integral values without a fraction."""
+
+ReplyDateTime = Annotated[str, Shown({"type": "string", "format": "date-time"})]
+"""``YYYY-MM-DDTHH:MM:SS.fffffffZ``."""
 
 Members = dict[str, Any]
 """The members of an object in an answer."""
@@ -30,6 +36,7 @@ _PLAIN: Mapping[str, Any] = {
     "whole": int,
     "flag": bool,
     "map": dict[str, str],
+    "object": dict[str, Any],
     "nothing": type(None),
     "amount": ReplyAmount,
     "date-time": ReplyDateTime,
@@ -57,8 +64,8 @@ def _rows() -> Mapping[str, Sequence[_Row]]:
 
 @cache
 def reply_type(holds: str) -> Any:
-    """The type of what the table says that a field holds: a reply by its name, one of a module of this package as
-    ``shapes.CardReply``, a word such as ``date-time``, or ``list of``, ``or null``, ``if any`` around one of them.
+    """The type of what the table says that a field holds: a reply by its name, a word such as
+    ``date-time``, or ``list of``, ``or null``, ``if any`` around one of them.
     Raises ``KeyError`` for an unknown word."""
     if holds in _PLAIN:
         return _PLAIN[holds]
@@ -68,8 +75,6 @@ def reply_type(holds: str) -> Any:
         return reply_type(inner) | None
     if (inner := holds.removeprefix("list of ")) != holds:
         return list.__class_getitem__(reply_type(inner))
-    if "." in holds:
-        return resolve_name(f"mockserver.wire.{holds.replace('.', ':')}")
     whole, *rows = _rows()[holds]
     fields = {row.field: reply_type(row.holds) for row in rows}
     kind: Any = TypedDict(holds, fields, total=whole.holds != "some")  # type: ignore[misc]

@@ -4,15 +4,13 @@ Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/publ
 """
 
 from dataclasses import asdict
-from decimal import Decimal
-from typing import Annotated, TypeAlias, TypedDict, cast
+from typing import TypeAlias
 
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.commands import MethodTerms
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import iin_data, ip_info
-from mockserver.domain.marks import Shown
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.remembered import Remembered
 from mockserver.domain.sources import BankAccount, CardDetails
@@ -32,12 +30,7 @@ from mockserver.wire.base import (
 )
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
-
-ReplyAmount = Annotated[Decimal, Shown({"type": "number"})]
-"""An exact amount in an answer: a JSON number, integral values without a fraction."""
-
-ReplyDateTime = Annotated[str, Shown({"type": "string", "format": "date-time"})]
-"""``YYYY-MM-DDTHH:MM:SS.fffffffZ``."""
+from mockserver.wire.replies import Members
 
 
 class CardRequestInformation(Body):
@@ -165,74 +158,7 @@ class BankPaymentInformation(Body):
         return BankAccount(self.bank_code, self.account_number, self.account_name)
 
 
-class IinDataReply(TypedDict):
-    """Data about the first digits of a card."""
-
-    scheme: str
-    country: str
-    issuer: str
-    countryCode: str
-    cardType: str
-
-
-class CardReply(TypedDict):
-    """A card as it is shown: masked."""
-
-    cardNumber: str
-    expiryDate: str | None
-    cardholder: str | None
-    type: str
-    cardType: str
-    cardIin: str
-    ccvCheck: bool
-    threeDSServerTransID: str | None
-    iinData: IinDataReply
-
-
-class BankPaymentReply(TypedDict):
-    """A bank account as it is shown."""
-
-    bankCode: str
-    accountNumber: str
-    accountName: str
-
-
-class PayerReply(TypedDict):
-    """The customer inside a charge or a payment method."""
-
-    customerId: str | None
-    reference: str | None
-    firstName: str | None
-    lastName: str | None
-    email: str | None
-    phone: str | None
-    dateAdded: ReplyDateTime | None
-    dateRemoved: ReplyDateTime | None
-
-
-class ProviderSummaryReply(TypedDict):
-    """The provider inside a charge or a payment method."""
-
-    providerId: str
-    type: str
-    name: str
-
-
-class IpInfoReply(TypedDict):
-    """Data about an IP address; invented, but always the same."""
-
-    ip: str
-    hostname: str | None
-    city: str | None
-    region: str | None
-    country: str | None
-    loc: str | None
-    org: str | None
-    postal: str | None
-    timezone: str | None
-
-
-def card_reply(card: Card | None, profile: WireProfile) -> CardReply | None:
+def card_reply(card: Card | None, profile: WireProfile) -> Members | None:
     """A card in an answer (assumption ``card.masking``)."""
     if card is None:
         return None
@@ -257,7 +183,7 @@ def card_reply(card: Card | None, profile: WireProfile) -> CardReply | None:
     }
 
 
-def bank_reply(account: BankAccount | None, profile: WireProfile) -> BankPaymentReply | None:
+def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | None:
     """A bank account in an answer."""
     if account is None:
         return None
@@ -268,7 +194,7 @@ def bank_reply(account: BankAccount | None, profile: WireProfile) -> BankPayment
     }
 
 
-def payer_reply(payer: Payer | None) -> PayerReply | None:
+def payer_reply(payer: Payer | None) -> Members | None:
     """The customer of a charge or a payment method in an answer."""
     if payer is None:
         return None
@@ -284,16 +210,16 @@ def payer_reply(payer: Payer | None) -> PayerReply | None:
     }
 
 
-def provider_summary_reply(provider: ProviderSummary) -> ProviderSummaryReply:
+def provider_summary_reply(provider: ProviderSummary) -> Members:
     """The provider of a charge or a payment method in an answer."""
     return {"providerId": provider.provider_id, "type": provider.type, "name": provider.name}
 
 
-def ip_reply(ip: str | None, seed: int) -> IpInfoReply | None:
+def ip_reply(ip: str | None, seed: int) -> Members | None:
     """Data about a caller's address, in an answer."""
     if not ip:
         return None
-    return cast(IpInfoReply, asdict(ip_info(ip, seed)))
+    return asdict(ip_info(ip, seed))
 
 
 def optional_moment(instant: int | None) -> str | None:

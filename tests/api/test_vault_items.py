@@ -94,6 +94,40 @@ def test_the_ccv_is_removed_by_the_first_payment_for_the_card(api: Api, capture:
     assert api.get(f"/vault/{vault_id}")["hasCvv"] is False
 
 
+@pytest.mark.parametrize("answer", ["approve: {}", "pending: {after: 1h, settle: SUCCESS}"])
+def test_the_ccv_of_an_item_made_after_an_authorisation_is_removed_by_its_capture(answer: str) -> None:
+    api = Api(scenario=f"{{version: 1, rules: [{{id: a, when: {{op: charge.capture}}, then: {{{answer}}}}}]}}")
+    charge = api.charge(capture=False)
+    vault_id, other = item(api)["vaultId"], item(api, CardNumber="4000000000000002")["vaultId"]
+    assert api.post(f"/charge/{charge['chargeId']}", {}).status == 200
+    assert [api.get(f"/vault/{one}")["hasCvv"] for one in (vault_id, other)] == [False, True]
+    assert api.get(f"/vault/{other}")["ccv"] == "123"
+
+
+def test_the_ccv_survives_what_is_no_payment() -> None:
+    rule = "{id: a, when: {op: charge.create, request.amount: 7}, then: {pending: {after: 1h, settle: SUCCESS}}}"
+    api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
+    held, kept, waits = api.charge(capture=False), api.charge(), api.charge(amount=7)
+    refused = api.charge(capture=False)
+    vault_id = item(api)["vaultId"]
+    assert api.delete(f"/charge/{held['chargeId']}/void").status == 200
+    assert api.delete(f"/refund/{kept['chargeId']}").status == 200
+    assert api.post(f"/charge/{refused['chargeId']}", {"amount": 10_000}).status == 400
+    assert api.get(f"/charge/{waits['chargeId']}")["status"] == "PENDING"
+    assert api.get(f"/vault/{vault_id}")["hasCvv"] is True
+
+
+def test_a_capture_removes_only_the_linked_ccv_where_that_is_assumed() -> None:
+    api = Api(assumptions={"vault.ccv_spent_by": "linked_method"})
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()}).body
+    charge = api.post(
+        "/charge/payment_method", {"amount": 1, "paymentMethodId": method["paymentMethodId"], "capture": False}
+    )
+    vault_id = item(api)["vaultId"]
+    assert api.post(f"/charge/{charge['chargeId']}", {}).status == 200
+    assert api.get(f"/vault/{vault_id}")["hasCvv"] is True
+
+
 def test_the_ccv_survives_a_payment_with_another_card_and_a_declined_one(api: Api) -> None:
     vault_id = item(api, CardNumber="4000000000000002")["vaultId"]
     api.charge()

@@ -292,6 +292,15 @@ def test_what_comes_too_late_takes_no_time_where_the_clock_is_set_by_hand(tmp_pa
     assert "test_one.py::test_by_hand charge.search#1  survived\n\n1 survived\n" in done.stdout
 
 
+def test_tests_may_stand_in_a_folder_beside_a_conftest_of_another(tmp_path: Path) -> None:
+    for name in ("tests", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "conftest.py").write_text("")
+    done = run_pytest(tmp_path, "--mockserver-explore=lost_answer", "tests", **{"tests/test_one": ONE})
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+    assert "4 passed" in done.stdout
+
+
 @pytest.mark.slow
 def test_a_budget_begins_with_the_most_telling_and_says_what_it_left_out(tmp_path: Path) -> None:
     # The path behind an option without a value is a path.

@@ -9,8 +9,9 @@ from mockserver.engine import charges, searches, three_ds
 from mockserver.web.endpoints.lists import ListOf
 from mockserver.web.endpoints.use_case import UseCase
 from mockserver.web.routes import OperationCall, StatusReply
-from mockserver.wire.charges import ChargeReply, charge_reply, charge_text
+from mockserver.wire.charges import charge_reply, charge_text
 from mockserver.wire.refusals import declined
+from mockserver.wire.replies import Members
 
 _FAILED = ChargeState.FAILED
 
@@ -32,22 +33,22 @@ def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     return charge_text(charge, call.profile, *_of_sandbox(call, charge))
 
 
-def capture(call: OperationCall) -> ChargeReply:
+def capture(call: OperationCall) -> Members:
     """Complete an authorised charge."""
     return shown(call, charges.capture(call.step, call.path["charge_id"], call.body.amount))
 
 
-def void(call: OperationCall) -> ChargeReply:
+def void(call: OperationCall) -> Members:
     """Cancel an authorised charge."""
     return shown(call, charges.void(call.step, call.path["charge_id"]))
 
 
-def refund(call: OperationCall) -> ChargeReply:
+def refund(call: OperationCall) -> Members:
     """Give money back."""
     return shown(call, charges.refund(call.step, call.path["charge_id"], call.query.amount, call.query.comment))
 
 
-def refund_or_void(call: OperationCall) -> ChargeReply:
+def refund_or_void(call: OperationCall) -> Members:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
     meaning = call.step.assume(DELETE_CHARGE_PATH)
     if meaning == "refund_or_void":
@@ -74,7 +75,7 @@ def written(call: OperationCall, charge: Charge) -> bytes:
     return text
 
 
-def shown(call: OperationCall, charge: Charge) -> ChargeReply:
+def shown(call: OperationCall, charge: Charge) -> Members:
     """A charge in the voice of the sandbox."""
     return charge_reply(charge, call.profile, *_of_sandbox(call, charge))
 
