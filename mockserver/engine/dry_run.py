@@ -5,7 +5,6 @@ Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field, replace
 from heapq import nsmallest
 
@@ -56,58 +55,54 @@ class DryRule:
             self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
 
 
-def dry_run(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> tuple[int, list[DryRule]]:
-    """The rules of scenarios, in the order of asking, asked with fresh counters about the newest kept entries, and how
-    many these are; with ``only`` those of that scenario alone.
+class DryRun:
+    """The ``rules`` of scenarios, in the order of asking, each to be asked with fresh counters about the newest kept
+    ``entries``; with ``only`` those of that scenario alone.
 
     Tests of stored objects (``state.``) see them as they are now. Raises ``Invalid`` (90) for more than ``MOST_RULES``.
     """
-    count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
-    if count > MOST_RULES:
-        raise invalid({"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"})
-    rules = Ruleset.of(scenarios)
-    director = Director(rules, sandbox.config.seed, sandbox.key)
-    built_in = {rule.text for scenario in scenarios if scenario.builtin for rule in scenario.rules}
-    found = {rule.id: DryRule(rule, rule.text in built_in) for rule in rules.rules}
-    if only is not None:
-        texts = {rule.text for rule in only.rules}
-        found = {name: asked for name, asked in found.items() if asked.rule.text in texts}
-    by_operation: dict[tuple[Stage, str, str | None], list[DryRule]] = {}
 
-    def asked_of(stage: Stage, attempt: Attempt) -> list[DryRule]:
+    def __init__(self, sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> None:
+        count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
+        if count > MOST_RULES:
+            raise invalid({"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"})
+        ruleset = Ruleset.of(scenarios)
+        self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
+        built_in = {rule.text for scenario in scenarios if scenario.builtin for rule in scenario.rules}
+        texts = None if only is None else {rule.text for rule in only.rules}
+        self.rules = [
+            DryRule(rule, rule.text in built_in) for rule in ruleset.rules if texts is None or rule.text in texts
+        ]
+        kept = tuple(sandbox.journal.entries)
+        self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
+        self._by_operation: dict[tuple[Stage, str, str | None], list[DryRule]] = {}
+
+    def _asked_of(self, stage: Stage, attempt: Attempt) -> list[DryRule]:
         key = (stage, attempt.op, attempt.also)
-        if key not in by_operation:
+        if key not in self._by_operation:
             meant = {attempt.op, attempt.also}
-            by_operation[key] = [
-                one for one in found.values() if one.rule.stage is stage and not meant.isdisjoint(one.rule.operations)
+            self._by_operation[key] = [
+                one for one in self.rules if one.rule.stage is stage and not meant.isdisjoint(one.rule.operations)
             ]
-        return by_operation[key]
+        return self._by_operation[key]
 
-    kept = tuple(sandbox.journal.entries)
-    entries = kept[-max(_MOST_TRIALS // max(len(found), 1), 1) :]
-    for entry in entries:
-        _ask(director, asked_of, entry)
-    for asked in found.values():
-        asked.explain()
-    return len(entries), list(found.values())
-
-
-def _ask(director: Director, asked_of: Callable[[Stage, Attempt], list[DryRule]], entry: JournalEntry) -> None:
-    fired: set[str] = set()
-    meant: dict[str, tuple[DryRule, list[Attempt]]] = {}
-    for stage, attempt in _attempts(entry):
-        decision = director.decide(stage, attempt)
-        if decision.rule is not None:
-            fired.add(decision.rule)
-        for asked in asked_of(stage, attempt):
-            meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
-    for rule_id, (asked, attempts) in meant.items():
-        asked.concerned += 1
-        if rule_id in fired:
-            asked.fired += 1
-            asked.entries = [*asked.entries, entry.number][-MOST_NAMED:]
-        else:
-            asked.miss(entry, attempts)
+    def ask(self, entry: JournalEntry) -> None:
+        """Ask all rules about the next of the entries."""
+        fired: set[str] = set()
+        meant: dict[str, tuple[DryRule, list[Attempt]]] = {}
+        for stage, attempt in _attempts(entry):
+            decision = self._director.decide(stage, attempt)
+            if decision.rule is not None:
+                fired.add(decision.rule)
+            for asked in self._asked_of(stage, attempt):
+                meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
+        for rule_id, (asked, attempts) in meant.items():
+            asked.concerned += 1
+            if rule_id in fired:
+                asked.fired += 1
+                asked.entries = [*asked.entries, entry.number][-MOST_NAMED:]
+            else:
+                asked.miss(entry, attempts)
 
 
 def _failed(rule: Rule, attempt: Attempt) -> int:

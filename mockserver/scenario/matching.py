@@ -28,7 +28,9 @@ Reader: TypeAlias = Callable[[Attempt], object]
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,30})(?:\.[0-9]{1,30})?")
 _LONGEST_SHOWN = 80
-_LONGEST_MATCHED = 1_000
+_LONGEST_SEARCHED = 1_000
+"""Characters of a text, and items of a list, that are searched."""
+
 _LONGEST_PATTERN = 200
 _BEYOND = " of RE2 (no look-around, back-references, atomic groups, or repetition of more than 1000)"
 
@@ -126,8 +128,8 @@ def as_text(got: object) -> str:
 def _contains(got: object, wanted: tuple[str, Value]) -> bool:
     text, same = wanted
     if isinstance(got, (list, tuple)):
-        return any(canonical(one) == same for one in got)
-    return text in as_text(got)
+        return any(canonical(one) == same for one in got[:_LONGEST_SEARCHED])
+    return text in as_text(got)[:_LONGEST_SEARCHED]
 
 
 def _pattern(wanted: object) -> Any:
@@ -156,11 +158,12 @@ def _presence(wanted: object) -> bool:
 @record
 class Operator:
     """One word of a test: how an explanation puts it, what is made of its operand (``ValueError`` for a senseless one),
-    and when a value passes."""
+    and when a value passes; ``searches`` says that it goes through a text or a list for that."""
 
     words: str
     operand: Callable[[object], Any]
     holds: Callable[[object, Any], bool]
+    searches: bool = False
 
     def compile(self, wanted: object) -> Callable[[object], bool]:
         """What passes with an operand."""
@@ -179,11 +182,14 @@ OPERATORS: Mapping[str, Operator] = {
     "between": Operator("between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])),
     "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: as_text(got).startswith(wanted)),
     "ends_with": Operator("a text ending with ", _text, lambda got, wanted: as_text(got).endswith(wanted)),
-    "contains": Operator("something containing ", lambda wanted: (_text(wanted), canonical(wanted)), _contains),
+    "contains": Operator(
+        "something containing ", lambda wanted: (_text(wanted), canonical(wanted)), _contains, searches=True
+    ),
     "matches": Operator(
         "a text wholly matching ",
         _pattern,
-        lambda got, wanted: got is not None and wanted.fullmatch(as_text(got)[:_LONGEST_MATCHED]) is not None,
+        lambda got, wanted: got is not None and wanted.fullmatch(as_text(got)[:_LONGEST_SEARCHED]) is not None,
+        searches=True,
     ),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }
@@ -205,7 +211,8 @@ class Difference:
 @record
 class FieldTest:
     """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain
-    equality, else None; ``wants_presence`` says that it wants the field to be there and nothing else.
+    equality, else None; ``wants_presence`` says that it wants the field to be there and nothing else; ``searches``
+    counts its checks that search.
     """
 
     path: str
@@ -214,6 +221,7 @@ class FieldTest:
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     anyhow: frozenset[Value] | None = None
     wants_presence: bool = False
+    searches: int = 0
 
     def difference(self, attempt: Attempt) -> Difference | None:
         """What the attempt has instead; None when it has what is wanted."""
@@ -252,7 +260,10 @@ def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None)
             anyhow = frozenset(map(canonical, operands))
         case _:
             anyhow = None
-    return FieldTest(name, read, words, checks, anyhow, operators == {"exists": True})
+    searches = sum(OPERATORS[word].searches for word in operators)
+    return FieldTest(
+        name, read, words, checks, anyhow=anyhow, wants_presence=operators == {"exists": True}, searches=searches
+    )
 
 
 _SIGNS = {"more than ": "> ", "at least ": ">= ", "less than ": "< ", "at most ": "<= "}

@@ -31,6 +31,9 @@ Headers = Mapping[str, str]
 MOST_RULES = 20_000
 """Rules that the scenarios of one sandbox have together."""
 
+MOST_SEARCHES = 1_000
+"""Tests with ``contains`` or ``matches`` that these have together: each goes through a text."""
+
 
 class ScenarioReader(Protocol):
     """Where scenarios come from."""
@@ -117,10 +120,17 @@ class Directory:
 
     def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of a sandbox with scenarios of its own, its rules ready to be asked. Touches no sandbox. Raises
-        ``Invalid`` (90) for an assumption that is refused, and for more than ``MOST_RULES`` rules."""
+        ``Invalid`` (90) for an assumption that is refused, for more than ``MOST_RULES`` rules and for more than
+        ``MOST_SEARCHES`` tests that search."""
         count = sum(len(one.rules) for one in scenarios)
         if count > MOST_RULES:
             raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
+        searches = sum(test.searches for one in scenarios for rule in one.rules for test in rule.tests)
+        if searches > MOST_SEARCHES:
+            words = (
+                f"got {searches} of contains and matches in all scenarios, wanted at most {MOST_SEARCHES} in a sandbox"
+            )
+            raise invalid({"Rules": words})
         builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
         config = self.config_of([*scenarios, *builtin])
         config.rules.prepare()

@@ -11,13 +11,14 @@ from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.engine.dry_run import DryRule, dry_run
+from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import RuleReport
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shielding import warnings
 from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.runner import for_each
 from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
@@ -193,22 +194,25 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
     sandbox = call.sandbox()
     in_force = list(sandbox.config.scenarios)
     if call.raw.strip() in (b"", b"{}"):
-        return 200, _tried(sandbox, in_force, None)
+        return 200, await _tried(sandbox, in_force, None)
     try:
         scenario = await _in_time(call, lambda: _given(call))
     except ScenarioRefused as refused:
         faults = {f"line {one.line}, column {one.column}": one.message for one in refused.problems}
         raise invalid(faults) from None
     others = [one for one in in_force if one.name != scenario.name]
-    return 200, _tried(sandbox, [*others, scenario], scenario)
+    return 200, await _tried(sandbox, [*others, scenario], scenario)
 
 
-def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
-    count, rules = dry_run(sandbox, scenarios, only)
-    return {"entries": count, "rules": [_rule(one) for one in rules]}
+async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
+    """What the rules would have done; others are served between one entry and the next, and one rule and the next."""
+    trial = DryRun(sandbox, scenarios, only)
+    await for_each(trial.entries, trial.ask)
+    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, _rule)}
 
 
 def _rule(one: DryRule) -> dict[str, object]:
+    one.explain()
     return {
         "id": one.rule.id,
         "file": one.rule.file,

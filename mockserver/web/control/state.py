@@ -22,7 +22,7 @@ from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
-from mockserver.web.runner import in_steps
+from mockserver.web.runner import for_each, in_steps
 from mockserver.web.world import World
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
@@ -48,7 +48,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     world = call.world
     # Who may change nothing is refused before anything is read.
     call.sandbox()
-    is_blank = not any(part.strip() for part in call.parts)
+    is_blank = not any(await for_each(call.parts, bytes.strip))
     body = loads_in_slices(call.parts, unique=True, known=importing.KNOWN)
     document = {} if is_blank else await in_steps(body)
     if not isinstance(document, dict):
