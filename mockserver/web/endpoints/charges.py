@@ -6,8 +6,7 @@ from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
-from mockserver.web.endpoints.lists import ListOf
-from mockserver.web.endpoints.use_case import UseCase
+from mockserver.web.endpoints.kinds import ListOf, UseCase
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charges import charge_reply, charge_text
 from mockserver.wire.refusals import declined

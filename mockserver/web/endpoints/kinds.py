@@ -1,4 +1,4 @@
-"""A page of any list."""
+"""The kinds of endpoints: one use case of the engine, a page of any list."""
 
 from __future__ import annotations
 
@@ -18,6 +18,20 @@ from mockserver.wire.jsonio import Encoded, dumps
 
 LARGEST = 10_000_000
 """Bytes that the rows of one page may have."""
+
+
+class UseCase:
+    """The endpoint of one function of the engine, which is given what the path names and the command of the body, if
+    there is one. What it makes is answered as ``shown``; ``words`` describe the operation in place of these."""
+
+    def __init__(self, words: str, act: Callable[..., Any], shown: Callable[[OperationCall, Any], object]) -> None:
+        self.__doc__ = words
+        self._act = act
+        self._shown = shown
+
+    def __call__(self, call: OperationCall) -> object:
+        given = () if call.body is None else (call.body.command(),)
+        return self._shown(call, self._act(call.step, *call.path.values(), *given))
 
 
 class ListOf:
