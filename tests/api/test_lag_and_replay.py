@@ -8,7 +8,7 @@ from weakref import ref
 import pytest
 
 from mockserver.engine import indexed_table, past
-from mockserver.web.endpoints import lists
+from mockserver.web.endpoints import kinds
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
 from tests.rows import each

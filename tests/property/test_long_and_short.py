@@ -15,7 +15,7 @@ from mockserver.engine.indexed_table import ListPage, Table
 from mockserver.engine.query import Query
 from mockserver.web import runner
 from mockserver.web.control import state
-from mockserver.web.endpoints import lists
+from mockserver.web.endpoints import kinds
 from mockserver.wire import long_json
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
