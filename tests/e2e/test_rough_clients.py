@@ -118,6 +118,21 @@ def test_pipelined_requests_are_answered_in_order(server: Process) -> None:
     assert places == sorted(places)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+def test_long_answers_that_nobody_takes_wait_their_turn_and_fill_no_memory(server: Process) -> None:
+    status, made = server.call("POST", "/charge/card", CHARGE | {"metadata": {"k": "a" * 900_000}}, "sk_pipe")
+    assert status == 201
+    asked = b"GET /charge/%b HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_pipe\r\n\r\n" % made["chargeId"].encode()
+    before = server.resident()
+    with contextlib.ExitStack() as open_ones:
+        for _ in range(40):
+            client = open_ones.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            client.sendall(asked * 100)
+        for _ in range(5):
+            assert server.call("GET", "/healthz")[0] == 200
+        assert server.resident() - before < 400_000_000
+
+
 def test_a_declared_length_over_the_limit_is_refused_before_a_byte_of_it_came(server: Process) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
         client.sendall(HEAD.replace(b"%d" % len(BODY), b"20000000"))
