@@ -1,8 +1,8 @@
 """Where card numbers stand in a text: the one definition, by which they are masked and by which findings are raised.
 
-A card number begins and is as long as those of a scheme, and its check digit is right. Blanks, hyphens, points, line
-ends and the like may part its digits, which may be those of any script. All that is like one is masked. A finding,
-which accuses somebody, is raised for less: for what can hardly be anything else (``card_stands_in``).
+A card number begins and is as long as those of a scheme, and its check digit is right. Blanks, hyphens, points, commas,
+quotes, line ends and the like may part its digits, which may be those of any script. All that is like one is masked. A
+finding, which accuses somebody, is raised for less: for what can hardly be anything else (``card_stands_in``).
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from urllib.parse import unquote
 from mockserver.domain.cards import DOUBLED, MAX_LENGTH, MIN_LENGTH, lengths_of
 
 PARTS = " \t._/+-"
-"""What may part digits within a line."""
+"""What may part digits within a line, as findings see it."""
+
+_ALSO_PARTS = ",;:|'\"\\\\"
+"""What may part digits that are masked."""
 
 BREAKS = "\r\n\v\f"
 _PART = (
-    rf"(?:[{PARTS}]{{0,3}}+"
+    rf"(?:[{_ALSO_PARTS}{PARTS}]{{0,4}}+"
     # A line that begins with more than digits begins with something else, as rows do with an id.
     rf"|[ \t]?[{BREAKS}]{{1,2}}+[ \t]?(?![0-9]{{1,{MAX_LENGTH}}}+[A-Za-z]))"
 )
@@ -42,6 +45,7 @@ _USUAL = (15, 16)
 _MOST_KNOWN = 5_000
 _SHORTEST_REPORTED = 13
 _PLAINLY_PARTED = frozenset({" ", "-"})
+_REPORTED = frozenset(PARTS + BREAKS)
 _GROUP_OF_FOUR = re.compile(r"(?<![0-9A-Za-z])(?=[A-Z]*[0-9])[0-9A-Z]{4}[ -]\Z")
 """Before a number it is part of a longer one: of an IBAN, or of a parcel."""
 
@@ -212,6 +216,8 @@ def _is_reported(text: str, start: int, end: int, digits: int) -> bool:
     if before[-1:] == "." and before[:1].isdigit():
         return False
     gaps = set(_GROUP.split(text[start:end])[1:-1])
+    if not all(set(gap) <= _REPORTED for gap in gaps):
+        return False
     if gaps <= _PLAINLY_PARTED:
         return not (gaps and before[-1:] in gaps and _GROUP_OF_FOUR.search(text, max(start - 6, 0), start))
     if after[:1] in PARTS and after[1:].isdigit():

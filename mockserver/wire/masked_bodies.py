@@ -19,6 +19,7 @@ from mockserver.domain.masking import (
     is_masked_by_name,
     mask_digits,
     mask_field,
+    mask_text,
 )
 from mockserver.domain.record import mutable
 from mockserver.wire.jsonio import MalformedJson, loads
@@ -28,6 +29,10 @@ ShownField = Callable[[str, str], str]
 
 _LONGEST = 1_000_000
 """Bytes of a body that is looked at value by value."""
+
+_LONGEST_GROUP = 6
+_MOST_SPELT = 700
+"""Items of the lists of a body that may spell a card number, digit by digit or in groups as they are printed."""
 
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5
@@ -61,6 +66,7 @@ class _Shown:
 
     left: int
     field: ShownField
+    spelt: int = _MOST_SPELT
 
     def value(self, value: object, name: str) -> object:
         """A value in a field of a name; what is in lists and objects inherits a name that stars."""
@@ -97,7 +103,13 @@ class _Shown:
                 shown.append(f"... {len(value) - number} more")
                 break
             shown.append(self.value(item, name))
-        return shown
+        groups = [one for one in shown[: self.spelt] if _is_group(one)]
+        self.spelt -= len(shown[: self.spelt])
+        # Anything else in the list parts the digits no more than a comma does.
+        joined = ",".join(map(str, groups))
+        if mask_text(joined) == joined:
+            return shown
+        return [mask_digits(str(one)) if _is_group(one) else one for one in shown]
 
     def _key(self, text: str) -> str:
         if len(text) > min(LONGEST_NAME, self.left):
@@ -111,6 +123,12 @@ class _Shown:
         if most == len(text):
             return self.field(name, text)
         return f"{self.field(name, text[: most + LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
+
+
+def _is_group(value: object) -> bool:
+    """Whether an item of a list may be some digits of a card number."""
+    text = str(value) if isinstance(value, str | int) else ""
+    return len(text) <= _LONGEST_GROUP and text.isdecimal()
 
 
 @lru_cache(maxsize=1_000)

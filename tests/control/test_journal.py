@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.domain.masking import mask_digits, mask_text
 from tests.depth import tries
-from tests.driving import CARD, DUMMY, Api
+from tests.driving import CARD, DUMMY, Api, card_charge
 from tests.rows import each
 
 VISA = "4111111111111111"
@@ -392,3 +392,37 @@ def test_a_card_number_is_masked_in_a_path_that_is_encoded_twice() -> None:
     answers = [api.call("GET", f"/charge/{path}") for path in ("%2534" + VISA[1:], "50%25")]
     shown = [entry["request"]["path"] for entry in (api.get(f"/__admin/journal/{number}").body for number in (1, 2))]
     assert shown == ["/charge/4111********1111", "/charge/50%"] == [answer["resource"] for answer in answers]
+
+
+@pytest.mark.parametrize("sign", [",", ";", ":", "|", "'", '"', "    ", ", ", '","', "%2C", "%252C"])
+def test_a_card_number_is_masked_whatever_parts_it(sign: str) -> None:
+    api = Api()
+    grouped, single = sign.join(["4111", "1111", "1111", "1111"]), sign.join(VISA)
+    api.charge(reference="order-1", metadata={"a": grouped, "b": f"paid with {single}, thanks"})
+    api.get("/charge", reference=grouped)
+    shown = "".join(shown_texts(api))
+    assert VISA not in "".join(filter(str.isdigit, shown))
+    assert grouped not in shown
+    assert single not in shown
+    # Findings accuse somebody, so they see fewer numbers than masks do.
+    assert bool(api.get("/__admin/findings")["findings"]) == (not sign.strip())
+
+
+def shown_texts(api: Api) -> list[str]:
+    """Requests of the journal, as they are shown."""
+    return [str(entry["request"]) for entry in api.get("/__admin/journal")["entries"]]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [[int(digit) for digit in VISA], list(VISA), ["4111", "1111", "1111", "1111"], [4111, 1111, 1111, 1111]],
+)
+def test_a_card_number_in_a_list_is_masked(parts: list[object]) -> None:
+    api = Api()
+    api.post(
+        "/charge/card", {**card_charge(), "colours": ["red", *parts, None], "sizes": [1, 2, 3], "note": "1, 2, 3; 4:5"}
+    )
+    shown = " ".join(shown_texts(api))
+    assert "'colours': ['red', '*" in shown
+    assert "'sizes': [1, 2, 3]" in shown
+    assert "1, 2, 3; 4:5" in shown
