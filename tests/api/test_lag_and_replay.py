@@ -77,7 +77,7 @@ def test_a_sandbox_whose_reads_lag_is_freed_without_the_garbage_collector() -> N
 
 @pytest.mark.usefixtures("every_pause")
 def test_a_long_list_that_lags_is_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lists, indexed_table):
+    for module in (kinds, indexed_table):
         monkeypatch.setattr(module, "STEP_ROWS", 3)
     api = api_with("when: {op: charge.search, request.cardholder: Ann Example}, then: {lag: 10s}")
     for amount in range(1, 21):

@@ -27,7 +27,7 @@ FEW = {
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    importing, indexed_table, lists, long_json, runner, snapshot, state,
+    importing, indexed_table, kinds, long_json, runner, snapshot, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")
