@@ -120,21 +120,27 @@ class Directory:
 
     def config_under(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of a sandbox with scenarios of its own, its rules ready to be asked. Touches no sandbox. Raises
+        ``Invalid`` (90) as ``brought``."""
+        builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
+        config = self.brought([*scenarios, *builtin])
+        config.rules.prepare()
+        return config
+
+    def brought(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
+        """The config of a sandbox under scenarios that a client has brought, beside some of the server. Raises
         ``Invalid`` (90) for an assumption that is refused, for more than ``MOST_RULES`` rules and for more than
         ``MOST_SEARCHES`` tests that search."""
-        count = sum(len(one.rules) for one in scenarios)
+        given = [one for one in scenarios if all(one is not known for known in self.config.scenarios)]
+        count = sum(len(one.rules) for one in given)
         if count > MOST_RULES:
             raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
-        searches = sum(test.searches for one in scenarios for rule in one.rules for test in rule.tests)
+        searches = sum(test.searches for one in given for rule in one.rules for test in rule.tests)
         if searches > MOST_SEARCHES:
             words = (
                 f"got {searches} of contains and matches in all scenarios, wanted at most {MOST_SEARCHES} in a sandbox"
             )
             raise invalid({"Rules": words})
-        builtin = [scenario for scenario in self.config.scenarios if scenario.builtin]
-        config = self.config_of([*scenarios, *builtin])
-        config.rules.prepare()
-        return config
+        return self.config_of(scenarios)
 
     def put_in_force(self, sandbox: Sandbox, config: SandboxConfig) -> Sandbox:
         """Give one sandbox a config of its own. One that was not used since it opened is opened anew: seed, clock and

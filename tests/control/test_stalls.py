@@ -37,6 +37,17 @@ def test_more_tests_that_search_than_a_sandbox_may_have_are_refused(
     assert api.call("PUT", "/__admin/scenarios", raw=searching(6, "starts_with")).status == 200
 
 
+def test_a_state_document_brings_no_more_of_them(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert api.call("PUT", "/__admin/scenarios", raw=searching(6)).status == 200
+    document = api.get("/__admin/state").body
+    monkeypatch.setattr(directory, "MOST_SEARCHES", 6)
+    assert Api().call("PUT", "/__admin/state", document).status == 200
+    monkeypatch.setattr(directory, "MOST_SEARCHES", 5)
+    refused = Api().call("PUT", "/__admin/state", document)
+    assert refused.status == 400
+    assert "wanted at most 5 in a sandbox" in json.dumps(refused["details"])
+
+
 @pytest.mark.parametrize(("before", "fired"), [(999, 1), (1_000, 0)])
 def test_a_text_is_searched_as_far_as_its_thousandth_character(api: Api, before: int, fired: int) -> None:
     api.call("PUT", "/__admin/scenarios", raw=searching(1))

@@ -54,7 +54,7 @@ async def write(call: ControlCall) -> tuple[int, object]:
     if not isinstance(document, dict):
         raise invalid({"Body": "wanted a JSON object"})
     reading = await in_steps(importing.read(document))
-    make = partial(reading.config, call.sandbox().config, world.directory.config_of)
+    make = partial(reading.config, call.sandbox().config, world.directory.brought)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
     made = await in_steps(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
