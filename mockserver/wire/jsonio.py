@@ -33,6 +33,7 @@ SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 # What a search for the place of a fault must distinguish: texts, brackets, numbers.
 _TOKEN = r'(?s)"(?:[^"\\]++|\\.)*+"?|[\[{]|[\]}]|-?[0-9]++(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|NaN|-?Infinity'
 
+_BLANKS = re.compile(f"[{BLANKS}]*+")
 _COLON = re.compile(f"[{BLANKS}]*+:")
 _MOST_OF_KEY = 60
 
@@ -66,7 +67,7 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
         text = body.decode()
     except UnicodeDecodeError as error:
         raise _malformed("not UTF-8", body[: error.start].decode(), error.start) from None
-    start = len(text) - len(text.lstrip(BLANKS))
+    start = _behind_blanks(text, 0) if text[:1] in BLANKS else 0
     try:
         value, end = (_UNIQUE_SCAN if unique else _SCAN)(text, start)
     except StopIteration as nothing:
@@ -75,8 +76,8 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
         raise _malformed(*_fault(error, text)) from None
     except (NotTaken, RecursionError):
         raise _refused(text, max_depth, unique=unique) from None
-    if end != len(text) and (more := text[end:].lstrip(BLANKS)):
-        raise _malformed("not JSON: more text after the value", text, len(text) - len(more))
+    if end != len(text) and (more := _behind_blanks(text, end)) != len(text):
+        raise _malformed("not JSON: more text after the value", text, more)
     # Rarely true, and cheap to ask (one sign is found ten times faster than two): only then is it worth a walk.
     openings = text.count("{") + (text.count("[") if "[" in text else 0)
     if openings > max_depth and depth_of(value) > max_depth:
@@ -213,9 +214,14 @@ def _fault(error: json.JSONDecodeError, text: str) -> tuple[str, str, int]:
     """What is wrong and where. Python 3.13 points at a comma that is too many, all before at what stands behind it."""
     if "trailing comma" not in error.msg:
         return f"not JSON: {error.msg}", text, error.pos
-    behind = len(text) - len(text[error.pos + 1 :].lstrip(BLANKS))
+    behind = _behind_blanks(text, error.pos + 1)
     words = "Expecting value" if text[behind] == "]" else "Expecting property name enclosed in double quotes"
     return f"not JSON: {words}", text, behind
+
+
+def _behind_blanks(text: str, start: int) -> int:
+    # A pattern takes a third of the time of ``lstrip``: a batch may have 10 MB of them.
+    return _BLANKS.match(text, start).end()  # type: ignore[union-attr]
 
 
 def _malformed(message: str, text: str, offset: int) -> MalformedJson:
