@@ -53,6 +53,12 @@ class Belief:
     def _says_nothing_paid(self) -> bool:
         return self.paid == 0 and not self.refunded and not self.held
 
+    def told(self, currency: str) -> str:
+        """What the books say, in words."""
+        amounts = {"paid": self.paid, "refunded": self.refunded, "held": self.held}
+        said = [f"{name} {money_text(amount, currency)}" for name, amount in amounts.items() if amount is not None]
+        return ", ".join((*self.states, *said)) or ("nothing" if self.is_known else "no such order")
+
     @property
     def net(self) -> Decimal:
         """What the shop believes to have."""
@@ -196,22 +202,13 @@ class _Sentence:
     @property
     def booked(self) -> str:
         """What the books say."""
-        said = [
-            f"{what} {self.money(amount)}"
-            for what, amount in (
-                ("paid", self.belief.paid),
-                ("refunded", self.belief.refunded),
-                ("held", self.belief.held),
-            )
-            if amount is not None
-        ]
-        return ", ".join((*self.belief.states, *said)) or ("nothing" if self.belief.is_known else "no such order")
+        return self.belief.told(self.truth.currency)
 
 
 def money_text(amount: Decimal, currency: str) -> str:
     """An amount with the digits of its currency: ``40.00 AUD``, ``5 JPY``."""
     known = CURRENCIES.get(currency)
-    return f"{amount:.{known.digits if known is not None else 2}f} {currency}"
+    return f"{amount:.{known.digits if known is not None else 2}f} {currency}".rstrip()
 
 
 def _say_pending(told: _Sentence) -> str:
@@ -221,14 +218,15 @@ def _say_pending(told: _Sentence) -> str:
 
 
 def _say_no_money(told: _Sentence) -> str:
-    amount = f" {told.money(told.belief.paid)}" if told.belief.paid else ""
-    states = [charge for charge in told.truth.charges if charge.returned is not None]
-    if states:
-        return f"the shop ships{amount} of {told.order} that bounced"
+    amount = f" {told.money(told.belief.paid)} of" if told.belief.paid else ""
+    counts = "ships" if "shipped" in map(str.lower, told.belief.states) else "counts"
+    shop = f"the shop {counts}{amount} {told.order}"
+    if any(charge.returned is not None for charge in told.truth.charges):
+        return f"{shop} that bounced"
     if told.figures.held:
-        return f"the shop ships{amount} of {told.order} that is only held: it was never captured"
+        return f"{shop} that is only held: it was never captured"
     why = "its payment failed or was voided" if told.truth.charges else "no payment was ever asked for"
-    return f"the shop ships{amount} of {told.order} without money: {why}"
+    return f"{shop} without money: {why}"
 
 
 def _say_taken_twice(told: _Sentence) -> str:

@@ -95,6 +95,10 @@ class Doubts:
     _misled: Recent[str, None] = memory(_MOST, is_pending=True)
     _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
 
+    def evidence(self) -> list[Evidence]:
+        """The calls whose end the client does not know yet."""
+        return [one.evidence for one in self._calls.values() if one.is_settled and not one.looked]
+
     def chains(self) -> Chains:
         """The calls in doubt, as they hold one another."""
         if not self._calls and not self._looks:

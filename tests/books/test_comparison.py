@@ -123,7 +123,7 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
     ("row", "charges", "words"),
     [
         ({"paid": 20}, [PAID, PAID_AGAIN], "customer paid 40.00 AUD for order-5 of 20.00 AUD"),
-        ({"paid": 20}, [BOUNCED], "the shop ships 20.00 AUD of order-5 that bounced"),
+        ({"paid": 20}, [BOUNCED], "the shop counts 20.00 AUD of order-5 that bounced"),
         ({"state": "cancelled"}, [PAID], "customer paid 20.00 AUD for order-5, which the shop calls cancelled"),
         ({"paid": 2000}, [PAID], "the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD; are these"),
         ({"paid": 20}, [SMALL], "order-5: the shop books paid 20.00 AUD, the sandbox has captured 19.99 AUD"),
