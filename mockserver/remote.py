@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -218,6 +218,33 @@ class RemoteSandbox:
         self.idle = page["idle"]
         rows: list[dict[str, Any]] = page["findings"]
         return rows
+
+    def books(self, since: str | None = None) -> dict[str, Any]:
+        """The money of this sandbox: all of its orders, or those touched since a mark, with totals and calls in
+        doubt."""
+        params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
+        found: dict[str, Any] = self.call("GET", "/__admin/books", params=params)
+        page = found
+        while page["next"] is not None:
+            page = self.call("GET", "/__admin/books", params={**params, "after": page["next"]})
+            found["orders"] += page["orders"]
+        return found
+
+    def compare_books(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        since: str | None = None,
+        states: Mapping[str, str] | None = None,
+        *,
+        settled: bool = False,
+    ) -> dict[str, Any]:
+        """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
+        :class:`ControlRefused` for a bad row."""
+        asked = {"rows": rows, "states": dict(states or {}), "settled": settled}
+        asked |= {} if since is None else {"since": since}
+        # A Decimal goes as the text that it is.
+        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", json=loads(dumps(asked, default=str)))
+        return found
 
     def mark(self, name: str) -> None:
         """Name this place: findings, verification and timeline begin here from now on."""

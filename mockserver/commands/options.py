@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from mockserver.books.shop_rows import mapping_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
@@ -24,10 +25,10 @@ from mockserver.settings import Settings
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
 
-    def value(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
         try:
             return None if text is None else read(text)
         except ValueError as fault:
@@ -90,6 +91,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"callback": _by(_seconds)},
     "operations": {"callback": _by(_operations)},
     "faults": {"callback": _by(_faults)},
+    "states": {"multiple": True, "callback": _by(mapping_of)},
     "finding": {"callback": _by(lambda name: kind_of(name).name)},
 }
 """How options are read, by the words of the table."""

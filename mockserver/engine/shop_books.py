@@ -138,7 +138,9 @@ class Report:
         lines = [Evidence(mask_text(line)) for line in words]
         parting = self._books.parting(order, steps)
         if parting is not None:
-            lines.append(Evidence(f"they agreed until journal {parting.number}: {_ending(parting)}"))
+            lines.append(
+                Evidence(f"they agreed until journal {parting.number} ({parting.asked.op}: {_ending(parting)})")
+            )
         lines += [Evidence(f"{one.asked.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]]
         sent = [delivery for one in ids for delivery in self._webhooks[one]]
         lines += [Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]]
