@@ -41,6 +41,8 @@ def books(
     Exit code 1 when they differ, 2 when the books cannot be read, no request has reached the sandbox or the server
     refuses the call, 5 when none answers.
     """
+    if compare is not None and form not in ("text", "json"):
+        stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
     rows = None if compare is None else _shop_rows(compare, books_state)
     sandbox = RemoteSandbox(url, key)
     try:
