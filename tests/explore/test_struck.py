@@ -11,7 +11,6 @@ import pytest
 from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.explore.shrink import Place, Strike, is_fault, rules_of, scenario_of, struck
-from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 from tests.driving import SHIPPED
@@ -158,7 +157,7 @@ def test_whatever_strikes_can_be_aimed(file: Path) -> None:
     for rule in scenario.rules:
         for op in sorted(rule.operations - {"batch.row", "webhook.deliver", CONNECTION})[:2]:
             number = None if op == "subscription.renew" else 2
-            for choice, _ in enumerate(outcomes_of(rule.plan), 1):
+            for choice, _ in enumerate(rule.plan.outcomes, 1):
                 made = decided(rule.id, choice, rule.stage.value, "5ms")
                 found = struck([entry(op, number, made)], {**scenario.source, "name": scenario.name})
                 if found.beyond:
