@@ -123,10 +123,7 @@ class RuleReport:
     (None: no limit, or one for each key).
     """
 
-    id: str
-    file: str
-    line: int
-    stage: Stage
+    rule: Rule
     calls: int
     hits: int
     left: int | None
@@ -260,10 +257,7 @@ class Director:
         at = now if now is not None else count.first or 0
         left = _left(rule, count, at)
         return RuleReport(
-            id=rule.id,
-            file=rule.file,
-            line=rule.line,
-            stage=rule.stage,
+            rule,
             calls=count.calls,
             hits=count.hits,
             left=None if left is None else max(left, 0),

@@ -33,7 +33,7 @@ class Connections:
 
     def reports(self) -> dict[str, RuleReport]:
         """How the rules stand that are asked of connections, by their ids."""
-        return {report.id: report for report in self._director.rules() if report.stage is Stage.CONNECT}
+        return {one.rule.id: one for one in self._director.rules() if one.rule.stage is Stage.CONNECT}
 
     def refuses(self) -> bool:
         """Whether the connection that is being made is to be reset."""
