@@ -154,7 +154,8 @@ def explore(
     earlier = {cell.name: cell for cell in known}
     made = Exploration(lab.argv, lab.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
-    queue = experiments(points, plan.faults)
+    faults = [fault.timed(plan.client_timeout, is_manual=base.is_manual) for fault in plan.faults]
+    queue = experiments(points, faults)
     total = len(queue)
     running: dict[Future[Cell], Experiment] = {}
 
@@ -163,7 +164,7 @@ def explore(
         made.cells.append(cell)
         if plan.pairs and len(experiment.strikes) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
             calls = [point for call in cell.calls if (point := Point(*call)).op in plan.operations]
-            more = followed(experiment, calls, plan.faults)
+            more = followed(experiment, calls, faults)
             queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
@@ -200,12 +201,10 @@ def explore(
 
 
 def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
-    rules = experiment.rules(plan.client_timeout, is_manual=base.is_manual)
+    rules, story = experiment.rules, experiment.story
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
-    timeout += experiment.waits(plan.client_timeout, is_manual=base.is_manual)
-    story = " and ".join(f"{point} {fault.name}: {fault.what}" for point, fault in experiment.strikes)
     scenario = _scenario(experiment.name, story, lab.seed, rules)
-    trial = lab.try_out(experiment.name, scenario, timeout)
+    trial = lab.try_out(experiment.name, scenario, timeout + experiment.waits)
     has_struck = trial.struck.issuperset(rule["id"] for rule in rules)
     found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))

@@ -27,7 +27,7 @@ def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row
     points = [point for point in (CHARGE, SEARCH, BATCH) if row.fits(point)]
     assert points
     for point in points:
-        text = yaml.safe_dump({"version": 1, "name": "story", "rules": [row.rule(point)]})
+        text = yaml.safe_dump({"version": 1, "name": "story", "rules": [row.timed().rule(point)]})
         [rule] = read_text(text, "story.yaml").rules
         assert rule.operations == {point.op}
 
@@ -51,7 +51,7 @@ def test_a_webhook_that_was_not_sent_cannot_be_spoilt() -> None:
 
 
 def test_what_comes_too_late_comes_a_second_after_the_patience_of_the_client() -> None:
-    rule = fault("too_slow").rule(CHARGE, 2 * SECOND)
+    rule = fault("too_slow").timed(2 * SECOND).rule(CHARGE)
     assert rule["then"] == {"transport": {"at": "answer", "delay": "3s"}}
 
 
