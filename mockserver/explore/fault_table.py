@@ -15,7 +15,7 @@ from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
-from mockserver.explore.trial import Point
+from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, fitting
 from mockserver.scenario.part import read_part
@@ -44,7 +44,7 @@ class Fault:
     weight: int
     waits: float = 0
 
-    def fits(self, point: Point) -> bool:
+    def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
         return point.op in _operations(self.name) and (self.at != "notify" or point.notifies)
 
@@ -57,7 +57,7 @@ class Fault:
         then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
         return replace(self, then=then, waits=0 if is_manual else late / SECOND)
 
-    def rule(self, point: Point) -> dict[str, Any]:
+    def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
@@ -81,7 +81,7 @@ _MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.cre
 class Experiment:
     """What is tried in one run: faults at calls, one of each unless pairs are tried."""
 
-    strikes: tuple[tuple[Point, Fault], ...]
+    strikes: tuple[tuple[InjectionPoint, Fault], ...]
 
     @property
     def name(self) -> str:
@@ -120,14 +120,14 @@ class Experiment:
         return min(fault.weight * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
 
 
-def experiments(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+def experiments(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
     """Each fault at each call where it makes sense, the most weight first, else in the order of calls and table."""
     chosen = list(faults)
     found = [Experiment(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
     return sorted(found, key=lambda one: -one.priority)
 
 
-def followed(first: Experiment, points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+def followed(first: Experiment, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
     """A second fault after the first: at each of the calls that the command made under the first one, after that was
     struck. So also what it does to recover can fail."""
     [(struck, fault)] = first.strikes
