@@ -34,7 +34,8 @@ from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
 from mockserver.explore.report import tables, word
-from mockserver.explore.trial import Verdict, differences, points_of, verdict
+from mockserver.explore.trial import Verdict, differences, points_of
+from mockserver.explore.verdicts import verdict
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 LEARN = "--mockserver-explore-learn"

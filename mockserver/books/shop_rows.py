@@ -168,6 +168,22 @@ def read_rows(text: str) -> list[tuple[int, Any]]:
     return list(_csv(start, before))
 
 
+def checked_rows(raw: bytes, states: Mapping[str, str]) -> list[Any]:
+    """The rows of a text of the shop's books, each fit to be compared. Raises ``BadRow`` with the line."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as fault:
+        line = raw.count(b"\n", 0, fault.start) + 1
+        raise BadRow("books", "got a text that is not UTF-8", line) from None
+    rows = read_rows(text)
+    for line, row in rows:
+        try:
+            read_row(row, states)
+        except BadRow as bad:
+            raise BadRow(bad.field, bad.words, line) from None
+    return [row for _, row in rows]
+
+
 def _array(text: str, first: int) -> Iterator[tuple[int, Any]]:
     """The rows of a JSON array, read one at a time for their lines."""
     decoder = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)

@@ -18,7 +18,7 @@ import httpx
 from mockserver.adapters.exit_codes import Exit
 from mockserver.books.comparison import money_text
 from mockserver.books.figures import NAMES
-from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, read_row, read_rows
+from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, checked_rows
 from mockserver.commands.explore import stop
 from mockserver.commands.findings import check_reached
 from mockserver.commands.options import options
@@ -76,22 +76,6 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[Any]:
         return checked_rows(raw, states)
     except BadRow as bad:
         stop(Exit.USAGE, f"{name}: {bad}")
-
-
-def checked_rows(raw: bytes, states: Mapping[str, str]) -> list[Any]:
-    """The rows of a text of the shop's books, each fit to be compared. Raises ``BadRow`` with the line."""
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        line = raw.count(b"\n", 0, fault.start) + 1
-        raise BadRow("books", "got a text that is not UTF-8", line) from None
-    rows = read_rows(text)
-    for line, row in rows:
-        try:
-            read_row(row, states)
-        except BadRow as bad:
-            raise BadRow(bad.field, bad.words, line) from None
-    return [row for _, row in rows]
 
 
 def name_of(order: Mapping[str, Any]) -> str:

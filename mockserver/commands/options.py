@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
@@ -74,6 +76,17 @@ def _faults(names: str) -> list[Fault]:
     return [fault(one.strip()) for one in names.split(",")]
 
 
+def _words(text: str) -> list[str]:
+    """A command as its words. Raises ``ValueError``."""
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise ValueError(f"got '{text}': {fault}") from None
+    if not words:
+        raise ValueError("got an empty text, wanted a command")
+    return words
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -91,6 +104,8 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"callback": _by(_seconds)},
     "operations": {"callback": _by(_operations)},
     "faults": {"callback": _by(_faults)},
+    "words": {"callback": _by(_words), "default": ()},
+    "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
     "states": {"multiple": True, "callback": _by(mapping_of)},
     "finding": {"callback": _by(lambda name: kind_of(name).name)},
 }

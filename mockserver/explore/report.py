@@ -125,17 +125,21 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 _SIGNS = {
     Verdict.SURVIVED: "✓",
+    Verdict.HEALED: "♥",
     Verdict.NOT_REACHED: "○",
     Verdict.FAILED: "✗",
+    Verdict.DOUBTFUL: "?",
     Verdict.HUNG: "…",
     Verdict.UNSAFE: "!",
 }
 _MEANINGS = {
     Verdict.UNSAFE: "money moved wrongly, whatever the exit code",
     Verdict.HUNG: "not done in time",
+    Verdict.DOUBTFUL: "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)",
     Verdict.FAILED: "the command noticed: loud, and no harm done",
     Verdict.NOT_REACHED: "the fault never struck: the calls came otherwise",
-    Verdict.SURVIVED: "exit code 0, and no finding of severity error",
+    Verdict.HEALED: "the books were wrong at first, and right when everything had settled",
+    Verdict.SURVIVED: "exit code 0, and the money is that of the run without a fault, or the books agree",
 }
 
 
