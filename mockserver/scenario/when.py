@@ -54,47 +54,33 @@ def _one_of(*words: str) -> dict[str, Any]:
     return {"anyOf": [known, {"allOf": [TEST_SCHEMA["anyOf"][1], {"properties": members}]}]}
 
 
-_CARD_TESTS = {
-    **dict.fromkeys(CARD_FACTS, TEST_SCHEMA),
-    # In any letter case; editors offer two.
-    "brand": _one_of(*Brand, *(brand.value.lower() for brand in Brand)),
-    "test": _one_of(*TEST_CARDS),
-}
+def _map(**keys: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a map that has one of some keys, or several."""
+    return {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": keys}
+
+
 _OPERATION: dict[str, Any] = {
     "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
     "description": "an operation, or a glob such as charge.*",
 }
+_COUNTED = ("attempt", "call", "nth")
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "description": "all of it must hold; absent: always",
     "additionalProperties": False,
     "properties": {
         "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
         "source": _one_of(*SOURCES),
         "provider": TEST_SCHEMA,
-        "card": {
-            "type": "object",
-            "additionalProperties": False,
-            "minProperties": 1,
-            "properties": {fact: {"description": text, **_CARD_TESTS[fact]} for fact, text in CARD_FACTS.items()},
-        },
-        "bank_account.accountNumber": {"description": "the account charged, from whatever source", **TEST_SCHEMA},
-        "attempt": {"description": "nth provider asked within one operation", **TEST_SCHEMA},
-        "call": {"description": "nth request of this operation in the sandbox, whatever its key", **TEST_SCHEMA},
-        "nth": {"description": "nth call that this rule has seen of its key", **TEST_SCHEMA},
+        # In any letter case; editors offer two.
+        "card": _map(
+            brand=_one_of(*Brand, *(brand.value.lower() for brand in Brand)),
+            **dict.fromkeys(("bin", "last4"), TEST_SCHEMA),
+            test=_one_of(*TEST_CARDS),
+        ),
+        **dict.fromkeys(("bank_account.accountNumber", *_COUNTED), TEST_SCHEMA),
         "clock": {
-            "type": "object",
-            "additionalProperties": False,
-            "minProperties": 1,
+            **_map(**{key: {"type": "string"} for key in ("from", "to", "for")}),
             "not": {"required": ["to", "for"]},
-            "properties": {
-                "from": {
-                    "type": "string",
-                    "description": "included: a time of day (18:05) in the zone of the clock, or an ISO date-time",
-                },
-                "to": {"type": "string", "description": "excluded"},
-                "for": {"type": "string", "description": "a duration, from `from` or from the scenario's start"},
-            },
         },
     },
     "patternProperties": {r"^(request|state|header)\.[^.].*$": TEST_SCHEMA},
