@@ -52,28 +52,24 @@ def read(text: str, file: str) -> Document:
     reading.
     """
     if len(text) > MAX_CHARACTERS:
-        raise ScenarioRefused(
-            [_problem(file, None, f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed")]
-        )
-    strange = _STRANGE_BREAK.search(text)
-    if strange is not None:
+        words = f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed"
+        raise ScenarioRefused([ScenarioProblem(file, 1, 1, "", words)])
+    if (strange := _STRANGE_BREAK.search(text)) is not None:
         before = text[: strange.start()]
-        place = ScenarioProblem(
-            file,
-            before.count("\n") + 1,
-            len(before) - before.rfind("\n"),
-            "",
-            f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line; write it as an escape",
-        )
-        raise ScenarioRefused([place])
+        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        words = f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line"
+        raise ScenarioRefused([ScenarioProblem(file, *place, "", f"{words}; write it as an escape")])
     events = yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
     try:
         return _Reader(file, events).document()
     except yaml.MarkedYAMLError as problem:
         words = " ".join(part for part in (problem.context, problem.problem) if part)
-        if _is_tab(text, problem.problem_mark):
+        lines, mark = text.split("\n"), problem.problem_mark
+        line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+        # A tab looks like the spaces that YAML wants.
+        if mark is not None and line[mark.column : mark.column + 1] == "\t":
             words = "got a tab, and only spaces indent a line"
-        elif _is_misindented(text, problem):
+        elif _is_misindented(line, problem):
             words += " - is the line indented like its neighbours?"
         raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
     except yaml.YAMLError as problem:
@@ -81,17 +77,9 @@ def read(text: str, file: str) -> Document:
         raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
 
 
-def _is_tab(text: str, mark: Any) -> bool:
-    """Whether a problem is a tab, which looks like the spaces that YAML wants."""
-    line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
-    return line[mark.column : mark.column + 1] == "\t"
-
-
-def _is_misindented(text: str, problem: yaml.MarkedYAMLError) -> bool:
+def _is_misindented(line: str, problem: yaml.MarkedYAMLError) -> bool:
     """Whether the first word of a line does not continue the map or list before it, or a key runs on a text."""
-    mark = problem.problem_mark
-    line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
-    before = line[: mark.column].strip() if mark else "-"
+    before = line[: problem.problem_mark.column].strip() if problem.problem_mark else "-"
     if str(problem.context).startswith("while parsing a block"):
         return not before
     return "mapping values are not allowed" in str(problem.problem) and ":" not in before
@@ -107,8 +95,7 @@ def _one_escape(pair: re.Match[str]) -> str:
 
 
 def _problem(file: str, mark: Any, message: str) -> ScenarioProblem:
-    line, column = _place(mark)
-    return ScenarioProblem(file, line, column, "", message)
+    return ScenarioProblem(file, *_place(mark), "", message)
 
 
 def _place(mark: Any) -> tuple[int, int]:

@@ -242,11 +242,11 @@ class Doubts:
         both = first.evidence, later.evidence
         op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]
+        made = {one.subject for one in (first, later) if one.subject is not None}
         if op == "charge.create" or (op == "subscription.create" and not first.looked):
             self._charged_again(first, later, both)
-        elif op == "batch.create":
-            if first.subject is not None and later.subject is not None and later.subject != first.subject:
-                self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
+        elif op == "batch.create" and len(made) > 1:
+            self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
         elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
             self._ledger.add("double-refund", later.at, both, charge=subject)
         if not first.looked and not later.is_repeat:

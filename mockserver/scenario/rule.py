@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
+from itertools import accumulate
 
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
 from mockserver.domain.money import number_text
@@ -68,15 +69,10 @@ class Sequence:
     def step(self, fired: int) -> Outcome | None:
         """The outcome after ``fired`` earlier ones; None when the sequence is used up."""
         total = self.ends[-1]
-        if fired >= total:
-            match self.at_end:
-                case AtEnd.HOLD:
-                    return self.outcomes[-1]
-                case AtEnd.LOOP:
-                    fired %= total
-                case AtEnd.PASS | AtEnd.FAIL:
-                    return None
-        return self.outcomes[bisect_right(self.ends, fired)]
+        if fired >= total and self.at_end in (AtEnd.PASS, AtEnd.FAIL):
+            return None
+        place = min(fired, total - 1) if self.at_end is AtEnd.HOLD else fired % total
+        return self.outcomes[bisect_right(self.ends, place)]
 
 
 @record
@@ -94,12 +90,7 @@ class Chance:
 
 def thresholds(shares: list[Decimal], whole: Decimal) -> tuple[int, ...]:
     """Running shares of ``whole`` as draws: exact integers, so that chance knows no rounding of floats."""
-    total = Decimal(0)
-    found = []
-    for share in shares:
-        total += share
-        found.append(int(total * (1 << DRAW_BITS) / whole))
-    return tuple(found)
+    return tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares))
 
 
 Plan = Always | Named | Sequence | Chance
@@ -125,11 +116,10 @@ class Expectation:
 
     def unmet(self, hits: int) -> str | None:
         """What is wrong with that many hits, in words."""
-        if hits < self.least:
-            return f"expected at least {self.least}, fired {hits} times"
-        if self.most is not None and hits > self.most:
-            return f"expected at most {self.most}, fired {hits} times"
-        return None
+        if self.hold(hits):
+            return None
+        bound = f"at least {self.least}" if hits < self.least else f"at most {self.most}"
+        return f"expected {bound}, fired {hits} times"
 
 
 _MOST_NAMED = 3

@@ -16,7 +16,7 @@ from mockserver.domain.marks import After, Before, Shown
 from mockserver.domain.record import record
 from mockserver.findings.facts import Doubt
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import given, part
+from mockserver.scenario.part import any_of, given, given_as, needs, one_of, part
 from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
@@ -69,7 +69,7 @@ class _Row:
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
-_KINDS: Mapping[FaultKind, _Row] = {
+_KINDS: Mapping[str, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
     FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
     FaultKind.RESET: _Row(tuple(At), Doubt.RESET, cuts=True),
@@ -156,22 +156,21 @@ Pause = Annotated[
 
 def _schema() -> dict[str, Any]:
     """What ``Transport`` refuses of a whole fault, for editors."""
-    one = [given(kind) for kind in _ALONE]
-    joined = {"not": {"anyOf": one}, "anyOf": [given(word) for word in ("delay", *_OF_EDIT)]}
-    belongs = [{"if": given(word), "then": given("status")} for word in ("body", "retry_after")]
-    belongs.append({"if": given("virtual"), "then": {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}})
-    joins = [{"if": given(word), "then": {"not": {"anyOf": one}}} for word in ("edit", "omit")]
-    headers = {"if": given("headers"), "then": {"not": {"anyOf": [given(kind) for kind in _ALONE if kind != "status"]}}}
-    places = [
-        {"if": given(word), "then": {"properties": {"at": {"enum": list(row.places)}}}}
-        for kind, row in {**_KINDS, FaultKind.DELAY: _Row((At.UPLOAD, *_WHOLE))}.items()
-        for word in (("edit", "omit") if kind is FaultKind.EDIT else (kind,))
-    ]
-    early = {
-        "if": {"properties": {"at": {"enum": [At.CONNECT, At.UPLOAD]}}, "required": ["at"]},
-        "then": {"anyOf": [given(kind) for kind, row in _KINDS.items() if At.UPLOAD in row.places]},
+    alone = any_of(_ALONE)
+    rows: dict[str, _Row] = {**_KINDS, FaultKind.DELAY: _Row((At.UPLOAD, *_WHOLE)), "omit": _KINDS[FaultKind.EDIT]}
+    places = [needs(given(word), {"properties": {"at": {"enum": list(row.places)}}}) for word, row in rows.items()]
+    at_once = [kind for kind, row in _KINDS.items() if At.UPLOAD in row.places]
+    return {
+        "oneOf": [*one_of(_ALONE)["oneOf"], {"not": alone, **any_of(("delay", *_OF_EDIT))}],
+        "allOf": [
+            *(needs(given(word), given("status")) for word in ("body", "retry_after")),
+            needs(given("virtual"), {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}),
+            *(needs(given(word), {"not": alone}) for word in ("edit", "omit")),
+            needs(given("headers"), {"not": any_of(kind for kind in _ALONE if kind != "status")}),
+            *places,
+            needs(given_as("at", {"enum": [At.CONNECT, At.UPLOAD]}), any_of(at_once)),
+        ],
     }
-    return {"oneOf": [*one, joined], "allOf": [*belongs, *joins, headers, *places, early]}
 
 
 @part
