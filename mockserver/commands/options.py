@@ -104,7 +104,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"callback": _by(_seconds)},
     "operations": {"callback": _by(_operations)},
     "faults": {"callback": _by(_faults)},
-    "words": {"callback": _by(_words), "default": ()},
+    "words": {"callback": _by(_words)},
     "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
     "states": {"multiple": True, "callback": _by(mapping_of)},
     "finding": {"callback": _by(lambda name: kind_of(name).name)},

@@ -39,8 +39,7 @@ class ShopFailed(Exception):
 @record
 class Aftermath:
     """What follows each run: ``books`` is the command, or the address (``books_url``), that gives the shop's books,
-    ``states`` what the shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job;
-    ``ignored`` are orders of which the books tell but that no run ever asks for."""
+    ``states`` what the shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job."""
 
     books: Sequence[str] = ()
     books_url: str | None = None
@@ -48,7 +47,6 @@ class Aftermath:
     settle: Micros | None = None
     reconcile: Sequence[str] = ()
     invariants: Sequence[Invariant] = ()
-    ignored: Collection[tuple[str, str]] = ()
 
     @property
     def has_books(self) -> bool:
@@ -84,21 +82,23 @@ class Outcome:
         return [row for row in self.findings if row["finding"] in COMPARED]
 
 
-def follow(sandbox: RemoteSandbox, asked: Aftermath, run: Run, files: Path) -> Outcome:
+def follow(
+    sandbox: RemoteSandbox, asked: Aftermath, run: Run, files: Path, ignored: Collection[tuple[str, str]]
+) -> Outcome:
     """Everything between the end of the command and the verdict. What the shop's other commands print goes to files
-    whose names begin with that of ``files``."""
+    whose names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for."""
     settle_down(sandbox)
     failed = ""
     rows: Sequence[Any] = ()
     differed: Sequence[Any] = ()
     try:
         if asked.has_books and asked.changes:
-            differed = _compared(sandbox, asked, _rows(asked, run, files), settled=False)
+            differed = _compared(sandbox, asked, _rows(asked, run, files), ignored)
         if asked.settle is not None:
             sandbox.clock.advance(duration_text(asked.settle))
             settle_down(sandbox)
         if asked.reconcile:
-            _printed(run, asked.reconcile, "--reconcile", files.with_suffix(".reconcile"))
+            _printed(run, asked.reconcile, "--reconcile", Path(f"{files}.reconcile"))
             settle_down(sandbox)
     except ShopFailed as problem:
         failed = str(problem)
@@ -107,7 +107,7 @@ def follow(sandbox: RemoteSandbox, asked: Aftermath, run: Run, files: Path) -> O
     if asked.has_books and not failed:
         try:
             rows = _rows(asked, run, files)
-            compared = _compared(sandbox, asked, rows, settled=asked.settle is not None)
+            compared = _compared(sandbox, asked, rows, ignored, is_settled=asked.settle is not None)
             findings = [row for row in findings if row["finding"] not in COMPARED] + list(compared)
         except ShopFailed as problem:
             failed = str(problem)
@@ -133,7 +133,7 @@ def _rows(asked: Aftermath, run: Run, files: Path) -> list[Any]:
     raw = (
         _fetched(asked.books_url)
         if asked.books_url is not None
-        else _printed(run, asked.books, "--books", files.with_suffix(".books"))
+        else _printed(run, asked.books, "--books", Path(f"{files}.books"))
     )
     try:
         return checked_rows(raw, asked.states or {})
@@ -168,10 +168,17 @@ def _short_enough(raw: bytes) -> bytes:
     return raw
 
 
-def _compared(sandbox: RemoteSandbox, asked: Aftermath, rows: Sequence[Any], *, settled: bool) -> Sequence[Any]:
-    judged = [row for row in rows if key_of(row) not in asked.ignored]
+def _compared(
+    sandbox: RemoteSandbox,
+    asked: Aftermath,
+    rows: Sequence[Any],
+    ignored: Collection[tuple[str, str]],
+    *,
+    is_settled: bool = False,
+) -> Sequence[Any]:
+    judged = [row for row in rows if key_of(row) not in ignored]
     try:
-        found: Sequence[Any] = sandbox.compare_books(judged, states=asked.states, settled=settled)["findings"]
+        found: Sequence[Any] = sandbox.compare_books(judged, states=asked.states, settled=is_settled)["findings"]
     except ControlRefused as refused:
         raise ShopFailed(f"--books: {refused}") from None
     return found

@@ -12,9 +12,9 @@ from typing import Any
 from mockserver.adapters.scenario_text import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.record import mutable, record
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
-from mockserver.explore.money import key_of, same_money
+from mockserver.explore.money import invariants_of, key_of, same_money
 from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Reference, judged
 
@@ -187,7 +187,6 @@ def explore(
     earlier = {cell.name: cell for cell in known}
     made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
-    runner = replace(runner, aftermath=replace(runner.aftermath, ignored=base.ignored))
     faults = [fault.timed(plan.client_timeout, is_manual=base.is_manual) for fault in plan.faults]
     queue = experiments(points, faults)
     total = len(queue)
@@ -238,7 +237,9 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment
     rules, story = experiment.rules, experiment.story
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     scenario = _scenario(experiment.name, story, runner.seed, rules)
-    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits)
+    if base.reference.money is not None and not runner.aftermath.has_books:
+        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
+    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits, ignored=base.ignored)
     has_struck = trial.fired.issuperset(rule["id"] for rule in rules)
     has_books = runner.aftermath.has_books
     made = judged(trial.ended.exit, trial.after, base.reference, has_books=has_books, has_struck=has_struck)

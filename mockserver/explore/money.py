@@ -7,6 +7,7 @@ only, as a shop may make a new reference in each run.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import groupby
@@ -17,6 +18,7 @@ from mockserver.books.figures import NAMES, Account, Figures
 from mockserver.books.invariants import OrderMoney
 from mockserver.books.shop_rows import KEYS
 from mockserver.domain.charge import ZERO
+from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 
 Place: TypeAlias = tuple[str, str]
@@ -140,13 +142,17 @@ def _difference(place: Place, was: Figures, peak: Decimal, now: Figures, *, refu
     return Difference(False, f"{order}: {', '.join(said)}")
 
 
-def invariants_of(money: RunMoney) -> list[str]:
-    """Lines of a scenario that hold when a run moves the same money."""
+def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
+    """Lines of a scenario that break when a run takes more than the run without a fault."""
+    named = [one for one in money.orders if one.order in shared and '"' not in one.order and "\\" not in one.order]
+    single = {order for order, times in Counter(one.order for one in named).items() if times == 1}
     lines = []
-    for one in money.orders:
-        if one.order and '"' not in one.order and "\\" not in one.order:
-            lines += [f'{name}("{one.order}") == {getattr(one.figures, name)}' for name in ("net", "held")]
-    return sorted(set(lines), key=lines.index)
+    for one in named:
+        if one.order in single:
+            lines.append(f'net("{one.order}") <= {number_text(one.figures.net)}')
+            if one.figures.refunded:
+                lines.append(f'refunded("{one.order}") <= {number_text(one.figures.refunded)}')
+    return lines
 
 
 def unseen(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[Mapping[str, Any]]:

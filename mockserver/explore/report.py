@@ -63,8 +63,11 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
     shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
-    listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
-    lines += [*_aligned(listed), ""] if listed else []
+    worst = _worst_first(shown)
+    listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
+    for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
+        lines += [line, *(f"    {told}" for told in cell.money)]
+    lines += [""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent
         file, command = shlex.quote(f"{folder}/NAME.yaml"), mask_text(shlex.join(made.command))
@@ -103,6 +106,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
                 "verdict": cell.verdict.value,
                 "exit": cell.exit,
                 "findings": cell.found,
+                "money": list(cell.money),
                 "seconds": cell.seconds,
                 "scenario": str(scenarios[cell.name]) if cell.name in scenarios else None,
             }

@@ -4,7 +4,7 @@ became of it. Source: docs/explore.md, What it runs."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -157,9 +157,17 @@ class TrialRunner:
     apart: str = ""
     aftermath: Aftermath = NOTHING_MORE
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
+    def try_out(
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        timeout: float,
+        key: str | None = None,
+        *,
+        ignored: Collection[tuple[str, str]] = (),
+    ) -> Trial:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
-        ``key``, unless that is given, and with the seed all that happens in it.
+        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
@@ -184,7 +192,9 @@ class TrialRunner:
         try:
             words = [_filled(word, given) for word in self.argv]
             with self.commands.run(words, variables, f"{self.run}-{name}", output, timeout) as ended:
-                return _seen(sandbox, ended, follow(sandbox, self.aftermath, beside, self.folder / name), output)
+                return _seen(
+                    sandbox, ended, follow(sandbox, self.aftermath, beside, self.folder / name, ignored), output
+                )
         finally:
             rmtree(own, ignore_errors=True)
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})

@@ -11,8 +11,9 @@ from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from mockserver.assumptions import ROWS
+from mockserver.books.invariants import Invariant
 from mockserver.domain.clock import ClockMode
-from mockserver.domain.marks import After, Before, Bounds, Choice, FileKey, Marker, Schema, Shown, ShownWith
+from mockserver.domain.marks import After, Before, Bounds, Choice, FileKey, Marker, Reads, Schema, Shown, ShownWith
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
@@ -157,6 +158,14 @@ class TlsMap:
     certificate: Certificate
 
 
+def _read_invariant(value: object) -> str:
+    return Invariant(value if isinstance(value, str) else str(value)).text
+
+
+InvariantText = Annotated[str, Reads(_read_invariant, {"type": "string"})]
+"""A sentence about the money that must hold when a run has ended."""
+
+
 class _ReadLater(Marker):
     """Plain data as far as reading goes; a rule in the schema. Its own model is not made for that until then."""
 
@@ -186,4 +195,5 @@ class ScenarioFile:
     rules: Annotated[list[Annotated[Any, _ReadLater()]], Bounds(max_length=MAX_RULES)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
+    money: Annotated[list[InvariantText], Bounds(max_length=1000)] = field(default_factory=list)
     examples: Annotated[list[ExampleMap], Bounds(max_length=100)] = field(default_factory=list)

@@ -138,7 +138,7 @@ def tally_of(text: str, kept: Counted) -> Tally:
     return Tally(text, *counts, first=kept.first, keys={}, period=kept.period, fired=kept.fired)
 
 
-DERIVED = frozenset({"key", "public_key", "under_way"})
+DERIVED = frozenset({"key", "public_key", "totals", "under_way"})
 """Parts of a sandbox that follow from what is kept, or that are nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
