@@ -13,12 +13,23 @@ from mockserver.scenario.attempt import Stage
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import Outcome, ThenMap, fitting
+from mockserver.scenario.outcome import Outcome, ThenMap, applicability
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.provider_outcome import BY_NAME
-from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
+from mockserver.scenario.rule import (
+    Always,
+    AtEnd,
+    Chance,
+    Expectation,
+    Named,
+    Plan,
+    RandomScope,
+    Rule,
+    Sequence,
+    thresholds,
+)
 from mockserver.scenario.transport import At, FaultKind
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
@@ -39,7 +50,7 @@ def compile_rule(
     *,
     begins: Micros | None,
     declared: frozenset[str] = frozenset(),
-    draws: Draws = Draws.SANDBOX,
+    draws: RandomScope = RandomScope.SANDBOX,
     zone: Zone = UTC_ZONE,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
@@ -138,7 +149,7 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
     if isinstance(plan, Named):
         fits.append(("outcome_from", PROVIDER_OPERATIONS))
     else:
-        fits += [fit for outcome in outcomes for fit in fitting(outcome)]
+        fits += [fit for outcome in outcomes for fit in applicability(outcome)]
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))

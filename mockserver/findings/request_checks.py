@@ -30,11 +30,11 @@ _HIDDEN = (
     rb"(?<!\\[nrtf])(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
     rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
 )
-"""What parts digits, or is one, and takes more than a sign of a body. A line belongs to no number before it when it
+"""What parts digits, or is one, and takes more than a byte of a body. A line belongs to no number before it when it
 begins with more than digits, as rows do with an id."""
 
 _MOST_HIDDEN = 80_000
-"""Bytes of a body in which that is looked for: as many as ``_MOST_READ`` signs may take."""
+"""Bytes of a body in which that is looked for: as many as ``_MOST_READ`` characters may take."""
 
 _AROUND_VALUE = PARTS.encode() + b':"'
 _UNREAD = frozenset(
@@ -51,12 +51,12 @@ _OWN = frozenset({"cardnumber", "card_number"})
 _LONGEST_PATH = 60
 _LONGEST_TEXT = 1_000_000
 _MOST_READ = 10_000
-"""Signs of one call that are searched for card numbers field by field."""
+"""Characters of one call that are searched for card numbers field by field."""
 
 
 @mutable
-class Habits:
-    """The habits of one sandbox's client. Keeps nothing but what it raises."""
+class RequestChecks:
+    """Checks each request of one sandbox's client by itself. Keeps nothing but what it raises."""
 
     _ledger: Ledger
 
