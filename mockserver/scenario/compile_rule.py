@@ -250,8 +250,7 @@ def _expectation(model: RuleMap, problems: Problems) -> Expectation | None:
     if model.expect is None:
         return None
     least, most = model.expect.min, model.expect.max
-    if least is None:
-        least = 0 if most is not None else 1
+    least = int(most is None) if least is None else least
     if most is not None and most < least:
         problems.add(("expect",), f"got min {least} and max {most}, wanted the smaller first")
     return Expectation(least, most)
