@@ -22,7 +22,6 @@ from mockserver.scenario.rule import (
     Always,
     AtEnd,
     Chance,
-    Expectation,
     Named,
     Plan,
     RandomScope,
@@ -66,7 +65,6 @@ def compile_rule(
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
-    expect = _expectation(model, problems)
     if len(problems.found) > before or plan is None:
         return None
     return Rule(
@@ -84,7 +82,7 @@ def compile_rule(
         per=model.per,
         zone=zone,
         lives=model.for_,
-        expect=expect,
+        expect=model.expect,
         draws=draws,
     )
 
@@ -244,13 +242,3 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     if fit == PROVIDER_OPERATIONS:
         return f"no provider is asked in {named}, so {word} cannot be used there; it fits {', '.join(sorted(fit))}"
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
-
-
-def _expectation(model: RuleMap, problems: Problems) -> Expectation | None:
-    if model.expect is None:
-        return None
-    least, most = model.expect.min, model.expect.max
-    least = int(most is None) if least is None else least
-    if most is not None and most < least:
-        problems.add(("expect",), f"got min {least} and max {most}, wanted the smaller first")
-    return Expectation(least, most)

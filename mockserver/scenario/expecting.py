@@ -100,7 +100,5 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
         if "exactly" in counts and len(counts) > 1:
             raise ValueError("got exactly and another bound, wanted one of them")
         least, most = (counts.get(bound, counts.get("exactly")) for bound in ("min", "max"))
-        if most is not None and most < (least or 0):
-            raise ValueError(f"got min {least} and max {most}, wanted the smaller one first")
         found = Expectation(least or 0, most)
     return found
