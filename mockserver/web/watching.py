@@ -21,9 +21,9 @@ from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.findings.facts import Call, Doubt
-from mockserver.findings.habits import ALSO_TAKEN
+from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
+from mockserver.findings.request_checks import ALSO_TAKEN
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.request import Reply, Request
@@ -169,7 +169,7 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
     """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
     sandbox = step.sandbox
     if step.result.watched and sandbox.watch is not None:
-        sandbox.watch.ended(step.result.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
+        sandbox.watch.ended(step.result.watched, UncertainResult.HUNG_UP if is_gone else None, sandbox.now, real)
         step.result.watched = 0
 
 

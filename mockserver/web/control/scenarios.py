@@ -17,7 +17,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import for_each
 from mockserver.wire.dates import moment

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_files import read_file, read_text
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.explore.shrink import FiredFault, Place, fired_faults, rules_of, scenario_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named

@@ -1,4 +1,4 @@
-"""Rules that can never fire, and rules that an earlier one shields: a file that is right may still be meant otherwise.
+"""Warnings of a valid file: rules that can never fire, and rules that an earlier one shadows.
 
 Source: docs/scenario-language.md, When a rule is asked.
 """
@@ -72,7 +72,7 @@ def warnings(scenario: Scenario) -> list[Warned]:
         own, others = tests[first.id], tests[later.id]
         is_apart = any(_excludes(own[path], others[path]) for path in own.keys() & others.keys())
         if first.stage is later.stage and not is_apart:
-            words = _shielded(first, own, later, others)
+            words = _shadowed(first, own, later, others)
             if words is not None and not found.keys() & {first.id, later.id}:
                 found[later.id] = Warned(later.file, later.line, later.id, words)
     return sorted(found.values(), key=lambda one: one.line)
@@ -130,7 +130,7 @@ def _is_empty(wanted: Mapping[str, object]) -> bool:
     return any(low > high or (low == high and (over or under)) for low, over in least for high, under in most)
 
 
-def _shielded(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
+def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
     """Why a rule is not asked where it seems to be: an earlier one decides there."""
     both = first.operations & later.operations
     if not both:
