@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from mockserver.assumptions.table import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
@@ -34,7 +33,7 @@ def check(step: Step, amount: Decimal, given: str | Currency | None, faults: Fau
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    known = given if isinstance(given, Currency) else CURRENCIES.get(given or step.assume(CURRENCY_DEFAULT))
+    known = given if isinstance(given, Currency) else CURRENCIES.get(given or step.assume("currency.default"))
     try:
         if known is None and isinstance(given, str) and given:
             known = currency(given)
@@ -47,7 +46,7 @@ def check(step: Step, amount: Decimal, given: str | Currency | None, faults: Fau
         if known is None:
             check_length(amount)
             return None
-        least, most = step.assume(AMOUNT_MINIMUM), step.assume(AMOUNT_MAXIMUM)
+        least, most = step.assume("amount.minimum"), step.assume("amount.maximum")
         least = known.unit if least is None else least
         if amount < least or (most and amount > most):
             bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM
 from mockserver.domain.batch import (
     LINES,
     Batch,
@@ -99,7 +98,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     sandbox = step.sandbox
     read = read or at_once(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
-    most = step.assume(BATCH_MAXIMUM)
+    most = step.assume("batch.maximum")
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:
@@ -126,7 +125,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
         sandbox.scripts[batch.batch_id] = said
         for number in read.outcomes.keys() - said.keys():
             batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
-    created, started, _ = step.assume(BATCH_FLOW)
+    created, started, _ = step.assume("batch.flow")
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
     step.result.about["batch"] = batch
@@ -275,7 +274,7 @@ def _script(step: Step) -> tuple[BatchScript, str]:
 
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
-    _, started, each = step.assume(BATCH_FLOW)
+    _, started, each = step.assume("batch.flow")
     steps = [PacePoint(0, started)]
     for point in script.progress:
         steps.append(PacePoint(_share(point.reach, count), max(point.after, steps[-1].after)))

@@ -9,20 +9,6 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TypeAlias
 
-from mockserver.assumptions.table import (
-    AUTHORISATION_EXPIRES_AFTER,
-    BATCH_RETURNED,
-    BATCH_THREE_DS,
-    CAPTURE_AMOUNT,
-    CHALLENGE_EXPIRES_AFTER,
-    FAILOVER,
-    PENDING_REFUND,
-    PENDING_SETTLES_AFTER,
-    PENDING_TYPES,
-    PROVIDER_LATENCY,
-    REFUND_AMOUNT,
-    SUBSCRIPTION_THREE_DS,
-)
 from mockserver.domain.batch import RowFailure
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
@@ -48,7 +34,7 @@ _NO_PAYER = Decline(
 )
 """A challenge without a payer to answer it."""
 
-_UNATTENDED = {"batch": (BATCH_THREE_DS, "row_fails"), "subscription": (SUBSCRIPTION_THREE_DS, "payment_fails")}
+_UNATTENDED = {"batch": ("batch.three_ds", "row_fails"), "subscription": ("subscription.three_ds", "payment_fails")}
 """Sources whose payer is not there: whether a payment that asks for 3-D Secure fails or is charged without."""
 
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
@@ -91,7 +77,6 @@ def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
     charge = get(step, charge_id)
-    step.assume(CAPTURE_AMOUNT)
     after = charge.after_capture(amount, step.sandbox.now)
     if after.amount != charge.amount:
         _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
@@ -115,7 +100,6 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     sandbox = step.sandbox
     charge = get(step, charge_id)
-    step.assume(REFUND_AMOUNT)
     wanted = charge.refund_of(amount, comment, sandbox.now, None)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
@@ -124,7 +108,7 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
     _await(step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
-    if step.assume(PENDING_REFUND) == "at_once":
+    if step.assume("charge.pending_refund") == "at_once":
         return give_back(step, charge, charge.after_refund(wanted))
     return step.replace(sandbox.charges, charge, charge.after_reserving(wanted))
 
@@ -199,7 +183,7 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
         if not isinstance(outcome.provider, Decline):
             break
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
-        if not outcome.provider.is_retryable or step.assume(FAILOVER) == "never":
+        if not outcome.provider.is_retryable or step.assume("failover") == "never":
             break
         ways = sources.ways_left(step, tried, ways, command.amount)
     return route, outcome, tuple(failed)
@@ -226,7 +210,7 @@ def ask_provider(
     outcome = asking.ask(step, op, route.provider, route.instrument, source, also=also, number=number)
     if outcome.latency is None:
         own = route.provider.latency
-        low, high = own if own is not None else step.assume(PROVIDER_LATENCY)
+        low, high = own if own is not None else step.assume("provider.latency")
         step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
     return outcome
 
@@ -268,7 +252,9 @@ def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: Provider
         event = None if said.event is ChargeEvent.CHALLENGED and begun.verified else said.event
     else:
         slow = command.capture and route.instrument.type in _SLOW
-        event = ChargeEvent.PENDING if slow and step.assume(PENDING_TYPES) == "bank_account_and_payto" else None
+        event = (
+            ChargeEvent.PENDING if slow and step.assume("charge.pending_types") == "bank_account_and_payto" else None
+        )
     return event or (ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED)
 
 
@@ -276,19 +262,19 @@ def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) 
     """Plan what time will do to a charge that has just begun or was just paid."""
     sandbox = step.sandbox
     if event is ChargeEvent.AUTHORISED:
-        due = sandbox.now + step.assume(AUTHORISATION_EXPIRES_AFTER)
+        due = sandbox.now + step.assume("charge.authorisation_expires_after")
         sandbox.schedule.plan(due, Due.AUTHORISATION_EXPIRY, charge.charge_id)
     elif event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
         _await(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
     elif event is ChargeEvent.CHALLENGED:
         sandbox.schedule.plan(
-            sandbox.now + step.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_EXPIRY, charge.charge_id
+            sandbox.now + step.assume("charge.challenge_expires_after"), Due.CHALLENGE_EXPIRY, charge.charge_id
         )
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:
-    return pending.after if pending.after is not None else step.assume(PENDING_SETTLES_AFTER)
+    return pending.after if pending.after is not None else step.assume("charge.pending_settles_after")
 
 
 def _await(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
@@ -356,7 +342,7 @@ def _fail_row(step: Step, charge: Charge, batch_id: str) -> None:
     """A row of a batch whose payment is returned has failed (assumption ``batch.returned_row``)."""
     batches = step.sandbox.batches
     batch = batches.get(batch_id)
-    if batch is None or step.assume(BATCH_RETURNED) != "row_fails":
+    if batch is None or step.assume("batch.returned_row") != "row_fails":
         return
     place = batch.place_of(charge.charge_id)
     if place is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCustomer, NewMethod
 from mockserver.domain.customer import Customer, CustomerDetails
@@ -89,7 +88,7 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
         for method in kept:
             payment_methods.ask_to_forget(step, "customer.delete", method)
     step.replace(step.sandbox.customers, customer, after)
-    if step.assume(REMOVAL_TAKES_METHODS) == "yes":
+    if step.assume("removed.customer_methods") == "yes":
         payer = after.payer()
         for method in kept:
             payment_methods.remove(step, method, payer)
@@ -109,7 +108,7 @@ def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
     Raises ``NotFound`` (52).
     """
     get(step, customer_id)
-    index = "customer" if step.assume(REMOVED_IN_LIST) == "shown" else "in_use"
+    index = "customer" if step.assume("removed.in_customer_list") == "shown" else "in_use"
     return list(step.sandbox.payment_methods.find(index, customer_id))[::-1]
 
 

@@ -5,7 +5,6 @@ Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, LINK_URL, PROVIDER_CURRENCY
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
@@ -39,7 +38,7 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     if command.limit is not None and command.limit < 1:
         faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
-    check_image(command.image, step.assume(LINK_IMAGE_MAXIMUM), faults)
+    check_image(command.image, step.assume("link.image_maximum"), faults)
     check_redirect(command.redirect_url, faults)
     faults.refuse()
     code = money.code if money is not None and command.currency else None
@@ -60,7 +59,7 @@ def get_open(step: Step, payment_link_id: str) -> PaymentLink:
     link = get(step, payment_link_id)
     if not link.has_room:
         words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(step.assume(LINK_REFUSAL)), {"LimitPayments": words})
+        raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
     return link
 
 
@@ -102,7 +101,6 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
 
 def address(step: Step, link: PaymentLink) -> str:
     """Where the hosted page of a link is (assumption ``link.url``)."""
-    step.assume(LINK_URL)
     return step.sandbox.address(page(link))
 
 
@@ -113,8 +111,8 @@ def page(link: PaymentLink) -> str:
 
 def usual_currency(step: Step) -> str:
     """The currency of a link that names none: the assumption's, else that of the first provider that takes cards."""
-    word: str = step.assume(CURRENCY_DEFAULT)
+    word: str = step.assume("currency.default")
     if word != "provider":
         return word
     own = (provider.currency for provider in providers.in_use(step.sandbox, Capability.CARD))
-    return next(own, step.assume(PROVIDER_CURRENCY))
+    return next(own, step.assume("provider.currency"))

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from mockserver.assumptions.table import DEFAULT_REMOVED
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.clock import Instant
@@ -207,7 +206,7 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
 
 
 def _next_default(step: Step, owner: Customer) -> str | None:
-    if step.assume(DEFAULT_REMOVED) == "none":
+    if step.assume("removed.default_method") == "none":
         return None
     in_use = list(step.sandbox.payment_methods.find("in_use", owner.customer_id))
     return in_use[-1].payment_method_id if in_use else None

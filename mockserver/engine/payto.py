@@ -5,7 +5,6 @@ Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``, 
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import PAYTO_ACTIVE_AFTER
 from mockserver.domain.clock import Micros
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.errors import Faults
@@ -84,4 +83,4 @@ def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
         for later in decision.outcome.later
         if later.move is Move.SET and _STATUS in later.changes
     ]
-    return scripted or [(step.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]
+    return scripted or [(step.assume("payto.active_after"), PayToState.ACTIVE)]

@@ -10,12 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from mockserver.assumptions.table import (
-    CURRENCY_DEFAULT,
-    LEAST_COST,
-    PROVIDER_CURRENCY,
-    PROVIDER_FOREIGN,
-)
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
@@ -71,7 +65,7 @@ def create(step: Step, given: ProviderDetails) -> Provider:
         faults.wrong("Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not given.name:
         faults.wrong("Name", "required")
-    given = _checked(sandbox, replace(given, currency=given.currency or step.assume(PROVIDER_CURRENCY)), faults)
+    given = _checked(sandbox, replace(given, currency=given.currency or step.assume("provider.currency")), faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
@@ -176,7 +170,7 @@ def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[P
     """Of some providers those that take a currency (None: any): those that have it, and while none has it, all or none
     (assumption ``provider.other_currency``)."""
     own = [provider for provider in able if code is None or provider.currency == code]
-    return able if not own and step.assume(PROVIDER_FOREIGN) == "any" else own
+    return able if not own and step.assume("provider.other_currency") == "any" else own
 
 
 def of_checkout(step: Step, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
@@ -214,8 +208,7 @@ def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumbe
     able = in_use(step.sandbox, Capability.CARD)
     if not able:
         return []
-    step.assume(LEAST_COST)
-    money = given or CURRENCIES.get(step.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
+    money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
     costs = {one.provider_id: one.cost_of(amount, money, card) for one in able}
 
     def cheapest(provider: Provider) -> tuple[bool, Decimal, int]:

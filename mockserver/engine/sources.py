@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
-from mockserver.assumptions.table import CHECKOUT_WORD, LEAST_COST_NEXT, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
@@ -110,7 +109,7 @@ def _card(
 ) -> ChargePlan | None:
     found = card_entry.check(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
-    verified = bool(authenticated) and step.assume(THREE_DS) == "trusted"
+    verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:
         provider = providers.named(step.sandbox, source.provider_id, _CARD, faults)
         if found is None or provider is None:
@@ -123,7 +122,7 @@ def _card(
     if not able:
         faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    goes_on = step.assume(LEAST_COST_NEXT) == "next_cheapest"
+    goes_on = step.assume("least_cost.next") == "next_cheapest"
     others = tuple(ProviderRoute(provider, instrument) for provider in able[1:]) if goes_on else ()
     return ChargePlan(able[0], instrument, others=others, verified=verified)
 
@@ -177,7 +176,7 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
     return ChargePlan(
         provider,
         instrument,
-        verified=token.verified and step.assume(THREE_DS) == "trusted",
+        verified=token.verified and step.assume("charge.three_ds") == "trusted",
         token=token,
     )
 
@@ -230,8 +229,8 @@ def _checkout(step: Step, source: CheckoutSource, money: Currency | None, faults
 
 def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
-    by_kind = own is not None and step.assume(CHECKOUT_WORD) == "by_kind"
-    return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))
+    by_kind = own is not None and step.assume("payment_method.checkout_type") == "by_kind"
+    return own if own is not None and by_kind else PaymentType(step.assume("payment_method.wallet_type"))
 
 
 def ways_left(

@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Any
 from weakref import proxy
 
-from mockserver.assumptions.table import AUTHORISED_WORD
 from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.states import ChargeState
 from mockserver.engine.indexed_table import Table
@@ -46,7 +45,7 @@ def value_at(sandbox: Sandbox, found: object, path: str) -> object:
     for part in path.split(".") if path else ():
         found = _member(found, part)
     if found is ChargeState.AUTHORISED:
-        return SpelledWord(sandbox.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
+        return SpelledWord(sandbox.assumed["charge.status.authorised"], ChargeState.AUTHORISED.value)
     return found.value if isinstance(found, Enum) else found
 
 

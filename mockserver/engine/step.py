@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from mockserver.assumptions import Assumption
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.events import Event, Subject
@@ -26,7 +25,6 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
 
 R = TypeVar("R", bound=TableRow)
-T = TypeVar("T")
 
 
 @entity
@@ -41,11 +39,10 @@ class Step:
         """What due work stands for is known once its object has been found."""
         self.asked = replace(self.asked, request=request)
 
-    def assume(self, row: Assumption[T]) -> T:
+    def assume(self, key: str) -> Any:
         """The value of an assumption, remembered as one that shaped this step."""
-        self.result.assumed.append(row.key)
-        value: T = self.sandbox.assumed.values[row.key]
-        return value
+        self.result.assumed.append(key)
+        return self.sandbox.assumed.values[key]
 
     def replace(self, table: Table[R], before: R, after: R) -> R:
         """Put the next value of a stored object in the place of the one before: the one way in which objects change."""

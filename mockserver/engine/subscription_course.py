@@ -7,14 +7,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from mockserver.assumptions.table import (
-    SUBSCRIPTION_END_AMOUNT,
-    SUBSCRIPTION_HARD_DECLINES,
-    SUBSCRIPTION_METHOD_REMOVED,
-    SUBSCRIPTION_MISSED,
-    SUBSCRIPTION_OWED_PAYMENT,
-    SUBSCRIPTION_RETRIES_EXHAUSTED,
-)
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Subject
@@ -66,7 +58,7 @@ def next_amount(step: Step, row: Subscription) -> Decimal:
     left = row.left()
     if left is None or left >= row.amount:
         return row.amount
-    taken = step.assume(SUBSCRIPTION_END_AMOUNT) if left > 0 else "before"
+    taken = step.assume("subscription.end_amount") if left > 0 else "before"
     if taken == "whole":
         return row.amount
     return left - left % currency(row.currency).unit if taken == "rest" else ZERO
@@ -75,9 +67,9 @@ def next_amount(step: Step, row: Subscription) -> Decimal:
 def catch_up(step: Step, row: Subscription) -> Subscription:
     """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
     period = row.period
-    if step.assume(SUBSCRIPTION_MISSED) == "skip":
+    if step.assume("subscription.missed_payments") == "skip":
         period = row.period_from(step.sandbox.now)
-        if row.retries and period > row.period and step.assume(SUBSCRIPTION_OWED_PAYMENT) == "collect":
+        if row.retries and period > row.period and step.assume("subscription.owed_payment") == "collect":
             period -= 1  # one payment is due now, before the next of the plan
     return go_on(step, _keep(step, row, replace(row, period=period, retries=0)))
 
@@ -86,7 +78,7 @@ def lose_method(step: Step, payment_method_id: str) -> None:
     """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
     their next payment is due and cannot be tried. Of very many the rest follows in the next steps of this instant."""
     for row in step.sandbox.subscriptions.find("payment_method", payment_method_id):
-        if row.status is SubscriptionState.ACTIVE and step.assume(SUBSCRIPTION_METHOD_REMOVED) == "at_once":
+        if row.status is SubscriptionState.ACTIVE and step.assume("subscription.method_removed") == "at_once":
             if len(step.result.events) >= MOST_EVENTS:
                 step.sandbox.schedule.plan(step.sandbox.now, Due.METHOD_LOST, payment_method_id)
                 return
@@ -104,7 +96,7 @@ def move(step: Step, row: Subscription, event: SubscriptionEvent) -> Subscriptio
 
 def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
     if row.retry is None or row.retries >= row.retry.maximum or _is_final(step, charge):
-        match step.assume(SUBSCRIPTION_RETRIES_EXHAUSTED):
+        match step.assume("subscription.retries_exhausted"):
             case "cancel":
                 move(step, row, SubscriptionEvent.CANCELLED)
             case "next_payment":
@@ -120,7 +112,7 @@ def _is_final(step: Step, charge: Charge) -> bool:
     """Whether a declined payment is not tried again, because its provider says that it is not worth it."""
     attempts = charge.failed_attempts
     hard = bool(attempts) and not attempts[-1].is_retryable
-    return hard and step.assume(SUBSCRIPTION_HARD_DECLINES) == "final"
+    return hard and step.assume("subscription.hard_declines") == "final"
 
 
 def _await(step: Step, row: Subscription, due: Micros | None) -> Subscription:

@@ -8,13 +8,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from mockserver.assumptions.table import (
-    CURRENCY_DEFAULT,
-    PROVIDER_CURRENCY,
-    SUBSCRIPTION_MONTH_END,
-    SUBSCRIPTION_PAST_START,
-    SUBSCRIPTION_PAST_START_DATES,
-)
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
@@ -42,9 +35,9 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     method = _usable_method(sandbox, command.payment_method_id, faults)
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
-    if start < sandbox.now and step.assume(SUBSCRIPTION_PAST_START) == "refuse":
+    if start < sandbox.now and step.assume("subscription.past_start") == "refuse":
         faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
-    on_its_dates = start < sandbox.now and step.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
+    on_its_dates = start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = sandbox.subscriptions.add(
@@ -63,7 +56,7 @@ def create(step: Step, command: NewSubscription) -> Subscription:
             retry=command.retry,
             webhook=command.webhook,
             metadata=command.metadata,
-            walks=True if step.assume(SUBSCRIPTION_MONTH_END) == "walk" else None,
+            walks=True if step.assume("subscription.month_end") == "walk" else None,
         )
     )
     step.result.about["subscription"] = row
@@ -189,9 +182,9 @@ def _money(
     step: Step, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
     """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
-    default: str = step.assume(CURRENCY_DEFAULT)
+    default: str = step.assume("currency.default")
     provider = step.sandbox.providers.get(method.provider.provider_id) if method else None
-    own: str = provider.currency if provider else step.assume(PROVIDER_CURRENCY)
+    own: str = provider.currency if provider else step.assume("provider.currency")
     if amount <= 0:
         faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
         amount = Decimal(1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mockserver.assumptions.table import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
@@ -151,7 +150,7 @@ def _store(
     challenged: bool = False,
 ) -> Token:
     sandbox = step.sandbox
-    expires = sandbox.now + step.assume(TOKEN_LIFETIME)
+    expires = sandbox.now + step.assume("token.lifetime")
     token = sandbox.tokens.add(
         Token(
             token_id=sandbox.ids.hex24("token"),
@@ -159,7 +158,7 @@ def _store(
             provider=provider.summary,
             added=sandbox.now,
             expires=expires,
-            uses=step.assume(TOKEN_USES),
+            uses=step.assume("token.uses"),
             gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
             vault_id=vault_id,
             payto_id=payto_id,

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
@@ -72,7 +71,7 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
             f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
         )
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
-    after = step.assume(TRANSFER_SETTLES_AFTER)
+    after = step.assume("transfer.settles_after")
     made = []
     for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
         row = sandbox.transfers.add(

@@ -5,7 +5,6 @@ Source: docs/spec/service.md, Vault; What the service does, 6-9.
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY, VAULT_GONE
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
@@ -48,7 +47,7 @@ def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: 
     if expires is not None:
         sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
-        sandbox.schedule.plan(sandbox.now + step.assume(VAULT_CCV_DELAY), Due.CCV_DELAY, item.vault_id)
+        sandbox.schedule.plan(sandbox.now + step.assume("vault.ccv_delay"), Due.CCV_DELAY, item.vault_id)
     return item
 
 
@@ -56,7 +55,6 @@ def get(step: Step, vault_id: str) -> VaultItem:
     """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike."""
     item = step.sandbox.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
-        step.assume(VAULT_GONE)
         raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": unknown("vault", vault_id)})
     step.result.about["vault"] = item
     return item
@@ -86,7 +84,7 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
     sandbox = step.sandbox
     if paid.card is None:
         return
-    if step.assume(VAULT_CCV_SPENT_BY) == "same_card":
+    if step.assume("vault.ccv_spent_by") == "same_card":
         for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
             _remove_ccv(step, item, CcvEvent.PAID)
         return
