@@ -32,15 +32,18 @@ from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
 from mockserver.engine import charges, step_effects
+from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, found
+from mockserver.engine.step import Step
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
 _ORDINARY = BatchScript()
+
+_ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
 
 ROWS_OF_STEP = 600
 """Rows taken in one step, at most: other sandboxes and their callers wait no longer than that takes, some 20 ms."""
@@ -107,17 +110,15 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
         wrong["Batch"] = f"got {len(rows)} transactions, wanted at most {most}"
     if wrong:
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
-    batch = sandbox.batches.add(
-        Batch(
-            batch_id=sandbox.ids.hex32("batch"),
-            description=command.description,
-            added=sandbox.now,
-            pace=_pace(step, len(rows), read.script),
-            rows=rows,
-            results_fault=_results_fault(read.script, read.salt),
-            metadata=command.metadata,
-            webhook=command.webhook,
-        )
+    batch = Batch(
+        batch_id=sandbox.ids.hex32("batch"),
+        description=command.description,
+        added=sandbox.now,
+        pace=_pace(step, len(rows), read.script),
+        rows=rows,
+        results_fault=_results_fault(read.script, read.salt),
+        metadata=command.metadata,
+        webhook=command.webhook,
     )
     batch.meaning = read.meaning
     if read.script.rows:
@@ -128,14 +129,12 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     created, started, _ = step.assume("batch.flow")
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
-    step.result.about["batch"] = batch
-    step.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
-    return batch
+    return step.add(batch, "received")
 
 
 def get(step: Step, batch_id: str) -> Batch:
     """A batch. Raises ``NotFound`` (101)."""
-    return found(step, step.sandbox.batches, "batch", batch_id, Code.INVALID_BATCH)
+    return step.found(Batch, batch_id, Code.INVALID_BATCH)
 
 
 def prepare(step: Step, batch_id: str) -> None:
@@ -221,6 +220,7 @@ def _take(step: Step, batch: Batch, place: int) -> None:
                 reference=row.reference or None,
                 batch_id=batch.batch_id,
             ),
+            _ORIGIN,
         )
     except Refused as refused:
         batch.end_row(place, _refusal(refused), None, row.amount)

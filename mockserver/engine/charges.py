@@ -14,28 +14,40 @@ from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
-from mockserver.domain.errors import Faults, WrongState
-from mockserver.domain.events import Subject
+from mockserver.domain.errors import Faults, Refused, WrongState
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
-from mockserver.domain.sources import CheckoutTransfer, PaymentType, TokenSource
-from mockserver.domain.states import ChargeEvent, ChargeState
-from mockserver.engine import amount_check, asking, providers, sources, subscription_course, tokens, transfers, vault
+from mockserver.domain.record import record
+from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
+from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent, SubscriptionState
+from mockserver.engine import amount_check, asking, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due
+from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.sources import ChargePlan, ProviderRoute
-from mockserver.engine.step import Step, found
+from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 
-_NO_PAYER = Decline(
+
+@record
+class Origin:
+    """What asks for a charge whose source a client does not name: its ``source`` in rules, and the second name of the
+    step. Where no payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is
+    charged without."""
+
+    source: str
+    op: str
+    assumption: str | None = None
+    fails: str = ""
+
+
+_RENEWAL = Origin("subscription", "subscription.renew", "subscription.three_ds", "payment_fails")
+
+NO_PAYER_DECLINE = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
 )
 """A challenge without a payer to answer it."""
-
-_UNATTENDED = {"batch": ("batch.three_ds", "row_fails"), "subscription": ("subscription.three_ds", "payment_fails")}
-"""Sources whose payer is not there: whether a payment that asks for 3-D Secure fails or is charged without."""
 
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
 _PAID = _TAKEN | {ChargeState.AUTHORISED}
@@ -49,7 +61,7 @@ _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
 """Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
 
 
-def create(step: Step, command: NewCharge) -> Charge:
+def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Charge:
     """Take a payment or authorise one, trying the next provider after each retryable failure.
 
     A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
@@ -70,7 +82,7 @@ def create(step: Step, command: NewCharge) -> Charge:
         faults.refuse()
     if begun is None or money is None:
         raise RuntimeError("a charge without a route passed its checks")
-    return _store(step, command, begun, _try_routes(step, command, begun), money)
+    return _store(step, command, begun, _try_routes(step, command, begun, origin), money)
 
 
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
@@ -83,7 +95,7 @@ def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     pending = _consult(step, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
     if pending is None:
         return move(step, charge, after, ChargeEvent.CAPTURED)
-    _await(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+    _plan_settlement(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
     waits = charge.after_capture(amount, step.sandbox.now, ChargeEvent.PENDING)
     return move(step, charge, waits, ChargeEvent.PENDING)
 
@@ -107,15 +119,15 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     if pending is None:
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
-    _await(step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
+    _plan_settlement(step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
     if step.assume("charge.pending_refund") == "at_once":
         return give_back(step, charge, charge.after_refund(wanted))
-    return step.replace(sandbox.charges, charge, charge.after_reserving(wanted))
+    return step.change(charge, charge.after_reserving(wanted))
 
 
 def get(step: Step, charge_id: str) -> Charge:
     """A charge. Raises ``NotFound`` (84)."""
-    return found(step, step.sandbox.charges, "charge", charge_id, Code.INVALID_CHARGE_ID)
+    return step.found(Charge, charge_id, Code.INVALID_CHARGE_ID)
 
 
 def settle(step: Step, charge_id: str, event: ChargeEvent) -> None:
@@ -136,7 +148,7 @@ def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> No
     if charge is None or after is None:
         return
     if after.refunded == charge.refunded:
-        step.replace(step.sandbox.charges, charge, after)
+        step.change(charge, after)
     elif settled:
         give_back(step, charge, after)
     else:
@@ -150,23 +162,49 @@ def expire(step: Step, charge_id: str) -> None:
         move(step, charge, charge.after_void(ChargeEvent.EXPIRED, step.sandbox.now), ChargeEvent.EXPIRED)
 
 
-def _named(command: NewCharge) -> tuple[str, str | None]:
-    """The name of the source that rules see, and the second name of the step that it gives."""
-    if command.batch_id is not None:
-        return "batch", "batch.row"
-    if command.subscription_id is not None:
-        return "subscription", "subscription.renew"
-    if command.payment_link_id is not None:
-        return "payment_link", "payment_link.pay"
-    return command.source.word, None
+def renew(step: Step, entry: ScheduledWork) -> None:
+    """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
+    row = step.sandbox.subscriptions.get(entry.subject)
+    if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
+        return
+    step.result.about["subscription"] = row
+    amount = subscriptions.next_amount(step, row)
+    if not amount:
+        subscriptions.go_on(step, row)
+        return
+    step.learn(
+        {
+            "subscriptionId": row.subscription_id,
+            "paymentMethodId": row.payment_method_id,
+            "amount": amount,
+            "currency": row.currency,
+            "metadata": dict(row.metadata or {}),
+        }
+    )
+    try:
+        create(
+            step,
+            NewCharge(
+                source=MethodSource(row.payment_method_id),
+                amount=amount,
+                currency=row.currency,
+                initiator=Initiator.MERCHANT,
+                webhook=row.webhook,
+                metadata=row.metadata,
+                subscription_id=row.subscription_id,
+            ),
+            _RENEWAL,
+        )
+    except Refused:
+        subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
 
 
 _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 """What the providers said: the last route tried, its outcome, and the tries that failed."""
 
 
-def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
-    source, also = _named(command)
+def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin | None) -> _Verdict:
+    source, also = (command.source.word, None) if origin is None else (origin.source, origin.op)
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
     ways: list[ProviderRoute] = [begun, *begun.others]
@@ -176,10 +214,13 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
         else:
-            outcome = ask_provider(step, "charge.create", route, source, also=also, number=len(failed) + 1)
-        if isinstance(outcome.provider, Challenge) and source in _UNATTENDED:
-            assumption, fails = _UNATTENDED[source]
-            outcome = replace(outcome, provider=_NO_PAYER if step.assume(assumption) == fails else Approve())
+            number = len(failed) + 1
+            outcome = asking.ask(
+                step, "charge.create", route.provider, route.instrument, source, also=also, number=number
+            )
+        if isinstance(outcome.provider, Challenge) and origin is not None and origin.assumption is not None:
+            fails = step.assume(origin.assumption) == origin.fails
+            outcome = replace(outcome, provider=NO_PAYER_DECLINE if fails else Approve())
         if not isinstance(outcome.provider, Decline):
             break
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
@@ -202,19 +243,6 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
     )
 
 
-def ask_provider(
-    step: Step, op: str, route: ProviderRoute, source: str, *, also: str | None = None, number: int = 1
-) -> Outcome:
-    """What the rules let a provider say to a step of a charge; the time it takes is added to the step's latency: that
-    of the rule, of the provider's settings, or of the assumption ``provider.latency``."""
-    outcome = asking.ask(step, op, route.provider, route.instrument, source, also=also, number=number)
-    if outcome.latency is None:
-        own = route.provider.latency
-        low, high = own if own is not None else step.assume("provider.latency")
-        step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
-    return outcome
-
-
 def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
     sandbox = step.sandbox
     (route, outcome, failed), amount = verdict, money.amount
@@ -224,7 +252,7 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
-    charge = sandbox.charges.add(
+    charge = step.add(
         command.begun(
             sandbox.ids,
             event,
@@ -237,10 +265,9 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
             customer_id=begun.instrument.customer_id,
             failed_attempts=failed,
             verified=begun.verified,
-        )
+        ),
+        event,
     )
-    step.result.about["charge"] = charge
-    step.emit(Subject.CHARGE, charge.charge_id, event, None, charge.status)
     follow_up(step, charge, event, outcome)
     _follow(step, charge, None)
     return charge
@@ -258,26 +285,29 @@ def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: Provider
     return event or (ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED)
 
 
+_ENDS = {
+    ChargeEvent.AUTHORISED: ("charge.authorisation_expires_after", Due.AUTHORISATION_EXPIRY),
+    ChargeEvent.CHALLENGED: ("charge.challenge_expires_after", Due.CHALLENGE_EXPIRY),
+}
+"""How long a charge may stay as an event has left it, and what ends it then."""
+
+
 def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid."""
     sandbox = step.sandbox
-    if event is ChargeEvent.AUTHORISED:
-        due = sandbox.now + step.assume("charge.authorisation_expires_after")
-        sandbox.schedule.plan(due, Due.AUTHORISATION_EXPIRY, charge.charge_id)
-    elif event is ChargeEvent.PENDING:
+    if event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
-        _await(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
-    elif event is ChargeEvent.CHALLENGED:
-        sandbox.schedule.plan(
-            sandbox.now + step.assume("charge.challenge_expires_after"), Due.CHALLENGE_EXPIRY, charge.charge_id
-        )
+        _plan_settlement(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+    elif event in _ENDS:
+        assumption, end = _ENDS[event]
+        sandbox.schedule.plan(sandbox.now + step.assume(assumption), end, charge.charge_id)
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:
     return pending.after if pending.after is not None else step.assume("charge.pending_settles_after")
 
 
-def _await(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
+def _plan_settlement(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
     """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad one."""
     what = ends[0] if pending.settle is Settlement.SUCCESS else ends[1]
     step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
@@ -288,7 +318,7 @@ def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | No
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return None
-    outcome = ask_provider(step, op, ProviderRoute(provider, charge.instrument), "charge")
+    outcome = asking.ask(step, op, provider, charge.instrument, "charge")
     asking.refuse_declined(outcome, refusal)
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
@@ -307,8 +337,7 @@ def give_back(step: Step, before: Charge, after: Charge) -> Charge:
 
 def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charge:
     """Keep a charge as it is after an event, and let follow what its move means for others."""
-    step.replace(step.sandbox.charges, before, after)
-    step.emit(Subject.CHARGE, after.charge_id, event, before.status, after.status)
+    step.change(before, after, event)
     _follow(step, after, before.status)
     return after
 
@@ -320,11 +349,11 @@ def _follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
     if charge.payment_link_id is not None:
         link = step.sandbox.payment_links.get(charge.payment_link_id)
         if link is not None:
-            step.replace(step.sandbox.payment_links, link, link.after_charge(before, charge.status))
+            step.change(link, link.after_charge(before, charge.status))
     if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
         _pass_on(step, charge, charge.transfer)
     if charge.subscription_id is not None:
-        subscription_course.follow(step, charge, before)
+        subscriptions.follow(step, charge, before)
     if charge.batch_id is not None and before in _TAKEN and charge.status is ChargeState.FAILED:
         _fail_row(step, charge, charge.batch_id)
 

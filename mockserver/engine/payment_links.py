@@ -9,13 +9,15 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
-from mockserver.domain.events import Subject
 from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
-from mockserver.engine.step import Step, found
+from mockserver.engine.charges import Origin
+from mockserver.engine.step import Step
+
+_ORIGIN = Origin("payment_link", "payment_link.pay")
 
 
 def create(step: Step, command: NewPaymentLink) -> PaymentLink:
@@ -43,15 +45,12 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     faults.refuse()
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
-    link = sandbox.payment_links.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
-    step.result.about["payment_link"] = link
-    step.emit(Subject.PAYMENT_LINK, link.payment_link_id, "created", None, None)
-    return link
+    return step.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
 
 
 def get(step: Step, payment_link_id: str) -> PaymentLink:
     """A link. Raises ``NotFound`` (116)."""
-    return found(step, step.sandbox.payment_links, "payment_link", payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
+    return step.found(PaymentLink, payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
 
 
 def get_open(step: Step, payment_link_id: str) -> PaymentLink:
@@ -93,9 +92,10 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
             metadata=link.metadata,
             payment_link_id=link.payment_link_id,
         ),
+        _ORIGIN,
     )
     link = get(step, payment_link_id)
-    step.replace(step.sandbox.payment_links, link, link.after_attempt(payment.attempt_key, charge.charge_id))
+    step.change(link, link.after_attempt(payment.attempt_key, charge.charge_id))
     return charge
 
 

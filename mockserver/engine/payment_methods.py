@@ -27,18 +27,17 @@ from mockserver.domain.commands import (
 )
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
-from mockserver.domain.events import Subject
 from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
-from mockserver.domain.states import NetworkTokenState, PayToState, Presence, VaultState
+from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
-from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscription_course, tokens, vault
+from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, check_in_use, found
+from mockserver.engine.step import Step, check_in_use, turn_to
 
 
 @record
@@ -99,17 +98,13 @@ def ask(step: Step, op: str, wanted: Prepared) -> None:
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    method = step.sandbox.payment_methods.add(_method(step, wanted, owner))
-    step.result.about["payment_method"] = method
+    method = _method(step, wanted, owner)
     if wanted.token is not None:
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        made = network_tokens.create(step, method, card)
-        after = replace(method, network_token_id=made.network_token_id)
-        method = step.replace(step.sandbox.payment_methods, method, after)
-    step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
-    return method
+        method = replace(method, network_token_id=network_tokens.create(step, method, card).network_token_id)
+    return step.add(method)
 
 
 def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
@@ -141,9 +136,7 @@ def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMeth
 
 def get(step: Step, payment_method_id: str) -> PaymentMethod:
     """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    return found(
-        step, step.sandbox.payment_methods, "payment_method", payment_method_id, Code.INVALID_PAYMENT_METHOD_ID
-    )
+    return step.found(PaymentMethod, payment_method_id, Code.INVALID_PAYMENT_METHOD_ID)
 
 
 def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
@@ -181,9 +174,7 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
         # Another method may share the item, so the new number gets one of its own.
         vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
     after = replace(method, instrument=sandbox.cards.instrument(changed), metadata=metadata, vault_id=vault_id)
-    method = step.replace(sandbox.payment_methods, method, after)
-    step.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
-    return method
+    return step.change(method, after, "updated")
 
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
@@ -199,9 +190,7 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     method = remove(step, method)
     owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        after = replace(owner, default_payment_method_id=_next_default(step, owner))
-        step.replace(step.sandbox.customers, owner, after)
-        step.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
+        step.change(owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated")
     return method
 
 
@@ -229,13 +218,11 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
     after = method.after_removal(step.sandbox.now)
     if payer is not None:
         after = replace(after, payer=payer)
-    step.replace(step.sandbox.payment_methods, method, after)
-    if method.payto_id is not None:
-        payto.turn_to(step, method.payto_id, PayToState.CANCELLED)
-    if method.network_token_id is not None:
-        network_tokens.turn_to(step, method.network_token_id, NetworkTokenState.DELETED)
-    step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", method.state, after.state)
-    subscription_course.lose_method(step, method.payment_method_id)
+    sandbox = step.sandbox
+    turn_to(step, sandbox.payto.get(method.payto_id or ""), PAYTO, PayToState.CANCELLED)
+    turn_to(step, sandbox.network_tokens.get(method.network_token_id or ""), NETWORK_TOKEN, NetworkTokenState.DELETED)
+    step.change(method, after, "removed")
+    subscriptions.lose_method(step, method.payment_method_id)
     return after
 
 

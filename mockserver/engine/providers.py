@@ -13,7 +13,6 @@ from decimal import Decimal
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
-from mockserver.domain.events import Subject
 from mockserver.domain.money import CURRENCIES, ZERO, Currency, currency
 from mockserver.domain.provider import (
     CAPABILITIES,
@@ -75,9 +74,7 @@ def create(step: Step, given: ProviderDetails) -> Provider:
         currency=given.currency or "",
         added=sandbox.now,
     )
-    provider = sandbox.providers.add(bare.after_update(given, latency))
-    step.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
-    return provider
+    return step.add(bare.after_update(given, latency))
 
 
 def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
@@ -90,9 +87,7 @@ def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
     given = _checked(step.sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
-    after = step.replace(step.sandbox.providers, provider, provider.after_update(given, latency))
-    step.emit(Subject.PROVIDER, provider_id, "updated", provider.state, after.state)
-    return after
+    return step.change(provider, provider.after_update(given, latency), "updated")
 
 
 def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> ProviderDetails:
@@ -116,9 +111,7 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
 def delete(step: Step, provider_id: str) -> Provider:
     """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
     provider = get(step.sandbox, provider_id)
-    after = step.replace(step.sandbox.providers, provider, provider.after_removal())
-    step.emit(Subject.PROVIDER, provider_id, "removed", provider.state, after.state)
-    return after
+    return step.change(provider, provider.after_removal(), "removed")
 
 
 _REMOVED = Presence.REMOVED

@@ -14,13 +14,12 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import TABLE_NAMES
 from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
-_TABLES = {rows: name for name, rows in ROW_CLASSES.items()}
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
     # The paths of tokens name them ``{token}``.
-    kind: ("token" if kind == "token" else f"{kind}_id", attrgetter(_TABLES[rows]))
+    kind: ("token" if kind == "token" else f"{kind}_id", attrgetter(TABLE_NAMES[rows]))
     for kind, rows in STORED.items()
 }
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""

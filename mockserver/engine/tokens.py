@@ -12,7 +12,6 @@ from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
 from mockserver.domain.errors import Faults, Invalid
-from mockserver.domain.events import Subject
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
@@ -21,7 +20,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, found, unknown
+from mockserver.engine.step import Step, unknown
 from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"
@@ -89,22 +88,20 @@ def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
 
 def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
-    after = step.replace(step.sandbox.tokens, token, token.after_use(step.sandbox.now))
-    event = TokenEvent.USED if after.uses else TokenEvent.USED_UP
-    step.emit(Subject.TOKEN, token.token_id, event, token.state, after.state)
+    after = token.after_use(step.sandbox.now)
+    step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
 
 
 def expire(step: Step, token_id: str) -> None:
     """The time of a token has come."""
     token = step.sandbox.tokens.get(token_id)
     if token is not None and token.state is TokenState.ACTIVE:
-        after = step.replace(step.sandbox.tokens, token, token.after_expiry())
-        step.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, token.state, after.state)
+        step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
 
 
 def get(step: Step, token_id: str) -> Token:
     """A token, used and expired ones included. Raises ``NotFound`` (87)."""
-    return found(step, step.sandbox.tokens, "token", token_id, Code.INVALID_TOKEN_ID)
+    return step.found(Token, token_id, Code.INVALID_TOKEN_ID)
 
 
 def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
@@ -151,7 +148,7 @@ def _store(
 ) -> Token:
     sandbox = step.sandbox
     expires = sandbox.now + step.assume("token.lifetime")
-    token = sandbox.tokens.add(
+    token = step.add(
         Token(
             token_id=sandbox.ids.hex24("token"),
             instrument=instrument,
@@ -168,7 +165,5 @@ def _store(
             challenged=challenged,
         )
     )
-    step.result.about["token"] = token
-    step.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
     sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
     return token

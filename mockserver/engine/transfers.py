@@ -25,7 +25,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, found, unknown
+from mockserver.engine.step import Step, unknown
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -101,13 +101,12 @@ def settle(step: Step, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
     row = step.sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
-        after = step.replace(step.sandbox.transfers, row, row.after_settlement())
-        step.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
+        step.change(row, row.after_settlement(), TransferEvent.SETTLED)
 
 
 def get(step: Step, transfer_id: str) -> Transfer:
     """A transfer. Raises ``NotFound`` (88)."""
-    return found(step, step.sandbox.transfers, "transfer", transfer_id, Code.INVALID_TRANSFER_ID)
+    return step.found(Transfer, transfer_id, Code.INVALID_TRANSFER_ID)
 
 
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:

@@ -32,7 +32,7 @@ def create(step: Step, command: NewVaultItem) -> VaultItem:
 def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
     """Keep a checked card, and plan its expiry and the removal of its ccv."""
     sandbox = step.sandbox
-    item = sandbox.vault.add(
+    item = step.add(
         VaultItem(
             vault_id=sandbox.ids.hex32("vault"),
             facts=facts,
@@ -41,9 +41,9 @@ def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: 
             number=card_entry.bare(number),
             ccv=ccv,
             ccv_state=CcvState.HELD if ccv else CcvState.ABSENT,
-        )
+        ),
+        "stored",
     )
-    step.emit(Subject.VAULT, item.vault_id, "stored", None, item.state)
     if expires is not None:
         sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
@@ -97,13 +97,11 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
 def _remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
     if item.ccv_state is not CcvState.HELD:
         return item
-    after = step.replace(step.sandbox.vault, item, item.after_ccv(event))
+    after = step.change(item, item.after_ccv(event))
     step.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after.ccv_state)
     return after
 
 
 def _end(step: Step, item: VaultItem, event: VaultEvent) -> VaultItem:
     bare = _remove_ccv(step, item, CcvEvent.ITEM_GONE)
-    after = step.replace(step.sandbox.vault, bare, bare.after_end(event))
-    step.emit(Subject.VAULT, item.vault_id, event, item.state, after.state)
-    return after
+    return step.change(bare, bare.after_end(event), event)
