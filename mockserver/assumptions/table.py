@@ -19,12 +19,8 @@ from mockserver.domain.reading import number_of, whole_of
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 
-
-class Profile(StrEnum):
-    """Which voice the sandbox speaks in."""
-
-    DOCUMENTED = "documented"
-    SDK = "sdk"
+Profile = StrEnum("Profile", "DOCUMENTED SDK")
+"""Which voice the sandbox speaks in."""
 
 
 @record

@@ -145,10 +145,3 @@ def _end_of(expiry: str) -> Micros:
 def bare(number: str) -> str:
     """The digits of a number that was checked before."""
     return clean(number) or number
-
-
-def sure(facts: CardNumber | None) -> CardNumber:
-    """Facts after their faults were refused."""
-    if facts is None:
-        raise RuntimeError("a card without facts passed its checks")
-    return facts

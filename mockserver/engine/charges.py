@@ -78,10 +78,8 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
         amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
         faults.add(*providers.lacks(begun.provider, Capability.AUTHORISE))
-    if faults:
-        faults.refuse()
-    if begun is None or money is None:
-        raise RuntimeError("a charge without a route passed its checks")
+    if faults or begun is None or money is None:
+        begun, money = faults.sure(begun), faults.sure(money)
     return _store(step, command, begun, _try_routes(step, command, begun, origin), money)
 
 

@@ -9,7 +9,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
-from mockserver.domain.money import currency, exact, number_text
+from mockserver.domain.money import check_positive, currency, positive
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
@@ -24,19 +24,12 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
     sandbox = step.sandbox
     faults = Faults()
-    money = None
-    try:
-        money = currency(command.currency or usual_currency(step))
-    except Invalid as refused:
-        faults.absorb(refused)
+    money = faults.attempt(currency, command.currency or usual_currency(step))
     amount = command.amount
-    if amount is not None and amount <= 0:
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
-    elif amount is not None and money is not None:
-        try:
-            amount = exact(amount, money)
-        except Invalid as refused:
-            faults.absorb(refused)
+    if amount is not None and money is not None:
+        amount = faults.attempt(positive, amount, money)
+    elif amount is not None:
+        faults.attempt(check_positive, amount)
     if command.limit is not None and command.limit < 1:
         faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)

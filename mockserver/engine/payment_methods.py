@@ -37,7 +37,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, check_in_use, turn_to
+from mockserver.engine.step import Step, method_in_use, turn_to
 
 
 @record
@@ -85,10 +85,7 @@ def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Pr
     """A payment method prepared for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
     faults = Faults()
     wanted = prepare(step, command, owner, faults)
-    faults.refuse()
-    if wanted is None:
-        raise RuntimeError("a faulty payment method passed its checks")
-    return wanted
+    return faults.sure(wanted)
 
 
 def ask(step: Step, op: str, wanted: Prepared) -> None:
@@ -164,7 +161,7 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
     faults.refuse()
     changed = replace(
         card,
-        number=card_entry.sure(number),
+        number=faults.sure(number),
         expiry=expiry,
         cardholder=or_kept(wanted.cardholder, card.cardholder),
     )
@@ -239,7 +236,7 @@ def prepare(step: Step, command: NewMethod, owner: Customer | None, faults: Faul
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
         faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
-    check_fallback(sandbox, command.terms.fallback_payment_method_id, owner, faults)
+    check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
     return made
 
 
@@ -261,7 +258,7 @@ def _of(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
                 return None
             return Prepared("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
         case SwitchProvider():
-            return _switch(sandbox, command, faults)
+            return _switch(step, command, faults)
 
 
 def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None:
@@ -320,13 +317,13 @@ def _provider_token(sandbox: Sandbox, command: NewProviderTokenMethod, faults: F
     )
 
 
-def _switch(sandbox: Sandbox, command: SwitchProvider, faults: Faults) -> Prepared | None:
+def _switch(step: Step, command: SwitchProvider, faults: Faults) -> Prepared | None:
+    sandbox = step.sandbox
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
-    method = sandbox.payment_methods.get(command.payment_method_id)
+    method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
-    check_in_use(method, command.payment_method_id, "PaymentMethodId", faults)
-    if method is not None and method.state is Presence.ACTIVE and (item is None or card is None):
+    if method is not None and (item is None or card is None):
         faults.add(
             Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
             "PaymentMethodId",
@@ -361,13 +358,11 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 
-def check_fallback(sandbox: Sandbox, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
+def check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
     """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
     removed (73)."""
     if payment_method_id is not None:
         field = "FallbackPaymentMethodId"
-        fallback = sandbox.payment_methods.get(payment_method_id)
-        check_in_use(fallback, payment_method_id, field, faults)
-        theirs = owner_of(sandbox, fallback)
-        if fallback is not None and fallback.state is Presence.ACTIVE and theirs is not None and theirs is not owner:
+        theirs = owner_of(step.sandbox, method_in_use(step, payment_method_id, field, faults))
+        if theirs is not None and theirs is not owner:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, "this payment method belongs to another customer")

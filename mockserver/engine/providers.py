@@ -96,16 +96,11 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
     environment = given.environment.upper() if given.environment else None
     if environment is not None and environment not in ENVIRONMENTS:
         faults.wrong("Environment", f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}")
-    code = None
-    if given.currency:
-        try:
-            code = currency(given.currency).code
-        except Invalid as refused:
-            faults.absorb(refused)
+    money = faults.attempt(currency, given.currency) if given.currency else None
     fallback = given.fallback_provider_id
     if fallback is not None and known(sandbox, fallback) is None:
         faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback))
-    return replace(given, environment=environment, currency=code)
+    return replace(given, environment=environment, currency=money.code if money else None)
 
 
 def delete(step: Step, provider_id: str) -> Provider:
@@ -193,22 +188,24 @@ def require(provider: Provider, feature: Capability) -> None:
         raise Invalid(code, {field: text})
 
 
-def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``).
+def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber, faults: Faults) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``); none and a fault
+    (63).
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
     able = in_use(step.sandbox, Capability.CARD)
+    if able:
+        money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
+        able = sorted(taking(step, able, money.code), key=lambda one: _price(one.cost_of(amount, money, card), one.seq))
     if not able:
-        return []
-    money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
-    costs = {one.provider_id: one.cost_of(amount, money, card) for one in able}
+        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
+    return able
 
-    def cheapest(provider: Provider) -> tuple[bool, Decimal, int]:
-        cost = costs[provider.provider_id]
-        return cost is None, cost or ZERO, provider.seq
 
-    return sorted(taking(step, able, money.code), key=cheapest)
+def _price(cost: Decimal | None, seq: int) -> tuple[bool, Decimal, int]:
+    """By what providers are sorted: those without a price come last, of equal ones the oldest first."""
+    return cost is None, cost or ZERO, seq
 
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:

@@ -144,9 +144,13 @@ def turn_to(
     return True
 
 
-def check_in_use(method: PaymentMethod | None, method_id: str, field: str, faults: Faults) -> None:
-    """A fault when a body names no payment method (56), or one that was removed (73)."""
+def method_in_use(step: Step, method_id: str, field: str, faults: Faults) -> PaymentMethod | None:
+    """The payment method that a body names, or None and a fault: 56 (unknown), 73 (removed)."""
+    method = step.sandbox.payment_methods.get(method_id)
     if method is None:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown("payment_method", method_id))
-    elif method.state is Presence.REMOVED:
+        return None
+    if method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
+        return None
+    return method

@@ -13,17 +13,16 @@ from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import ChangeSubscription, NewSubscription
-from mockserver.domain.errors import Faults, Invalid
+from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
-from mockserver.domain.money import currency, exact, number_text
+from mockserver.domain.money import check_positive, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import or_kept, replace
 from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
-from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, check_in_use
+from mockserver.engine.step import Step, method_in_use
 
 MOST_EVENTS = 500
 """Events of a step after which the loss of a payment method goes on in the next: others wait no longer than that takes,
@@ -37,7 +36,7 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     """
     sandbox = step.sandbox
     faults = Faults()
-    method = _usable_method(sandbox, command.payment_method_id, faults)
+    method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
     if start < sandbox.now and step.assume("subscription.past_start") == "refuse":
@@ -119,7 +118,7 @@ def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> S
     row.after(event)
     if event is SubscriptionEvent.RESUMED:
         faults = Faults()
-        _usable_method(step.sandbox, row.payment_method_id, faults)
+        method_in_use(step, row.payment_method_id, "PaymentMethodId", faults)
         faults.refuse()
     row = move(step, row, event)
     return catch_up(step, row) if event is SubscriptionEvent.RESUMED else row
@@ -234,12 +233,6 @@ def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscriptio
     return after
 
 
-def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
-    method = sandbox.payment_methods.get(payment_method_id)
-    check_in_use(method, payment_method_id, "PaymentMethodId", faults)
-    return method
-
-
 def _money(
     step: Step, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
@@ -247,15 +240,11 @@ def _money(
     default: str = step.assume("currency.default")
     provider = step.sandbox.providers.get(method.provider.provider_id) if method else None
     own: str = provider.currency if provider else step.assume("provider.currency")
-    if amount <= 0:
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
-        amount = Decimal(1)
-    try:
-        money = currency(given or (own if default == "provider" else default))
-        return money.code, exact(amount, money)
-    except Invalid as refused:
-        faults.absorb(refused)
+    faults.attempt(check_positive, amount)
+    money = faults.attempt(currency, given or (own if default == "provider" else default))
+    if money is None or faults.blames("Amount"):
         return own, amount
+    return money.code, faults.attempt(exact, amount, money) or amount
 
 
 def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults) -> None:

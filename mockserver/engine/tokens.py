@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
-from mockserver.domain.errors import Faults, Invalid
+from mockserver.domain.errors import Faults
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
@@ -33,20 +33,17 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     85, 86 (vault expiry), or ``ProviderRefused``.
     """
     faults = Faults()
-    found = card_entry.check(step, command.details, faults)
-    card, instrument = found or (None, None)
-    provider = _card_provider(step, command, card, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
-    faults.refuse()
     details = command.details
-    if provider is None or card is None or instrument is None or details is None or details.number is None:
-        raise RuntimeError("a faulty token passed its checks")
+    found = card_entry.check(step, details, faults)
+    provider = _card_provider(step, command, found[0] if found else None, faults)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     item = None
     if command.vault.wanted:
-        item = vault.store(step, card.number, details.number, details.ccv, expires)
+        item = vault.store(step, card.number, details.number or "", details.ccv, expires)
     return _store(
         step,
         instrument,
@@ -63,9 +60,7 @@ def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
     faults = Faults()
     provider = payto.check(step.sandbox, command, faults)
-    faults.refuse()
-    if provider is None:
-        raise RuntimeError("a faulty agreement passed its checks")
+    provider = faults.sure(provider)
     asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
     terms = command.terms
@@ -115,11 +110,7 @@ def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults:
     money = _money(step, command, faults)
     if faults:
         return None
-    found = providers.by_cost(step, command.amount or ZERO, money, card.number)
-    if not found:
-        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
-        return None
-    return found[0]
+    return next(iter(providers.by_cost(step, command.amount or ZERO, money, card.number, faults)), None)
 
 
 def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None:
@@ -127,11 +118,7 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     if command.amount is not None:
         money = amount_check.check(step, command.amount, command.currency, faults)
         return money.currency if money else None
-    try:
-        return currency(command.currency) if command.currency else None
-    except Invalid as refused:
-        faults.absorb(refused)
-        return None
+    return faults.attempt(currency, command.currency) if command.currency else None
 
 
 def _store(

@@ -25,8 +25,7 @@ def create(step: Step, command: NewVaultItem) -> VaultItem:
     facts = card_entry.check_number(step, command.number, faults)
     card_entry.check_ccv(command.ccv, facts, faults)
     expires = check_expiry(command.expiry, INDEPENDENT, step.sandbox.now, faults)
-    faults.refuse()
-    return store(step, card_entry.sure(facts), command.number, command.ccv, expires)
+    return store(step, faults.sure(facts), command.number, command.ccv, expires)
 
 
 def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
