@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mockserver.assumptions.table import CURRENCY_DEFAULT
 from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
@@ -218,7 +217,7 @@ def _currency_of(step: Step) -> str | None:
         known: str | None = getattr(step.result.about.get(name), "currency", None)
         if known is not None:
             return known
-    default: str = sandbox.assumed[CURRENCY_DEFAULT]
+    default: str = sandbox.assumed["currency.default"]
     if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
         return default
     # The body of a batch takes long to read, and names nobody.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
@@ -27,7 +26,7 @@ def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
 
 def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
-    if charge.status is _FAILED and call.step.assume(DECLINED_REPLY) == "error":
+    if charge.status is _FAILED and call.step.assume("charge.declined_reply") == "error":
         return StatusReply(*declined(charge, call.resource))
     return charge_text(charge, call.profile, *_of_sandbox(call, charge))
 
@@ -49,7 +48,7 @@ def refund(call: OperationCall) -> Members:
 
 def refund_or_void(call: OperationCall) -> Members:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
-    meaning = call.step.assume(DELETE_CHARGE_PATH)
+    meaning = call.step.assume("charge.on_delete_path")
     if meaning == "refund_or_void":
         charge = charges.get(call.step, call.path["charge_id"])
         bare = call.query.amount is None and call.query.comment is None
