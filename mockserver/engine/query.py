@@ -53,23 +53,17 @@ class Bound(Generic[R]):
         return is_beyond or (self.inclusive and bool(value == self.value))
 
 
-Section: TypeAlias = Callable[[str], str]
-"""A part of a text, or the whole, in which other blanks may stand but no other words."""
-
-
 @record
 class Contains(Generic[R]):
-    """Whether what ``read`` says of a row, or a ``section`` of that, has a text in it, or unless ``present`` has not:
-    a long table keeps what it says of each row."""
+    """Whether what ``read`` says of a row has a text in it, or unless ``present`` has not: a long table keeps what it
+    says of each row."""
 
     read: Callable[[R], str]
     text: str
     present: bool = True
-    section: Section | None = None
 
     def __call__(self, row: R) -> bool:
-        said = self.read(row)
-        return (self.text in (said if self.section is None else self.section(said))) is self.present
+        return (self.text in self.read(row)) is self.present
 
 
 @record
