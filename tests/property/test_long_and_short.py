@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 import pytest
 
 from mockserver.engine import importing, indexed_table, snapshot
-from mockserver.engine.indexed_table import ListPage, Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import ListPage, Query
 from mockserver.web import runner
 from mockserver.web.control import state
 from mockserver.web.endpoints import kinds
@@ -23,7 +23,7 @@ from tests.driving import CARD, DUMMY, Api, Reply
 pytestmark = pytest.mark.slow
 
 FEW = {
-    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_CHANGES": 2, "_MOST_SCANS": 2, "_MOST_TEXTS": 1,
+    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_ROWS": 2, "_MOST_SEARCHES": 2, "_MOST_TEXTS": 1,
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
@@ -48,7 +48,7 @@ FILTERS: dict[str, dict[str, tuple[object, ...]]] = {
 SEARCHES = ("", "a", "-ann", "state:SUCCESS", "amount:2.5", "-currency:aud", "ref:ann", '"x y"', "id:a 41", "*")
 
 
-def look_at_all(table: Table[Any], query: Query[Any], *_: object) -> ListPage[Any]:
+def look_at_all(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
     read = {index.name: index for index in table._indexes}
     found = [
         row
