@@ -2,7 +2,7 @@
 
 Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time pass is hung up on;
 with too many connections one makes room; what is no HTTP is refused in the usual error shape; a connection may be reset
-as it is made; whoever sends many requests at once waits for the answers like everybody else.
+as it is made; a client that sends many requests at once gets its answers in turn with the others.
 """
 
 from __future__ import annotations

@@ -198,19 +198,17 @@ class OperationEndpoint(Endpoint):
         fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
-    def carry_out(self, request: Request, step: Step, ready: object = None) -> Reply:
-        """Do what a request asks that has arrived, in its step, unless it repeats one; ``ready`` is what was made ahead
-        of it."""
-        act = self._once if idempotency.HEADER in request.headers else self._carry_out
-        if step.sandbox.config.rules.replays:
-            return _replayed(step, partial(act, request, step, ready), _spoiling(step))
-        return act(request, step, ready)
+    def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
+        """An earlier answer, where a rule or the request's idempotency key wants that, else the reply of ``act``."""
+        if idempotency.HEADER in request.headers:
+            act = partial(self._once, act, request, step)
+        return _replayed(step, act, _spoiling(step)) if step.sandbox.config.rules.replays else act()
 
-    def _once(self, request: Request, step: Step, ready: object) -> Reply:
+    def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
         sandbox = step.sandbox
         if sandbox.assumed[IDEMPOTENCY] != "by_header" or self.route.method == "GET":
-            return self._carry_out(request, step, ready)
+            return act()
         step.assume(IDEMPOTENCY)
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
@@ -223,14 +221,19 @@ class OperationEndpoint(Endpoint):
             return reply
         if first is not None:
             return _again(step, first.status, first.answer)
-        reply = self._carry_out(request, step, ready)
+        reply = act()
         if reply.status is not None:
             text = reply.text()
             sandbox.idempotency.keep(step, key, asked, reply.status, text)
         return reply
 
-    def _carry_out(self, request: Request, step: Step, ready: object) -> Reply:
+    def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
+        """Do what a request asks that has arrived, in its step, unless it repeats one (``is_new``: it is known not to);
+        ``ready`` is what was made ahead of it."""
         sandbox = step.sandbox
+        if not is_new and (sandbox.config.rules.replays or idempotency.HEADER in request.headers):
+            act = partial(self.carry_out, request, step, ready, is_new=True)
+            return self._unless_repeated(act, request, step)
         profile = profile_of(sandbox.assumed)
         body, query = request.fields.body, request.asked.body
         try:

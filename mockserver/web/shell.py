@@ -19,7 +19,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
 from mockserver.web import watching
-from mockserver.web.access import STATUS, STEP
+from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.asgi import (
     ASKED_PATH,
     JSON_TYPE,
@@ -37,7 +37,6 @@ from mockserver.web.asgi import (
     stream,
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
-from mockserver.web.request_counts import OPERATION
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.fields import Fields
@@ -128,7 +127,7 @@ class Endpoint:
                     world.tracing.caused(scope, request.sandbox, request.step)
             except Unanswerable as fault:
                 reply = self.refused(fault, request)
-            body = reply.body if isinstance(reply.body, bytes) else reply.text()
+            body = reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
             if world.store is not None:

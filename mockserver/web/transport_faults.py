@@ -103,7 +103,8 @@ class Conversation:
         given = {name for name, _ in self.headers}
         length = [] if given & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
         lines += [name + b": " + value for name, value in [*self.headers, *length]]
-        return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
+        body = self.body if self.scope["method"] != "HEAD" else b""
+        return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
     async def _answer(self, body: bytes) -> None:
         self.scope[STATUS] = self.status

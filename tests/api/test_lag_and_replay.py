@@ -8,7 +8,7 @@ from weakref import ref
 import pytest
 
 from mockserver.engine import indexed_table, past
-from mockserver.web.endpoints import kinds
+from mockserver.web.endpoints import use_cases
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
 from tests.rows import each
@@ -77,7 +77,7 @@ def test_a_sandbox_whose_reads_lag_is_freed_without_the_garbage_collector() -> N
 
 @pytest.mark.usefixtures("every_pause")
 def test_a_long_list_that_lags_is_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (kinds, indexed_table):
+    for module in (use_cases, indexed_table):
         monkeypatch.setattr(module, "STEP_ROWS", 3)
     api = api_with("when: {op: charge.search, request.cardholder: Ann Example}, then: {lag: 10s}")
     for amount in range(1, 21):
