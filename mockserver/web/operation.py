@@ -30,12 +30,12 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
-from mockserver.web import upload, watching
+from mockserver.web import watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
-from mockserver.web.transport_faults import Cut
+from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
@@ -87,14 +87,14 @@ class OperationEndpoint(Endpoint):
         except Refused:
             return None
         await self.world.runner.catch_up(sandbox)
-        decision = request.decided = upload.decided(sandbox, self.route.op, request.headers)
+        decision = request.decided = upload_decision(sandbox, self.route.op, request.headers)
         fault = decision.outcome.transport if decision is not None else None
         if fault is None:
             return None
         if fault.is_reading:
-            request.receive = upload.READ[fault.kind](request.receive, fault)
+            request.receive = slowly(request.receive, fault)
             return None
-        request.raw = await upload.first_of(request.receive)
+        request.raw = await first_of(request.receive)
         with suppress(MalformedJson):
             self._read(request, sandbox)
         return Reply(None, b"", self._begin(request, sandbox, request.fields), fault)

@@ -149,7 +149,7 @@ class Endpoint:
                 scope[STEP] = step.sandbox, step
                 step.result.answered = True
                 if step.result.watched or step.result.webhooks:
-                    self._finish(request, step)
+                    self._finish(receive, step)
 
     async def kept(self, store: StorePort, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
@@ -211,16 +211,16 @@ class Endpoint:
             return
         scope[STATUS] = status
         if reply.chunks is not None:
-            await stream(receive, send, headers, reply.chunks)
+            await stream(scope, receive, send, headers, reply.chunks)
         elif reply.parts is not None:
             await send_parts(send, status, reply.parts, headers)
         else:
             await send_bytes(send, status, body, headers)
 
-    def _finish(self, request: Request, step: Step) -> None:
+    def _finish(self, receive: Receive, step: Step) -> None:
         """A step is over, its answer sent or not: its webhooks may go out."""
         if step.result.watched:
-            is_gone = getattr(request.receive, "is_gone", None)
+            is_gone = getattr(receive, "is_gone", None)
             watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
         if step.result.webhooks:
             self.world.runner.answered(step)
