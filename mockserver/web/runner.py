@@ -162,7 +162,6 @@ class Runner:
     def answered(self, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         sandbox = step.sandbox
-        step.result.answered = True
         deliveries.release(sandbox, step.result.webhooks)
         self.run(sandbox)
         self.used(sandbox)

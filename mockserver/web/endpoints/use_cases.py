@@ -1,4 +1,4 @@
-"""The kinds of endpoints: one use case of the engine, a page of any list."""
+"""Handlers of operations that many resources share: one use case of the engine, and a page of a list."""
 
 from __future__ import annotations
 
