@@ -19,7 +19,6 @@ from importlinter.configuration import configure
 from importlinter.contracts.forbidden import ForbiddenContract
 from importlinter.contracts.layers import LayersContract
 
-from tests.rows import each
 from tools.imports import MODULES, PACKAGE, dotted, graph, imports, layer_of
 
 configure()
@@ -241,7 +240,7 @@ def test_an_allowed_import_is_not_reported(importer: str, imported: str) -> None
     assert broken((f"mockserver.{importer}", f"mockserver.{imported}")) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("module", "source", "found"),
     [
         ("mockserver.domain.money", "import pydantic", ["pydantic"]),
@@ -256,7 +255,7 @@ def test_a_package_of_others_is_found(module: str, source: str, found: list[str]
     assert foreign(source, module) == found
 
 
-@each(
+@pytest.mark.parametrize(
     "source",
     [
         "import time\ntime.time()",
@@ -274,7 +273,7 @@ def test_an_impurity_is_found(source: str) -> None:
     assert len(impurities(source)) == 1
 
 
-@each("name", ["utils", "charge_helpers", "common", "session_manager", "handlers"])
+@pytest.mark.parametrize("name", ["utils", "charge_helpers", "common", "session_manager", "handlers"])
 def test_a_vague_name_is_found(name: str) -> None:
     assert VAGUE.search(name)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
-from tests.rows import each
 
 CHARGE_FIELDS = {
     "chargeId", "providerChargeId", "amount", "providerId", "reference", "paymentInformation", "customerId", "status",
@@ -139,7 +138,7 @@ def test_the_default_currency_is_an_assumption() -> None:
     assert api.charge(currency=None)["currency"] == "NZD"
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code", "details"),
     [
         ({"amount": 0}, 90, ["Amount"]),
@@ -236,7 +235,7 @@ def test_a_challenge_waits_for_the_payer(api: Api) -> None:
     assert reply["threeDsRedirectUrl"].endswith(f"/3ds/{reply['chargeId']}")
 
 
-@each(
+@pytest.mark.parametrize(
     ("number", "code", "gateway", "retryable"),
     [
         ("4000000000000002", 905, "05", False),

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, problem_of
-from tests.rows import each
 
 FIELDS = {
     "paymentMethodId", "customerId", "type", "card", "bankPayment", "providerId", "providerType", "dateAdded",
@@ -67,7 +66,7 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
     assert api.get(f"/vault/{made['vaultId']}")["expireDate"] == "2031-03-02T00:00:00.0000000Z"
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code", "details"),
     [
         ({"vaultCard": True, "vaultExpireSeconds": 9, "vaultExpireDate": "2032-01-01"}, 85, ["VaultExpireSeconds"]),

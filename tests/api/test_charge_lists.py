@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of
-from tests.rows import each
 
 BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann Example"}
 
@@ -37,7 +36,7 @@ def found(api: Api, **query: object) -> str:
     return "".join(charge["reference"] for charge in reply["charges"])
 
 
-@each(
+@pytest.mark.parametrize(
     ("query", "references"),
     [
         ({}, "edcba"),
@@ -117,7 +116,7 @@ def test_equal_values_keep_the_newest_first() -> None:
     assert found(api, sortBy="amount", sortOrder="asc") == "abc"
 
 
-@each(
+@pytest.mark.parametrize(
     ("query", "field"),
     [
         ({"limit": 0}, "Limit"),

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, Reply, card, problem_of, without
-from tests.rows import each
 
 NOW = "2031-03-01T00:00:00.0000000Z"
 FIELDS = [
@@ -403,7 +402,7 @@ def test_removed_customers_are_found_on_demand_only(three: Api) -> None:
     assert found(three, email="ann@example.com", IncludeRemoved="true") == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("query", "name"),
     [
         ({"limit": 0}, "Limit"),

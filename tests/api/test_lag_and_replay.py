@@ -11,7 +11,6 @@ from mockserver.engine import indexed_table, past
 from mockserver.web.endpoints import kinds
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
-from tests.rows import each
 from tests.scenario.telling import fault, one
 
 PAID = card_charge(reference="order-1")
@@ -284,6 +283,6 @@ REFUSED = [
 ]
 
 
-@each(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, what))

@@ -18,7 +18,6 @@ from mockserver.engine import charges, payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from tests.driving import DUMMY, VISA, Api, problem_of
-from tests.rows import each
 
 LINK_FIELDS = [
     "url", "paymentLinkId", "dateAdded", "accountId", "publicKey", "title", "amount", "currency",
@@ -95,13 +94,13 @@ def test_the_sdk_profile_answers_200() -> None:
     assert Api(profile="sdk").post("/payment_link", {}).status == 200
 
 
-@each("word", [member.value for member in LinkPaymentType])
+@pytest.mark.parametrize("word", [member.value for member in LinkPaymentType])
 def test_every_documented_payment_type_is_taken(word: str) -> None:
     api = Api()
     assert make(api, allowedPaymentTypes=[word.upper()])["allowedPaymentTypes"] == [word]
 
 
-@each(
+@pytest.mark.parametrize(
     ("field", "value", "code", "place"),
     [
         ("amount", 0, 74, "Amount"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.driving import DUMMY, Api, card, card_charge, problem_of
-from tests.rows import each
 
 FIELDS = {
     "providerId", "type", "name", "environment", "currency", "providerCountry", "authenticationParameters",
@@ -71,7 +72,7 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
     assert api.delete(f"/refund/{charge_id}").status == 200
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
         ({"type": "dumy"}, 90, "Type"),

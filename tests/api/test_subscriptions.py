@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of, without
-from tests.rows import each
 
 FIELDS = [
     "subscriptionId", "paymentMethodId", "amount", "currency", "interval", "frequency", "createdDate", "startDate",
@@ -87,7 +86,7 @@ def test_the_least_that_is_needed(api: Api) -> None:
     assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
 
 
-@each(
+@pytest.mark.parametrize(
     ("field", "value", "code", "place"),
     [
         ("paymentMethodId", "nothing", 56, "PaymentMethodId"),
@@ -165,7 +164,7 @@ def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
     assert at_once.get("/charge", **query).raw == by_days.get("/charge", **query).raw
 
 
-@each(
+@pytest.mark.parametrize(
     ("interval", "frequency", "start", "wanted"),
     [
         ("Day", 1, None, ["2031-03-01", "2031-03-02", "2031-03-03"]),

@@ -8,7 +8,6 @@ import pytest
 
 from mockserver.engine import transfers
 from tests.driving import DUMMY, Api, card_charge, problem_of
-from tests.rows import each
 
 FIELDS = [
     "transferId", "status", "reference", "groupReference", "providerId", "currency", "account", "chargeId",
@@ -53,7 +52,7 @@ def test_pascal_case_and_no_charge(api: Api) -> None:
     assert (rows[0]["chargeId"], rows[0]["currency"], rows[0]["amount"]) == (None, "AUD", 7)
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "code", "place"),
     [
         (group(providerId="nothing"), 39, "ProviderId"),

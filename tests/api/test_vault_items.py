@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of
-from tests.rows import each
 
 FIELDS = ["vaultId", "createdDate", "expireDate", "maskedCardNumber", "hasCvv"]
 
@@ -55,7 +54,7 @@ def test_any_letter_case_and_every_form_of_a_number_is_taken(api: Api, body: dic
     assert api.get(f"/vault/{made['vaultId']}")["cardNumber"] == VISA
 
 
-@each(
+@pytest.mark.parametrize(
     "date",
     ["2031-03-01T00:01:00Z", "2031-03-01T11:01:00+11:00", "2031-03-01 00: 01:00", 1930089660000, "2031-03-01T00:01:00"],
 )
@@ -154,7 +153,7 @@ def test_the_length_of_the_delay_is_an_assumption() -> None:
     assert api.get(f"/vault/{vault_id}")["hasCvv"] is False
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
         ({"ExpireSeconds": 60, "ExpireDate": "2031-04-01T00:00:00Z"}, 82, "ExpireSeconds"),

@@ -15,7 +15,6 @@ import mockserver
 from mockserver.assumptions import ROWS, Assumed, Assumption, Profile, read
 from mockserver.domain.errors import Invalid
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
-from tests.rows import each
 
 PACKAGE = Path(mockserver.__file__).parent
 
@@ -93,15 +92,15 @@ def _choices(row: Assumption[object]) -> list[str]:
     return row.kind.allowed.split(" | ")
 
 
-@each("key", QUESTIONS)
+@pytest.mark.parametrize("key", QUESTIONS)
 def test_every_question_has_a_row(key: str) -> None:
     row = ROWS[key]
     assert row.question
     assert row.evidence
 
 
-@each("key", list(ROWS))
-@each("profile", list(Profile))
+@pytest.mark.parametrize("key", list(ROWS))
+@pytest.mark.parametrize("profile", list(Profile))
 def test_every_value_can_be_shown_and_read_again(key: str, profile: Profile) -> None:
     row = ROWS[key]
     value = row.value(profile)
@@ -109,7 +108,7 @@ def test_every_value_can_be_shown_and_read_again(key: str, profile: Profile) -> 
     assert Assumed(profile)[row] == value
 
 
-@each("key", list(ROWS))
+@pytest.mark.parametrize("key", list(ROWS))
 def test_every_row_refuses_what_it_cannot_mean_and_says_what_is_allowed(key: str) -> None:
     for wrong in ("no such value", None, -1, [], {"a": 1}):
         if ROWS[key].kind.allowed == "a text" and isinstance(wrong, str):

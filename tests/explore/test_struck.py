@@ -15,7 +15,6 @@ from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 from tests.driving import SHIPPED
-from tests.rows import each
 
 CHAOS: dict[str, Any] = {
     "version": 1,
@@ -151,7 +150,7 @@ def test_the_file_is_a_scenario_file(scenario: dict[str, Any]) -> None:
     ]
 
 
-@each("file", SHIPPED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_whatever_strikes_can_be_aimed(file: Path) -> None:
     """Each outcome of each rule that is shipped, at two of the operations where it can strike."""
     scenario = read_file(file)
