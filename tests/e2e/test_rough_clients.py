@@ -101,23 +101,6 @@ def test_a_trickling_client_is_served_and_holds_nobody_up(server: Process) -> No
     assert answer.startswith(b"HTTP/1.1 201 ")
 
 
-def test_pipelined_requests_are_answered_in_order(server: Process) -> None:
-    asked = b"".join(
-        b"GET /charge/none-%d HTTP/1.1\r\nhost: 127.0.0.1\r\nx-secretkey: sk_pipe\r\n\r\n" % number
-        for number in range(20)
-    )
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
-        client.sendall(asked)
-        got = b""
-        while b'"/charge/none-19"' not in got:
-            piece = client.recv(65536)
-            assert piece, "the server hung up before it had answered all"
-            got += piece
-    assert got.count(b"HTTP/1.1 404 ") == 20
-    places = [got.index(b'"/charge/none-%d"' % number) for number in range(20)]
-    assert places == sorted(places)
-
-
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
 def test_long_answers_that_nobody_takes_wait_their_turn_and_fill_no_memory(server: Process) -> None:
     status, made = server.call("POST", "/charge/card", CHARGE | {"metadata": {"k": "a" * 900_000}}, "sk_pipe")

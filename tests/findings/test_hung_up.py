@@ -7,11 +7,11 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.served import CHARGE, Process, serve
+from tests.served import CHARGE, Process
 
 pytestmark = pytest.mark.slow
 
@@ -23,13 +23,6 @@ rules:
 
 
 HELD_BACK = SLOW.replace("{latency: 500ms}", "{transport: {at: receive, delay: 500ms}}")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Process]:
-    process = serve()
-    yield process
-    assert process.stop() == 0
 
 
 def prepare(server: Process, key: str, scenario: str = SLOW) -> socket.socket:
