@@ -215,7 +215,7 @@ def test_ids_and_tokens_are_not_told() -> None:
     """One long number in ten has a right check digit."""
     random = Random(1)
     letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/"
-    for _ in range(tries(20_000, 200_000)):
+    for _ in range(tries(4_000, 200_000)):
         number = random.getrandbits(128)
         for text in (f"{number:032x}", f"{number:032X}", str(UUID(int=number)), str(UUID(int=number)).upper()):
             assert not card_stands_in(text), text
