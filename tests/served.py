@@ -24,7 +24,7 @@ class Process:
     """A serving process and its port."""
 
     port: int
-    process: subprocess.Popen[str] | warm.Started
+    process: subprocess.Popen[str]
 
     @property
     def url(self) -> str:
@@ -62,16 +62,17 @@ class Process:
 
 def serve(*options: str, port: int = 0, errors: Path | None = None, files: int | None = None) -> Process:
     """Start a server and wait for its ready line. ``errors`` takes its standard error, ``files`` is how many it may
-    have open."""
-    command = ["mockserver", "serve", "--port", str(port), *options]
+    have open: then it is a process of its own, which can be measured."""
+    command = ["-m", "mockserver", "serve", "--port", str(port), *options]
+    limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable]
     with open(errors or os.devnull, "a") as told:
-        if files is None:
-            process = warm.started(*command, stdout=subprocess.PIPE, stderr=told, text=True)
-        else:
-            limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable, "-m", *command]
-            process = subprocess.Popen(
-                limited, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told, text=True
-            )
+        process = subprocess.Popen(
+            [*(limited if files else warm.python()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
+        )
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("ready on "):

@@ -43,7 +43,8 @@ ROUGH = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Process]:
-    process = serve()
+    """A process of its own, whose memory is measured."""
+    process = serve(files=4096)
     yield process
     assert process.stop() == 0
 
