@@ -188,24 +188,6 @@ def test_a_missing_card_is_code_81(api: Api, path: str) -> None:
     assert problem_of(api.post(path, without(card_charge(), "paymentInformation"))) == (400, 81)
 
 
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    refused = api.post("/charge/card", {"reference": "r" * 41, "capture": 3, "providerId": "", "initiator": "x"})
-    assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {
-        "Amount",
-        "Reference",
-        "Capture",
-        "ProviderId",
-        "Initiator",
-    }
-    refused = api.post(
-        "/charge/card",
-        {"amount": 0, "currency": "ZZZ", "providerId": "x", "paymentInformation": card("1", ccv="x", expiryDate="")},
-    )
-    assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {"Amount", "Currency", "ProviderId", "CardNumber", "Ccv", "ExpiryDate"}
-
-
 def test_the_published_example_of_a_refusal_field_by_field(api: Api) -> None:
     refused = api.post("/charge/card", card_charge(paymentInformation=card("4000000000000000")))
     assert refused.body == {

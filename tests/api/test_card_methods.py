@@ -92,15 +92,6 @@ def test_what_is_refused(fields: dict[str, object], code: int, details: list[str
     assert list(refused["details"]) == details
 
 
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    refused = api.post(
-        "/payment_method/card",
-        body(providerId="nobody", paymentInformation=card("4111", ccv="1", expiryDate="xx"), vaultExpireSeconds=0),
-    )
-    assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {"ProviderId", "CardNumber", "Ccv", "ExpiryDate", "VaultExpireSeconds"}
-
-
 def test_an_expired_card_is_stored_when_the_check_is_skipped(api: Api) -> None:
     made = method(api, paymentInformation=card(expiryDate="1/20"), skipExpiryDateValidation=True)
     assert made["card"]["expiryDate"] == "01/20"

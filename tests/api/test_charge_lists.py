@@ -142,13 +142,6 @@ def test_what_a_search_refuses(api: Api, query: dict[str, object], field: str) -
     assert list(refused["details"]) == [field]
 
 
-def test_all_faults_of_a_search_are_reported_at_once(api: Api) -> None:
-    refused = api.get("/charge", limit=0, skip=-1, sortBy="x", sortOrder="y")
-    assert set(refused["details"]) == {"Limit", "Skip", "SortBy", "SortOrder"}
-    refused = api.get("/charge", limit="x", AddedAfter="y", AmountLessThan="z")
-    assert set(refused["details"]) == {"Limit", "AddedAfter", "AmountLessThan"}
-
-
 def test_the_bounds_of_a_page_are_assumptions() -> None:
     api = Api(assumptions={"paging.default": 1, "paging.maximum": 2})
     api.charge()

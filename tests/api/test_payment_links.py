@@ -90,16 +90,6 @@ def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
     assert make(api, callToAction=0)["callToAction"] == "Pay"
 
 
-def test_the_sdk_profile_answers_200() -> None:
-    assert Api(profile="sdk").post("/payment_link", {}).status == 200
-
-
-@pytest.mark.parametrize("word", [member.value for member in LinkPaymentType])
-def test_every_documented_payment_type_is_taken(word: str) -> None:
-    api = Api()
-    assert make(api, allowedPaymentTypes=[word.upper()])["allowedPaymentTypes"] == [word]
-
-
 @pytest.mark.parametrize(
     ("field", "value", "code", "place"),
     [
@@ -136,13 +126,6 @@ def test_a_bad_field_is_refused(field: str, value: object, code: int, place: str
     assert problem_of(reply) == (400, code)
     assert list(reply["details"]) == [place]
     assert api.get("/payment_link")["count"] == 0
-
-
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    body = {"amount": 0, "limitPayments": 0, "image": "x", "redirectUrl": "x", "allowedPaymentTypes": ["x"]}
-    reply = api.post("/payment_link", body)
-    assert problem_of(reply) == (400, 90)
-    assert list(reply["details"]) == ["Amount", "LimitPayments", "AllowedPaymentTypes.0", "Image", "RedirectUrl"]
 
 
 def test_an_image_may_be_as_large_as_the_assumption_says() -> None:

@@ -120,12 +120,6 @@ def test_a_refused_provider_leaves_no_trace_in_the_ids(api: Api) -> None:
     assert provider(api)["providerId"] == provider(other)["providerId"]
 
 
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    refused = api.post("/provider", {"currency": "ZZZ", "environment": "x", "fallbackProviderId": "y"})
-    assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {"Type", "Name", "Currency", "Environment", "FallbackProviderId"}
-
-
 RULES = """
 version: 1
 name: broken

@@ -132,13 +132,6 @@ def test_a_removed_provider_suspends_too(api: Api) -> None:
     assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
 
 
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    given = body(api, paymentMethodId="x", amount=0, currency="QQQ", frequency=0, endAfter={"count": -1})
-    reply = api.post("/subscription/payment_method", given)
-    assert problem_of(reply) == (400, 90)
-    assert list(reply["details"]) == ["PaymentMethodId", "Amount", "Currency", "Frequency", "EndAfter.Count"]
-
-
 def test_twelve_renewals_in_one_advance_of_a_year_are_exact(api: Api) -> None:
     made = subscribe(api, amount="9.95")
     api.advance("366d")
