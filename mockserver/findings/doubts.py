@@ -13,7 +13,7 @@ from mockserver.domain.events import Event
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Call, Doubt, WebhookTry
+from mockserver.findings.facts import Call, UncertainResult, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 
@@ -167,7 +167,7 @@ class Doubts:
             self._pairs.pop(earlier, None)
             self._pairs.pop(later, None)
 
-    def ended(self, entry: int, doubt: Doubt | None) -> None:
+    def ended(self, entry: int, doubt: UncertainResult | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
         shown = self._looks.pop(entry, ())
         for seen in shown if doubt is None else ():
@@ -202,7 +202,7 @@ class Doubts:
         unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
             if doubtful.retries:
-                self.ended(entry, Doubt.TIMED_OUT)
+                self.ended(entry, UncertainResult.TIMED_OUT)
             elif doubtful.is_settled:
                 del self._calls[entry]
                 self._left_open(doubtful, at)

@@ -16,11 +16,11 @@ from mockserver.domain.states import BatchEvent
 from mockserver.findings.cancellations import Cancellations
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import DEFAULT, Call, Doubt, Policy, WebhookTry
-from mockserver.findings.habits import Habits
+from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
 from mockserver.findings.ledger import Ledger
-from mockserver.findings.loose_ends import LooseEnds
 from mockserver.findings.pace import Pace
+from mockserver.findings.request_checks import RequestChecks
+from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
 
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
@@ -46,15 +46,15 @@ class Watch:
         self.declines = Declines(ledger, policy)
         self.pace = Pace(ledger, policy)
         self.webhooks = Webhooks(ledger, self.doubts, policy)
-        self.loose_ends = LooseEnds(ledger, self.doubts)
+        self.unfinished = UnfinishedPayments(ledger, self.doubts)
+        self.checks = RequestChecks(ledger)
         self.cancellations = Cancellations(ledger, charge_of)
-        self.habits = Habits(ledger)
         self.judges: Mapping[str, object] = {
             "cancellations": self.cancellations,
             "declines": self.declines,
             "doubts": self.doubts,
             "ledger": ledger,
-            "loose_ends": self.loose_ends,
+            "loose_ends": self.unfinished,
             "pace": self.pace,
             "webhooks": self.webhooks,
         }
@@ -68,7 +68,7 @@ class Watch:
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
-        self.habits.called(call)
+        self.checks.called(call)
         if call.is_repeat:
             # It did nothing, so only what the client can know of the first call has changed.
             self.doubts.called(call)
@@ -84,7 +84,7 @@ class Watch:
 
     def _judge(self, call: Call) -> None:
         if call.charge is not None and (call.events or call.code is not None):
-            self.loose_ends.called(call, call.charge)
+            self.unfinished.called(call, call.charge)
         self.cancellations.called(call)
         if call.op == "charge.create":
             self.declines.called(call)
@@ -95,7 +95,7 @@ class Watch:
         self.doubts.called(call)
         self.pace.called(call)
 
-    def ended(self, entry: int, doubt: Doubt | None, at: Micros, real: Micros) -> None:
+    def ended(self, entry: int, doubt: UncertainResult | None, at: Micros, real: Micros) -> None:
         """The answer of an open call has ended, whole (``doubt`` None) or not."""
         self.pace.ended(entry, at, real)
         self.doubts.ended(entry, doubt)
@@ -106,7 +106,7 @@ class Watch:
         """Time or a payer has moved an object, at a journal entry."""
         if event.subject is Subject.CHARGE:
             self.doubts.moved(event)
-            self.loose_ends.moved(event)
+            self.unfinished.moved(event)
             if event.before is None and (charge := self._charge_of(event.subject_id)) is not None:
                 self.declines.charged(charge, event.at, entry)
         elif event.subject is Subject.BATCH and event.what in _ENDS:
@@ -122,7 +122,7 @@ class Watch:
 
     def finish(self, at: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
-        self.loose_ends.finish(at)
+        self.unfinished.finish(at)
         self.doubts.finish(at)
         self.cancellations.finish()
         self.declines.finish()

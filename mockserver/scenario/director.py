@@ -20,9 +20,9 @@ from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, Outcome, fitting
+from mockserver.scenario.outcome import NOTHING, Outcome, applicability
 from mockserver.scenario.provider_outcome import Decline, draw_latency
-from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At, ErrorBody, Transport
@@ -137,7 +137,7 @@ class Director:
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
-        self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
+        self._worlds = {RandomScope.SANDBOX: (seed, sandbox), RandomScope.SEED: (seed, "")}
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
 
@@ -331,7 +331,7 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
         return Difference(named.path, "the name of an outcome", shown(given))
     name = str(given)
     found = named.by_name.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
-    if found is not None and all(attempt.op in fit for _, fit in fitting(found)):
+    if found is not None and all(attempt.op in fit for _, fit in applicability(found)):
         return found
     why = f"names no outcome{nearest(name, named.by_name)}" if found is None else f"means nothing in {attempt.op}"
     message = f"{named.path}: got {shown(name)}, which {why}"

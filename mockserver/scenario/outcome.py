@@ -98,7 +98,7 @@ DELETABLE: Mapping[str, str] = {
 """Operations after which ``later: delete`` can remove an object, and its kind."""
 
 
-def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
+def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits

@@ -8,20 +8,24 @@ from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import accumulate
+from typing import Annotated
 
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
+from mockserver.domain.marks import FileKey
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Reader, shown
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.part import part
+from mockserver.scenario.scalars import whole
 from mockserver.scenario.when import When
 
 DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
 
 
-class Draws(StrEnum):
+class RandomScope(StrEnum):
     """What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
 
     SANDBOX = "sandbox"
@@ -97,13 +101,25 @@ Plan = Always | Named | Sequence | Chance
 """What a rule makes happen; ``outcomes`` are all that it can be."""
 
 
-@record
-class Expectation:
-    """How often something must have happened when the sandbox is verified, both bounds included; ``most`` None for no
-    upper one: a rule that says ``expect``, a request that a test asks for."""
+_TIMES = whole(0, 1_000_000_000)
 
-    least: int = 1
-    most: int | None = None
+
+@part
+class Expectation:
+    """How often it must have happened when the sandbox is verified, both bounds included."""
+
+    least: Annotated[int, _TIMES, FileKey("min")] = 1
+    most: Annotated[Annotated[int, _TIMES] | None, FileKey("max")] = None
+
+    @classmethod
+    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+        """What may happen a number of times at most need not happen."""
+        data = {key: value for key, value in data.items() if value is not None}
+        return {"min": 0, **data} if "max" in data else data
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < self.least:
+            raise ValueError(f"got min {self.least} and max {self.most}, wanted the smaller first")
 
     def __str__(self) -> str:
         if self.most is None:
@@ -145,7 +161,7 @@ class Rule:
     zone: Zone = UTC_ZONE
     lives: Micros | None = None
     expect: Expectation | None = None
-    draws: Draws = Draws.SANDBOX
+    draws: RandomScope = RandomScope.SANDBOX
 
     @property
     def waits_for(self) -> str:

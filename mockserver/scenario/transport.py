@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from mockserver.domain.clock import SECOND, duration_text
 from mockserver.domain.marks import After, Before, Shown
 from mockserver.domain.record import record
-from mockserver.findings.facts import Doubt
+from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.part import any_of, given, given_as, needs, one_of, part
 from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
@@ -62,7 +62,7 @@ class _Row:
     strikes the reading of a body, which then goes on, and whether it ends the connection itself."""
 
     places: tuple[At, ...]
-    doubt: Doubt | None = None
+    doubt: UncertainResult | None = None
     is_slow: bool = False
     is_reading: bool = False
     cuts: bool = False
@@ -72,13 +72,13 @@ _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
 _KINDS: Mapping[str, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
     FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
-    FaultKind.RESET: _Row(tuple(At), Doubt.RESET, cuts=True),
-    FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT, cuts=True),
-    FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT, cuts=True),
+    FaultKind.RESET: _Row(tuple(At), UncertainResult.RESET, cuts=True),
+    FaultKind.CLOSE_AFTER: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
+    FaultKind.TRUNCATE: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
-    FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED, cuts=True),
-    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), Doubt.TIMED_OUT, is_slow=True, cuts=True),
-    FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
+    FaultKind.GARBAGE: _Row(_WHOLE, UncertainResult.GARBLED, cuts=True),
+    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True),
+    FaultKind.MALFORMED_JSON: _Row(_ANSWER, UncertainResult.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
     FaultKind.EDIT: _Row(_ANSWER),
 }
@@ -236,16 +236,16 @@ class Transport:
             object.__setattr__(self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)})
 
     @property
-    def doubt(self) -> Doubt | None:
+    def doubt(self) -> UncertainResult | None:
         """Why the client cannot know how its call ended; None when the answer can be read."""
         match self.kind:
             case FaultKind.STATUS:
                 is_told = isinstance(self.body, ErrorBody) or (isinstance(self.body, Mapping) and "code" in self.body)
                 # An error body vouches for nothing once the operation has happened, but for a service that is away.
                 is_told = is_told and (self.at is not At.ANSWER or self.status == UNAVAILABLE)
-                return Doubt.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_told else None
+                return UncertainResult.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_told else None
             case FaultKind.EDIT:
-                return Doubt.GARBLED if self.lowered.keys() & _UNREADABLE else None
+                return UncertainResult.GARBLED if self.lowered.keys() & _UNREADABLE else None
             case kind:
                 return _KINDS[kind].doubt
 
