@@ -416,9 +416,12 @@ class Explorer:
         bad = [row for row in rows if row["finding"] not in allowed]
         item.stash[_struck_key] = has_struck = sandbox is not None and tried.has_struck(sandbox)
         found = verdict(int(failed) if limit is None else None, bad, has_struck=has_struck)
+        broken = sandbox.broken() if sandbox is not None else []
+        if broken or (sandbox is not None and sandbox.is_unsafe):
+            found = Verdict.UNSAFE
         item.stash[_verdict_key] = found.value
         said = {
-            Verdict.UNSAFE: "".join("\n\n" + "\n".join(lines_of(row)) for row in bad),
+            Verdict.UNSAFE: "".join("\n\n" + told for told in (*broken, *("\n".join(lines_of(row)) for row in bad))),
             Verdict.HUNG: f"; not done in {limit} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }

@@ -6,7 +6,7 @@ of one currency in major units. Source: docs/books.md, What the figures mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from enum import StrEnum
@@ -34,6 +34,11 @@ class Figures:
     waiting: Decimal = ZERO
     returned: Decimal = ZERO
     transferred: Decimal = ZERO
+
+    @classmethod
+    def of(cls, shown: Mapping[str, object]) -> Figures:
+        """The figures that an answer of the control API shows."""
+        return cls(*(Decimal(str(shown[name])) for name in NAMES))
 
     @property
     def net(self) -> Decimal:

@@ -10,9 +10,11 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from decimal import Decimal
+from typing import Any
 
 from mockserver.books.comparison import money_text
 from mockserver.books.figures import Figures
+from mockserver.books.shop_rows import KEYS
 from mockserver.domain.charge import ZERO
 from mockserver.domain.errors import nearest
 from mockserver.domain.money import CURRENCIES, number_text
@@ -44,6 +46,12 @@ class OrderMoney:
     currency: str
     figures: Figures
     charges: int
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> OrderMoney:
+        """An order as ``GET /__admin/books`` shows it."""
+        name = next(row[kind] for kind in KEYS if row[kind] is not None)
+        return cls(str(name), row["currency"], Figures.of(row), len(row["charges"]))
 
     def asked(self, function: str) -> Decimal:
         """What a function says of it."""

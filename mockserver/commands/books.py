@@ -47,7 +47,7 @@ def books(
     sandbox = RemoteSandbox(url, key)
     try:
         check_reached(sandbox)
-        found = sandbox.books(since) if rows is None else sandbox.compare_books(rows, since, books_state)
+        found = sandbox.money(since) if rows is None else sandbox.compare_books(rows, since, books_state)
     except ControlRefused as refused:
         stop(Exit.USAGE, str(refused))
     except (httpx.HTTPError, httpx.InvalidURL) as problem:

@@ -102,7 +102,7 @@ def follow(
             settle_down(sandbox)
     except ShopFailed as problem:
         failed = str(problem)
-    books = sandbox.books()
+    books = sandbox.money()
     findings = sandbox.findings(finish=True)
     if asked.has_books and not failed:
         try:

@@ -14,12 +14,12 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from mockserver.books.comparison import money_text
-from mockserver.books.figures import NAMES, Account, Figures
+from mockserver.books.figures import Account, Figures
 from mockserver.books.invariants import OrderMoney
 from mockserver.books.shop_rows import KEYS
 from mockserver.domain.charge import ZERO
 from mockserver.domain.money import number_text
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 
 Place: TypeAlias = tuple[str, str]
 """An order, or nothing for the total of all others, and a currency."""
@@ -41,7 +41,8 @@ class RunMoney:
         """The money that ``GET /__admin/books`` has answered."""
         orders, peaks = [], {}
         for row in books["orders"]:
-            one = OrderMoney(_name(row), row["currency"], _figures(row), len(row["charges"]))
+            # A subscription and a charge have another id in each run.
+            one = replace(OrderMoney.of(row), order=str(row["reference"] or ""))
             orders.append(one)
             peaks[one.order, one.currency] = _peak(row)
         return cls(tuple(orders), peaks, tuple(doubt["line"].partition(" ")[0] for doubt in books["in_doubt"]))
@@ -60,15 +61,6 @@ class RunMoney:
         return found
 
 
-def _name(row: Mapping[str, Any]) -> str:
-    """What an order is compared by: its reference; a subscription and a charge have another id in each run."""
-    return str(row["reference"] or "")
-
-
-def _figures(row: Mapping[str, Any]) -> Figures:
-    return Figures(*(Decimal(str(row[name])) for name in NAMES))
-
-
 def _peak(row: Mapping[str, Any]) -> Decimal:
     """The most that was held, pending or taken at once."""
     postings = sorted((one for charge in row["charges"] for one in charge["postings"]), key=lambda one: str(one["at"]))
@@ -76,7 +68,7 @@ def _peak(row: Mapping[str, Any]) -> Decimal:
     for _, instant in groupby(postings, key=lambda one: one["at"]):
         now += sum((_exposed(one) for one in instant), ZERO)
         most = max(most, now)
-    return max(most, _figures(row).exposure)
+    return max(most, Figures.of(row).exposure)
 
 
 def _exposed(posting: Mapping[str, Any]) -> Decimal:

@@ -12,6 +12,7 @@ from typing import Any
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import NAMES, Figures, figures_of, postings_of
+from mockserver.books.invariants import Invariant, OrderMoney
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -98,6 +99,23 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     findings = [shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED]
     warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in _unknown_states(rows)]
     return 200, {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings}
+
+
+async def broken(sandbox: Sandbox) -> list[str]:
+    """The sentences about money in the scenarios in force that do not hold, in words."""
+    texts = [text for one in sandbox.config.scenarios for text in _sentences(one.source)]
+    if not texts:
+        return []
+    keys = list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
+    orders = chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key)))
+    now = sandbox.now
+    money = [OrderMoney(one.key[1], one.currency, one.figures(now), len(one.charges)) for one in orders]
+    return [words for text in texts if (words := Invariant(text).broken(money)) is not None]
+
+
+def _sentences(source: Mapping[str, Any]) -> Sequence[str]:
+    told: Sequence[str] = source.get("money", ())
+    return told
 
 
 @record

@@ -13,6 +13,7 @@ from mockserver.findings.catalogue import Severity
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.expecting import Expected, expectations
 from mockserver.scenario.matching import Difference
+from mockserver.web.control.books import broken
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, shown
 from mockserver.web.runner import for_each
@@ -37,7 +38,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
-    unmet = sandbox.director.unmet() if body.rules else []
+    unmet = [*sandbox.director.unmet(), *await broken(sandbox)] if body.rules else []
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
     findings = [shown(one, profile_of(sandbox.assumed)) for one in found]
     verdicts = [await judge(one, entries, loss) for one in expected]
