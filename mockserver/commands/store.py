@@ -17,9 +17,9 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 
 if TYPE_CHECKING:
-    from mockserver.adapters.store_file import StoreReader
-    from mockserver.engine.kept.commits import KeptSandbox
     from mockserver.engine.sandbox import Sandbox
+    from mockserver.store.file import StoreReader
+    from mockserver.store.schema import StoredSandbox
 
 _PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 
@@ -38,7 +38,7 @@ def store() -> None:
 @options("store info")
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
-    from mockserver.adapters.store_file import FORMAT, opened_store
+    from mockserver.store.file import FORMAT, opened_store
 
     with _reported(), opened_store(path) as reader:
         rows = _described(reader)
@@ -61,7 +61,7 @@ def check(path: Path, form: str) -> None:
 
     Exit code 4 otherwise, with the sandboxes that can be read.
     """
-    from mockserver.adapters.store_file import StoreDamaged, examined, opened_store
+    from mockserver.store.file import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
     rows: list[dict[str, str | None]] = []
@@ -96,8 +96,8 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
 
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
-    from mockserver.adapters.store_file import opened_store
     from mockserver.engine import snapshot
+    from mockserver.store.file import opened_store
     from mockserver.wire.jsonio import dumps
 
     if key is not None and sandbox_id is not None:
@@ -135,8 +135,8 @@ def compact(path: Path) -> None:
 
     The disk temporarily needs the same space again. Exit code 1 when it is full.
     """
-    from mockserver.adapters.store_file import StoreFile, opened_store
-    from mockserver.engine.kept.commits import NotWritten
+    from mockserver.store.file import StoreFile, opened_store
+    from mockserver.store.schema import NotWritten
 
     with _reported(), opened_store(path) as reader:
         before = reader.size
@@ -156,7 +156,7 @@ def compact(path: Path) -> None:
 @contextmanager
 def _reported() -> Iterator[None]:
     """A refusal ends the command with its exit code."""
-    from mockserver.adapters.store_file import StoreDamaged, StoreRefused
+    from mockserver.store.file import StoreDamaged, StoreRefused
 
     try:
         yield
@@ -169,7 +169,7 @@ def _end_damaged(path: Path, damage: Sequence[str]) -> None:
         stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
 
-def _named(kept: KeptSandbox) -> dict[str, str | None]:
+def _named(kept: StoredSandbox) -> dict[str, str | None]:
     from mockserver.engine.sandbox import masked_key, sandbox_id_of
 
     return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key), "name": kept.name}
@@ -190,27 +190,28 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_meant(kept: KeptSandbox, key: str | None, sandbox_id: str | None) -> bool:
+def _is_meant(kept: StoredSandbox, key: str | None, sandbox_id: str | None) -> bool:
     return key in (None, kept.key) and sandbox_id in (None, _named(kept)["id"])
 
 
-def _maker(reader: StoreReader) -> Callable[[KeptSandbox], Sandbox | str]:
+def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     """What makes the sandboxes of a store, as a server would, or says why one cannot be made."""
     from mockserver import create_app
     from mockserver.adapters.machine_clock import machine_now
-    from mockserver.engine.kept.commits import SERVER, Unreadable
-    from mockserver.engine.kept.keeping import DamagedSandbox, kept_sandbox
+    from mockserver.store.persister import DamagedSandbox, stored_sandbox
+    from mockserver.store.schema import SERVER, Unreadable, by_part
 
     app = create_app()
     try:
-        room = app.store_room(reader.rows(SERVER))
+        context = app.store_references(reader.rows(SERVER))
     except Unreadable as fault:
         reader.damage.append(f"the scenarios: {fault}")
-        room = app.store_room([])
+        context = app.store_references([])
 
-    def make(kept: KeptSandbox) -> Sandbox | str:
+    def make(kept: StoredSandbox) -> Sandbox | str:
         try:
-            return kept_sandbox(kept.key, room.by_part(reader.rows(kept.world)), room, machine_now())[0]
+            rows = by_part(reader.rows(kept.world))
+            return stored_sandbox(kept.key, kept.world, rows, context, machine_now()).sandbox
         except (Unreadable, DamagedSandbox) as fault:
             return str(fault)
 

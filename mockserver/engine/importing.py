@@ -12,6 +12,7 @@ from functools import partial
 from heapq import heappush
 from typing import Any
 
+from mockserver.domain.batch import Batch, BatchRow
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ForeignDocument, Refused
@@ -21,7 +22,7 @@ from mockserver.domain.slices import Slices, parts_of
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
-from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, form, record_form, stored
+from mockserver.engine.codec import MOST_FAULTS, Form, ImportFault, form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
@@ -95,7 +96,7 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
             if isinstance(held, list):
                 given[name] = []
                 if name in tables:
-                    of_row = record_form(ROW_CLASSES[name])
+                    of_row = form(ROW_CLASSES[name])
                     yield from _read_rows(of_row, held, tables[name].add, cards, f"tables.{name}", faults)
         many = yield from _long_keys(document.get("rules"), cards, faults)
         try:
@@ -162,21 +163,22 @@ def _long_keys(rules: Any, cards: CardRegistry, faults: _Faults) -> Slices[dict[
 def _read_rows(
     of_row: Form, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
 ) -> Slices[None]:
-    """Keep the values of a list, which is used up. Rows that a value has are read after the rest of it."""
+    """Keep the values of a list, which is used up. The rows of a batch are read after the rest of it."""
     for place, raw in enumerate(raws):
         if len(faults) >= MOST_FAULTS:
             return
-        raws[place], row = None, None
+        raws[place], row, inner = None, None, None
         yield
-        inner = {name: raw[name] for name in of_row.lists if isinstance(raw, dict) and isinstance(raw.get(name), list)}
+        if of_row is form(Batch) and isinstance(raw, dict) and isinstance(raw.get("rows"), list):
+            inner, raw["rows"] = raw["rows"], []
         try:
-            row = of_row.read({**raw, **{name: [] for name in inner}} if inner else raw, cards)
+            row = of_row.read(raw, cards)
         except ImportFault as fault:
             faults += fault.within(f"{above}.{place}")
-        for name, held in inner.items():
-            made: list[Any] = []
-            yield from _read_rows(of_row.lists[name], held, made.append, cards, f"{above}.{place}.{name}", faults)
+        if inner is not None:
+            rows: list[BatchRow] = []
+            yield from _read_rows(form(BatchRow), inner, rows.append, cards, f"{above}.{place}.rows", faults)
             if row is not None:
-                setattr(row, name, made)
+                row.rows = rows
         if row is not None:
             keep(row)

@@ -11,7 +11,7 @@ from dataclasses import field, make_dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Profile
-from mockserver.domain.batch import LINES
+from mockserver.domain.batch import LINES, BatchRow
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
 from mockserver.domain.ids import Seed
@@ -19,7 +19,7 @@ from mockserver.domain.record import mutable
 from mockserver.domain.slices import Slices, at_once, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
-from mockserver.engine.codec import Write, form, record_form
+from mockserver.engine.codec import Write, form
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
@@ -84,7 +84,6 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     counted = {form(str).write(name, secrets): tally.keys for name, tally in state.rules.rules.items()}
     for tally in state.rules.rules.values():
         tally.keys = {}
-    forms = {name: record_form(row) for name, row in ROW_CLASSES.items()}
     write = form(State).write
     document: ExportedState = write(state, secrets)
     for name, tally in document["rules"]["rules"].items():
@@ -98,16 +97,19 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
         yield
     document["schedule"]["entries"] = entries
     document["tables"] = taken
+    yield from _write(entries, form(ScheduledWork).write, secrets)
+    rows_of_batches = []
     for batch in taken["batches"]:
         for start in range(0, len(batch.rows), LINES):
             batch.settle_rows(start)
             yield
-    yield from _write(entries, form(ScheduledWork).write, secrets)
-    for name, rows in forms.items():
-        yield from _write(taken[name], rows.write_but_lists, secrets)
-        for part, inner in rows.lists.items():
-            for row in taken[name]:
-                yield from _write(row[part], inner.write, secrets)
+        rows_of_batches.append(batch.rows)
+        batch.rows = []
+    for name, row in ROW_CLASSES.items():
+        yield from _write(taken[name], form(row).write, secrets)
+    for batch, rows in zip(taken["batches"], rows_of_batches, strict=True):
+        batch["rows"] = rows
+        yield from _write(rows, form(BatchRow).write, secrets)
     return document
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.adapters.store_file import StoreFile
 from mockserver.engine import consistency, importing, payment_methods
-from mockserver.engine.kept.parts import BLOCK
+from mockserver.store.file import StoreFile
+from mockserver.store.table_rows import BLOCK
 from tests.control.test_state import fill, fill_everything
 from tests.driving import CARD, DUMMY, card_charge
 from tests.store.twins import Kept, Twins

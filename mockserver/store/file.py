@@ -33,11 +33,11 @@ from zlib import crc32
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable
-from mockserver.engine.kept.commits import HEAD_PART, SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable, is_part
 from mockserver.engine.sandbox import masked_key
+from mockserver.store.schema import HEAD, SERVER, Commit, NotWritten, Row, StoredSandbox, Unreadable, is_part
 
-FORMAT = 2
-"""Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
+FORMAT = 3
+"""Version of the file's format. Rows may gain fields with defaults, and lose fields, without another one."""
 
 SLICE = 5_000
 """Rows of worlds that nobody names any more that are cleared away in one commit."""
@@ -92,7 +92,7 @@ class StoreFile:
         self.path = Path(path)
         self._lock = Lock()
         is_new = _is_new(self.path)
-        self.sandboxes: list[KeptSandbox] = []
+        self.sandboxes: list[StoredSandbox] = []
         worlds: set[int] = set()
         if not is_new:
             self.sandboxes, worlds = examined(self.path)
@@ -266,7 +266,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
+def examined(path: Path) -> tuple[list[StoredSandbox], set[int]]:
     """The sandboxes and the worlds of a file that is a store of this version, and whole. Raises ``StoreRefused``."""
     with reading(path) as db:
         try:
@@ -287,7 +287,7 @@ class StoreReader:
 
     path: Path
     db: sqlite3.Connection
-    sandboxes: list[KeptSandbox]
+    sandboxes: list[StoredSandbox]
     damage: list[str]
 
     def rows(self, world: int) -> list[Row]:
@@ -394,11 +394,11 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     return False
 
 
-def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
+def index_of(db: sqlite3.Connection) -> tuple[list[StoredSandbox], list[str]]:
     """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
     found, damage = [], []
     for *row, written in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
-        kept = KeptSandbox(*row)
+        kept = StoredSandbox(*row)
         if kept.sum == written:
             found.append(kept)
         else:
@@ -406,7 +406,7 @@ def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
     return found, damage
 
 
-def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
+def checked(db: sqlite3.Connection, index: list[StoredSandbox]) -> set[int]:
     """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
     an error of the database."""
     [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
@@ -420,8 +420,8 @@ def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
         if not is_part(part):
             raise ValueError(f"rows of {part}, a part that no sandbox has")
     for kept in index:
-        if (kept.world, HEAD_PART) not in found:
-            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
+        if (kept.world, HEAD) not in found:
+            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD}")
     return {world for world, _ in found}
 
 

@@ -11,39 +11,32 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from heapq import heappop, heappush
-from itertools import chain, groupby
-from operator import itemgetter
+from itertools import chain
 from time import perf_counter
-from typing import Any
 from weakref import WeakSet
-
-import orjson
 
 from mockserver.domain.clock import SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
-from mockserver.domain.ids import digest
-from mockserver.engine.codec import read_plain, write_plain
-from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.kept.commits import SERVER, Commit, KeptFile, KeptSandbox, NotWritten, Row, Unreadable
-from mockserver.engine.kept.forms import Forms
-from mockserver.engine.kept.keeping import BEGINNING, DamagedSandbox, Keeping, kept_beginning, kept_sandbox, next_due
-from mockserver.engine.kept.parts import KeptRow
+from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
 from mockserver.engine.sandboxes import Sandboxes
-from mockserver.scenario.parse import parse
-from mockserver.scenario.problems import ScenarioRefused
-from mockserver.scenario.scenario import Scenario
-from mockserver.web.directory import Directory
-from mockserver.web.operation import OperationEndpoint
-from mockserver.wire.base import Body
-from mockserver.wire.fields import Fields, FieldsKind
+from mockserver.store.file import StoreFile
+from mockserver.store.journal_rows import PersistenceContext
+from mockserver.store.persister import (
+    BEGINNING,
+    DamagedSandbox,
+    SandboxPersister,
+    next_due,
+    stored_beginning,
+    stored_sandbox,
+)
+from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable, by_part
 
 SLICE = 1_000
 """Rows of a large new sandbox that go into one commit: others wait no longer than that takes."""
@@ -66,11 +59,6 @@ RECENT = 0.01
 MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
-_PART = "scenarios"
-_FIELDS = "fields"
-_BUILT_IN = "built-in "
-_LONGEST = 300
-
 WAIT = 5
 """Seconds that a client is asked to wait whose request the store could not take."""
 
@@ -83,9 +71,9 @@ class Store:
 
     def __init__(
         self,
-        file: KeptFile,
+        file: StoreFile,
         sandboxes: Sandboxes,
-        room: StoreRoom,
+        context: PersistenceContext,
         now: Callable[[], Micros],
         woken: Callable[[Sandbox], None],
     ) -> None:
@@ -93,18 +81,18 @@ class Store:
         self.failures = 0
         self._file = file
         self._sandboxes = sandboxes
-        self._room = room
+        self._context = context
         self._now = now
         self._woken = woken
         self._index = {kept.key: kept for kept in file.sandboxes}
         self._by_public_key = {public_key_of(key): key for key in self._index}
-        self._keepings: dict[str, tuple[int, Keeping]] = {}
+        self._persisters: dict[str, SandboxPersister] = {}
         self._changed: dict[Sandbox, None] = {}
         self._growing: set[Sandbox] = set()
         self._lost: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
         self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
-        self._fetching: dict[str, asyncio.Future[tuple[Sandbox, Keeping]]] = {}
+        self._fetching: dict[str, asyncio.Future[SandboxPersister]] = {}
         self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
@@ -121,7 +109,7 @@ class Store:
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
         kept = self._index.get(key)
-        return self._placed(kept, *self._made(kept)) if kept is not None else None
+        return self._placed(self._made(kept)) if kept is not None else None
 
     async def fetch(self, keys: Iterable[str]) -> None:
         """Take sandboxes out of the file that stand in it alone, while others have their turn: a large one takes
@@ -139,26 +127,38 @@ class Store:
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
         """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
         away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
-        return await asyncio.get_running_loop().run_in_executor(self._reader, self._room.beginnings, away, self._file)
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._beginnings, away)
 
-    async def _fetched(self, kept: KeptSandbox) -> None:
+    async def _fetched(self, kept: StoredSandbox) -> None:
         reading = self._fetching.get(kept.key)
         if reading is None:
             reading = asyncio.get_running_loop().run_in_executor(self._reader, self._made, kept)
             self._fetching[kept.key] = reading
         try:
-            sandbox, keeping = await asyncio.shield(reading)
+            persister = await asyncio.shield(reading)
         finally:
             if reading.done():
                 self._fetching.pop(kept.key, None)
         if self._sandboxes.is_away(kept.key) and self._index[kept.key] == kept:
-            self._placed(kept, sandbox, keeping)
+            self._placed(persister)
 
-    def _made(self, kept: KeptSandbox) -> tuple[Sandbox, Keeping]:
-        return self._room.sandbox(kept, self._file, self._now())
+    def _made(self, kept: StoredSandbox) -> SandboxPersister:
+        """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
+        with _readable():
+            rows = by_part(self._file.rows(kept.world))
+            return stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
 
-    def _placed(self, kept: KeptSandbox, sandbox: Sandbox, keeping: Keeping) -> Sandbox:
-        self._keepings[kept.key] = kept.world, keeping
+    def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
+        found = {}
+        for kept in some:
+            with _readable():
+                rows = chain.from_iterable(self._file.rows(kept.world, part) for part in BEGINNING)
+                found[kept.key] = stored_beginning(by_part(rows), self._context)
+        return found
+
+    def _placed(self, persister: SandboxPersister) -> Sandbox:
+        sandbox = persister.sandbox
+        self._persisters[sandbox.key] = persister
         self._sandboxes.put_back(sandbox)
         self._woken(sandbox)
         return sandbox
@@ -218,8 +218,8 @@ class Store:
         """Let others have their turn in the work of a sandbox, and the store when much of it is still to be written:
         what is written at a time, others wait for."""
         await asyncio.sleep(0)
-        _, keeping = self._keepings.get(sandbox.key, (0, None))
-        if keeping is not None and keeping.waiting() >= PENDING:
+        persister = self._persisters.get(sandbox.key)
+        if persister is not None and persister.waiting() >= PENDING:
             await self._next_ended({sandbox})
 
     def put_away(self, sandbox: Sandbox) -> bool:
@@ -314,7 +314,7 @@ class Store:
             if commit.puts or commit.drops or commit.cuts or commit.kept:
                 await loop.run_in_executor(self._writer, self._file.write, commit)
                 self.commits += 1
-                self._room.taken(commit)
+                self._context.note_written(commit)
                 self._index.update((kept.key, kept) for kept in commit.kept)
             failed = None
         except NotWritten as problem:
@@ -347,43 +347,37 @@ class Store:
         for sandbox in self._batch:
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
-            world, keeping = self._keeping(sandbox)
-            if not self._gather(world, keeping, commit):
+            if not self._gather(self._persister(sandbox), commit):
                 growing.add(sandbox)
             if len(commit.puts) - rested >= PAUSE:
                 rested = len(commit.puts)
                 await asyncio.sleep(0)
         self._growing |= growing
-        self._room.take_new(commit)
+        commit.puts += self._context.unwritten
         return commit
 
-    def _keeping(self, sandbox: Sandbox) -> tuple[int, Keeping]:
+    def _persister(self, sandbox: Sandbox) -> SandboxPersister:
         key = sandbox.key
-        world, keeping = self._keepings.get(key, (0, None))
-        if keeping is None or keeping.sandbox is not sandbox:
-            if keeping is not None:
-                keeping.close()
-            world, keeping = self._file.next_world, Keeping(sandbox, self._room)
+        persister = self._persisters.get(key)
+        if persister is None or persister.sandbox is not sandbox:
+            if persister is not None:
+                persister.close()
+            persister = self._persisters[key] = SandboxPersister(sandbox, self._file.next_world, self._context)
             self._file.next_world += 1
-            self._keepings[key] = world, keeping
             self._by_public_key[sandbox.public_key] = key
-        return world, keeping
+        return persister
 
-    def _gather(self, world: int, keeping: Keeping, commit: Commit) -> bool:
+    def _gather(self, persister: SandboxPersister, commit: Commit) -> bool:
         """Put what has changed in a sandbox into a commit; whether that is all, or some of a large new one."""
-        sandbox, key = keeping.sandbox, keeping.sandbox.key
+        sandbox, key = persister.sandbox, persister.sandbox.key
         known = self._index.get(key)
-        some = keeping.ahead(SLICE) if known is None or known.world != world else None
-        changes = some or keeping.changes()
-        commit.puts += [(world, *row) for row in changes.puts]
-        commit.drops += [(world, *row) for row in changes.drops]
-        commit.cuts += [(world, *row) for row in changes.cuts]
-        commit.pages += [(page_id, world) for page_id in changes.pages]
-        if some is not None:
+        if (known is None or known.world != persister.world) and persister.gather_some(commit, SLICE):
             return False
+        persister.gather(commit)
         at = next_due(sandbox)
         due = None if at is None else real_due(sandbox.clock, at)
-        kept = KeptSandbox(key, world, self._sandboxes.name_of(key), sandbox.used, sandbox.touched, due)
+        name, world = self._sandboxes.name_of(key), persister.world
+        kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
         if known is None or replace(kept, touched=known.touched) != known:
             commit.kept.append(kept)
         return True
@@ -396,9 +390,9 @@ class Store:
 
     def _forget(self, sandbox: Sandbox) -> None:
         key = sandbox.key
-        _, keeping = self._keepings.pop(key, (0, None))
-        if keeping is not None:
-            keeping.close()
+        persister = self._persisters.pop(key, None)
+        if persister is not None:
+            persister.close()
         self._sandboxes.put_away(sandbox, kept=key in self._index)
 
     async def _wake(self, key: str) -> None:
@@ -407,145 +401,10 @@ class Store:
         except NotKept as damage:
             _LOG.error("sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values()))
 
-    def _plan(self, kept: KeptSandbox) -> None:
+    def _plan(self, kept: StoredSandbox) -> None:
         if kept.due is not None:
             heappush(self._due, (kept.due, kept.key))
             self._is_earlier.set()
-
-
-class StoreRoom:
-    """The surroundings of the kept sandboxes of one server (``engine.kept.keeping.Surroundings``).
-
-    The texts of scenarios are kept once for all sandboxes, by a digest; the built-in ones are those of the version that
-    serves. ``rows`` are those of the world ``SERVER``. Raises ``Unreadable``.
-    """
-
-    def __init__(self, rows: Iterable[Row], directory: Directory) -> None:
-        self._directory = directory
-        self._operations: dict[str, OperationEndpoint] = {}
-        self._kept: dict[str, Any] = {}
-        self._made: dict[str, Scenario] = {}
-        self._new: list[tuple[int, str, int, bytes]] = []
-        parts = self.by_part(rows)
-        for _, (place, kept) in _listed(parts, _PART):
-            self._kept[place] = kept
-        self._fields = {name: (number, tuple(names)) for number, (name, names) in _listed(parts, _FIELDS)}
-        self.forms = Forms(tuple((name, names) for name, (_, names) in self._fields.items()))
-
-    def know(self, operations: Iterable[OperationEndpoint]) -> None:
-        """The operations of the server."""
-        self._operations = {_name(operation): operation for operation in operations}
-
-    def take_new(self, commit: Commit) -> None:
-        """Put into a commit the scenarios and the names of fields that the file lacks by now."""
-        while self.forms.new:
-            name = self.forms.new.pop()
-            number, known = self._fields.get(name, (len(self._fields), ()))
-            names = self.forms.fields[name]
-            if names != known:
-                self._fields[name] = number, names
-                self._new.append((SERVER, _FIELDS, number, self.text([name, names])))
-        commit.puts += self._new
-
-    def taken(self, commit: Commit) -> None:
-        """A commit is in the file."""
-        written = set(commit.puts) if self._new else set()
-        self._new = [row for row in self._new if row not in written]
-
-    def text(self, value: object) -> bytes:
-        """The JSON text of plain data. Raises ``TypeError`` for what is none."""
-        try:
-            return orjson.dumps(value)
-        except TypeError:
-            # Halves of surrogate pairs, which header names and queries may hold, and numbers beyond 64 bits.
-            return json.dumps(value, separators=(",", ":")).encode()
-
-    def by_part(self, rows: Iterable[Row]) -> dict[str, Sequence[KeptRow]]:
-        """The rows of each part, in the order of their numbers. What is no JSON raises ``ValueError`` when it is
-        read."""
-        found: dict[str, Sequence[KeptRow]] = {}
-        for part, kept in groupby(rows, itemgetter(0)):
-            _, numbers, texts = zip(*kept, strict=True)
-            found[part] = _Rows(numbers, texts)
-        return found
-
-    def name_of(self, endpoint: object) -> str | None:
-        """The name of an operation; None for what is none."""
-        return _name(endpoint) if isinstance(endpoint, OperationEndpoint) else None
-
-    def endpoint(self, name: str | None) -> object:
-        """The operation of a name."""
-        return self._operations.get(name) if name is not None else None
-
-    def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
-        """The fields of a request: how they are read, where the journal has the text and the name of the operation."""
-        if isinstance(request, Fields):
-            return list(request.kind) if is_named else write_plain(dict(request))
-        return write_plain(request)
-
-    def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
-        """The same fields again."""
-        if isinstance(kept, dict):
-            plain: Mapping[str, object] = read_plain(kept)
-            return plain
-        [is_body, commas] = kept if isinstance(kept, list) else (True, False)
-        route = endpoint.route if isinstance(endpoint, OperationEndpoint) else None
-        model = (route.body if is_body else route.query) if route is not None else None
-        return Fields(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
-
-    def place_of(self, scenario: Scenario) -> str:
-        """Where the store keeps a scenario; it goes there with the next commit."""
-        if scenario.builtin:
-            return _BUILT_IN + scenario.name
-        text: object = scenario.text or write_plain(scenario.source)
-        kept = [scenario.name, scenario.file, text]
-        place = digest("scenario", self.text(kept)).hex()
-        self._made.setdefault(place, scenario)
-        if place not in self._kept:
-            self._kept[place] = kept
-            self._new.append((SERVER, _PART, len(self._kept), self.text([place, kept])))
-        return place
-
-    def scenario(self, place: str) -> Scenario:
-        """The scenario of a place. Raises ``LookupError`` for one that is not kept, or that this version refuses."""
-        if place not in self._made:
-            for known in self._directory.config.scenarios:
-                self._made.setdefault(self.place_of(known), known)
-        if place not in self._made:
-            self._made[place] = self._read(place)
-        return self._made[place]
-
-    def sandbox(self, kept: KeptSandbox, file: KeptFile, real: Micros) -> tuple[Sandbox, Keeping]:
-        """The sandbox that is kept; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
-        with _readable():
-            return kept_sandbox(kept.key, self.by_part(file.rows(kept.world)), self, real)
-
-    def beginnings(self, some: Iterable[KeptSandbox], file: KeptFile) -> dict[str, Beginning]:
-        """How sandboxes began, by key; their content is not read. Raises ``NotKept`` (43)."""
-        found = {}
-        for kept in some:
-            with _readable():
-                rows = chain.from_iterable(file.rows(kept.world, part) for part in BEGINNING)
-                found[kept.key] = kept_beginning(self.by_part(rows), self)
-        return found
-
-    def _read(self, place: str) -> Scenario:
-        if place.startswith(_BUILT_IN):
-            shipped = {name: text for name, _, text in self._directory.reader.shipped()}
-            name = place.removeprefix(_BUILT_IN)
-            return replace(self._directory.reader.read_text(shipped[name], name), builtin=True)
-        name, file, text = self._kept[place]
-        try:
-            if isinstance(text, str):
-                return replace(self._directory.reader.read_text(text, file), name=name)
-            return parse(read_plain(text), {}, file=file, name=name)
-        except ScenarioRefused as refused:
-            raise LookupError(f"scenario {name}: {refused}") from None
-
-    def config(self, scenarios: list[Scenario]) -> SandboxConfig:
-        """The config of the server under some scenarios: that in force for new sandboxes, when they are the same."""
-        present = self._directory.config
-        return present if tuple(scenarios) == present.scenarios else self._directory.config_of(scenarios)
 
 
 @contextlib.contextmanager
@@ -555,44 +414,3 @@ def _readable() -> Iterator[None]:
     except (Unreadable, DamagedSandbox) as damage:
         words = f"what the store holds of this sandbox cannot be read: {damage}"
         raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
-
-
-def _listed(parts: Mapping[str, Sequence[KeptRow]], part: str) -> Sequence[KeptRow]:
-    """The rows of a part of the world ``SERVER``, each of a text and a list. Raises ``Unreadable``."""
-    try:
-        listed = list(parts.get(part, []))
-    except ValueError as fault:
-        raise Unreadable(f"{part}: {fault}"[:_LONGEST]) from None
-    for number, row in listed:
-        if not isinstance(row, list) or [type(place) for place in row] != [str, list]:
-            raise Unreadable(f"row {number} of {part}: {row!r}"[:_LONGEST])
-    return listed
-
-
-def _name(operation: OperationEndpoint) -> str:
-    return f"{operation.route.method} {operation.route.path}"
-
-
-class _Rows(Sequence[KeptRow]):
-    """Rows of one part, whose texts become plain data one by one when they are asked for: together they take ten times
-    the memory."""
-
-    def __init__(self, numbers: Sequence[int], texts: Sequence[bytes]) -> None:
-        self._numbers = numbers
-        self._texts = texts
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._numbers[place], _plain(self._texts[place])
-
-
-def _plain(text: bytes) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            return json.loads(text)
-        except RecursionError:
-            raise ValueError("it is nested too deeply") from None
