@@ -153,6 +153,8 @@ class Codec:
 
     def _mapping(self, key: Any, item: Form) -> Form:
         """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
+        if key is str and item is _AS_IT_IS:
+            return Form(lambda value, secrets: dict(value), _AS_IT_IS.read)
         write_key, read_key = self.of(key).write, _read_number if key is int else self.of(key).read
 
         def write_item(name: str, held: Any, secrets: bool) -> Any:
@@ -173,18 +175,13 @@ class Codec:
         """The form of a dataclass without some of its fields, which must have defaults."""
         hints = get_type_hints(cls, include_extras=True)
         parts = [one for one in stored(cls) if one.name not in left_out]
-        writes: list[tuple[str, Write, bool, Any, bool]] = []
-        reads: dict[str, Read] = {}
-        form = Form(_record_writer(writes), _record_reader(cls, reads, parts, is_trusted=self._is_trusted))
+        fields = _Fields(cls, parts, is_trusted=self._is_trusted)
+        form = Form(fields.write, _shared(cls, fields.read) if self._is_trusted and cls in _SHARED else fields.read)
         if not left_out:
             # A type may hold values of itself.
             self._known[cls] = form
         for one in parts:
-            part = self.of(hints[one.name])
-            reads[one.name] = part.read
-            default = one.default if one.default is None or self._is_trusted else _NEVER
-            is_empty = self._is_trusted and one.default_factory is not MISSING and not one.default_factory()
-            writes.append((one.name, _writer(one.name, part), one.repr, default, is_empty))
+            fields.learn(one, self.of(hints[one.name]))
         return form
 
 
@@ -193,37 +190,78 @@ def stored(cls: type) -> list[Field[Any]]:
     return [field for field in fields(cls) if field.init and field.name != "seq"]
 
 
-def _record_writer(writes: Sequence[tuple[str, Write, bool, Any, bool]]) -> Write:
-    """Writes fields: each with its name, whether it is no secret, its default where that is left out, and whether what
-    is empty is left out."""
+class _Fields:
+    """How the fields of a dataclass are written and read."""
 
-    def write_record(value: Any, secrets: bool) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for name, write, is_shown, default, is_empty in writes:
-            held = getattr(value, name) if is_shown or secrets else None
-            if held is not default and (held or not is_empty):
-                out[name] = None if held is None else write(held, secrets)
+    def __init__(self, cls: type, parts: Sequence[Field[Any]], *, is_trusted: bool) -> None:
+        self._cls = cls
+        self._is_trusted = is_trusted
+        self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
+        # A field with its default is left out: of a document only where that is None.
+        self._defaults = [(one.name, one.default if one.default is None or is_trusted else _NEVER) for one in parts]
+        self._empty = [one.name for one in parts if is_trusted and _is_empty_by_default(one)]
+        # Without secrets these are None, or missing where that is the default.
+        self._hidden = {one.name: None for one in parts if not one.repr and one.default is not None}
+        self._missing = [one.name for one in parts if not one.repr and one.default is None]
+        self._writes: list[tuple[str, Write]] = []
+        self._reads: dict[str, Read | None] = {}
+
+    def learn(self, field: Field[Any], part: Form) -> None:
+        """The form of a field."""
+        is_plain = part is _AS_IT_IS
+        self._reads[field.name] = None if is_plain else part.read
+        if not is_plain:
+            self._writes.append((field.name, _writer(field.name, part)))
+
+    def write(self, value: Any, secrets: bool) -> dict[str, Any]:
+        """The fields by their names."""
+        out = {name: held for name, default in self._defaults if (held := getattr(value, name)) is not default}
+        for name in self._empty:
+            if not out[name]:
+                del out[name]
+        if not secrets:
+            out.update(self._hidden)
+            for name in self._missing:
+                out.pop(name, None)
+        for name, write in self._writes:
+            if (held := out.get(name)) is not None:
+                out[name] = write(held, secrets)
         return out
 
-    return write_record
-
-
-def _record_reader(cls: type, reads: Mapping[str, Read], parts: Sequence[Field[Any]], *, is_trusted: bool) -> Read:
-    required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
-
-    def read_record(raw: Any, cards: CardRegistry) -> Any:
+    def read(self, raw: Any, cards: CardRegistry) -> Any:
+        """The value of such fields. Raises ``ImportFault``."""
         if not isinstance(raw, dict):
             raise _wanted("an object")
+        reads, is_trusted = self._reads, self._is_trusted
         try:
-            known = {name: reads[name](item, cards) for name, item in raw.items() if not is_trusted or name in reads}
-            made = cls(**known)
+            made = self._cls(
+                **{
+                    name: item if (read := reads[name]) is None else read(item, cards)
+                    for name, item in raw.items()
+                    if not is_trusted or name in reads
+                }
+            )
         except (KeyError, TypeError, ImportFault):
-            _name_faults(reads, required, raw, cards)
+            self._name_faults(raw, cards)
             raise
         # Every object with the same card shares the facts of its number.
-        return cards.remember(made) if cls is CardNumber else made
+        return cards.remember(made) if self._cls is CardNumber else made
 
-    return _shared(cls, read_record) if is_trusted and cls in _SHARED else read_record
+    def _name_faults(self, raw: dict[str, Any], cards: CardRegistry) -> None:
+        """Raises ``ImportFault`` with every fault, as far as they can be read."""
+        reads = self._reads
+        if not raw:
+            raise _wanted(", ".join(reads))
+        named = islice((name for name in raw if name not in reads), MOST_FAULTS)
+        faults = [(mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in named]
+        faults += [(name, "missing, a state document has it") for name in self._required if name not in raw]
+        if faults:
+            raise ImportFault(*faults)
+        _every(raw, [reads[name] or _AS_IT_IS.read for name in raw], raw.values(), cards)
+
+
+def _is_empty_by_default(field: Field[Any]) -> bool:
+    return field.default_factory is not MISSING and not field.default_factory()
 
 
 def _shared(cls: type, read: Read) -> Read:
@@ -237,18 +275,6 @@ def _shared(cls: type, read: Read) -> Read:
         return known
 
     return read_shared
-
-
-def _name_faults(reads: Mapping[str, Read], required: Sequence[str], raw: dict[str, Any], cards: CardRegistry) -> None:
-    """Raises ``ImportFault`` with every fault of a record, as far as they can be read."""
-    if not raw:
-        raise _wanted(", ".join(reads))
-    named = islice((name for name in raw if name not in reads), MOST_FAULTS)
-    faults = [(mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in named]
-    faults += [(name, "missing, a state document has it") for name in required if name not in raw]
-    if faults:
-        raise ImportFault(*faults)
-    _every(raw, [reads[name] for name in raw], raw.values(), cards)
 
 
 def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], cards: CardRegistry) -> list[Any]:
@@ -293,6 +319,8 @@ def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any]) -> Form:
 
 
 def _optional(only: Form) -> Form:
+    if only is _AS_IT_IS:
+        return only
     # A secret that was not exported is read as None wherever the class knows None.
     return Form(
         lambda value, secrets: None if value is None else only.write(value, secrets),

@@ -251,8 +251,8 @@ class JournalRows:
 
 
 def _present(**members: object) -> dict[str, object]:
-    """The members that say something."""
-    return {name: value for name, value in members.items() if value is not None and value not in ("", [], {})}
+    """The members that are numbers or not empty."""
+    return {name: value for name, value in members.items() if value or isinstance(value, int)}
 
 
 def _write_object(held: object) -> list[object]:
