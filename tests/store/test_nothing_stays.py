@@ -41,7 +41,7 @@ def left() -> set[str]:
     gc.set_debug(gc.DEBUG_SAVEALL)
     gc.collect()
     gc.set_debug(0)
-    found = {type(one).__name__ for one in gc.garbage if type(one).__module__.startswith("mockserver.engine")}
+    found = {type(one).__name__ for one in gc.garbage if type(one).__module__.startswith(("mockserver.engine", "mockserver.store"))}
     gc.garbage.clear()
     return found
 
