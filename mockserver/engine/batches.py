@@ -229,7 +229,7 @@ def _take(step: Step, batch: Batch, place: int) -> None:
     batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
     if sandbox.watch is not None and batch.results_fault is None:
         # A client cannot be blamed for what spoilt results made it believe.
-        sandbox.watch.charged(charge, sandbox.now, sandbox.journal.last)
+        sandbox.watch.declines.charged(charge, sandbox.now, sandbox.journal.last)
 
 
 def _end(step: Step, batch: Batch) -> None:

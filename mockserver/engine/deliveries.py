@@ -112,7 +112,7 @@ def come_due(step: Step, delivery_id: str) -> None:
         return
     sandbox.deliveries.outbox.append(delivery_id)
     if sandbox.watch is not None:
-        sandbox.watch.sent(delivery_id, sandbox.journal.last)
+        sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
 
 
 def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False) -> None:

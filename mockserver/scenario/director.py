@@ -123,10 +123,7 @@ class RuleReport:
     (None: no limit, or one for each key).
     """
 
-    id: str
-    file: str
-    line: int
-    stage: Stage
+    rule: Rule
     calls: int
     hits: int
     left: int | None
@@ -176,11 +173,11 @@ class Director:
         return replace(silent, outcome=outcome, rule=rule.id, delay=delay, salt=salt, fired=rule)
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
-        for difference in (test.difference(attempt) for test in rule.tests):
+        for difference in (test.difference(attempt) for test in rule.when.tests):
             if difference is not None:
                 return difference
-        outside = rule.window.difference(attempt.now, self.tallies.first or 0) if rule.window is not None else None
-        if outside is not None:
+        window, nth = rule.when.window, rule.when.nth
+        if window is not None and (outside := window.difference(attempt.now, self.tallies.first or 0)) is not None:
             return outside
         count = self.tallies.rules.get(rule.id)
         if count is None:
@@ -201,7 +198,7 @@ class Director:
             if self.on_count is not None:
                 self.on_count(rule.id, key)
         count.calls += 1
-        if rule.nth is not None and (difference := rule.nth.difference_of(times.seen)) is not None:
+        if nth is not None and (difference := nth.difference_of(times.seen)) is not None:
             return difference
         drawn_by = key if rule.per is None else f"{key}|{count.period}"
         outcome = self._outcome(rule, attempt, count, drawn_by, times)
@@ -218,8 +215,8 @@ class Director:
 
     def _outcome(self, rule: Rule, attempt: Attempt, count: Tally, key: str, times: Times) -> Outcome | Difference:
         match rule.plan:
-            case Always(outcome):
-                return outcome
+            case Always(outcomes):
+                return outcomes[0]
             case Sequence() as sequence:
                 step = sequence.step(times.fired)
                 if step is not None:
@@ -260,10 +257,7 @@ class Director:
         at = now if now is not None else count.first or 0
         left = _left(rule, count, at)
         return RuleReport(
-            id=rule.id,
-            file=rule.file,
-            line=rule.line,
-            stage=rule.stage,
+            rule,
             calls=count.calls,
             hits=count.hits,
             left=None if left is None else max(left, 0),
@@ -340,11 +334,11 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
     if given is None:
         return Difference(named.path, "the name of an outcome", shown(given))
     name = str(given)
-    found = named.outcomes.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+    found = named.by_name.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
     misfits = [word for word, fit in fitting(found) if attempt.op not in fit] if found is not None else []
     if found is not None and not misfits:
         return found
-    message = f"{named.path}: got {shown(name)}, which names no outcome{nearest(name, named.outcomes)}"
+    message = f"{named.path}: got {shown(name)}, which names no outcome{nearest(name, named.by_name)}"
     if misfits:
         message = f"{named.path}: got {shown(name)}, which means nothing in {attempt.op}"
     return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))

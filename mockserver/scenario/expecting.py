@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.compile_rule import is_test, operations_of, tests_of, window_of
-from mockserver.scenario.matching import Difference, FieldTest, shown
-from mockserver.scenario.operations import ALL_OPERATIONS
+from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.rule import Expectation, Window, differences
+from mockserver.scenario.rule import Expectation
+from mockserver.scenario.when import When, compile_when, is_test, operations_of
 
 _COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
@@ -36,17 +35,12 @@ class Expected:
 
     text: str
     operations: frozenset[str]
-    tests: tuple[FieldTest, ...]
-    window: Window | None
+    when: When
     bounds: Expectation
 
     def concerns(self, attempt: Attempt) -> bool:
         """Whether an attempt is one at the expected operation, by its first or second name."""
         return attempt.op in self.operations or attempt.also in self.operations
-
-    def differences(self, attempt: Attempt) -> list[Difference]:
-        """Every test that an attempt fails; empty when it is one that was expected."""
-        return differences(self.tests, self.window, attempt)
 
 
 def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
@@ -85,16 +79,12 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
         else:
             allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
             problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
-    for key in where:
-        words = _ELSEWHERE.get(str(key).partition(".")[0])
-        if words is not None:
-            problems.add(("where", str(key)), f"not here: {words}")
+    for key in [key for key in where if str(key).partition(".")[0] in _ELSEWHERE]:
+        problems.add(("where", str(key)), f"not here: {_ELSEWHERE[str(key).partition('.')[0]]}")
+        del where[key]
     operations = operations_of(raw.get("op"), problems.below("op"))
-    tests = tests_of(where, problems.below("where"), operations or ALL_OPERATIONS, frozenset())
-    window = window_of(where["clock"], problems.below("where", "clock"), None) if "clock" in where else None
-    yield Expected(
-        str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), problems.below("count"))
-    )
+    when = compile_when(where, problems.below("where"), operations)
+    yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
 
 
 def _bounds(raw: object, problems: Problems) -> Expectation:

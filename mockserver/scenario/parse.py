@@ -20,7 +20,7 @@ from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
-from mockserver.scenario.compile_rule import compile_rule, compile_when, operations_of
+from mockserver.scenario.compile_rule import compile_rule
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import ClockMap, FindingsMap, RuleMap, ScenarioFile
@@ -31,6 +31,7 @@ from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefu
 from mockserver.scenario.provider_outcome import Challenge
 from mockserver.scenario.rule import Draws, Rule
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, ExampleMap, ProviderMap, Scenario, WaitMap
+from mockserver.scenario.when import compile_when, operations_of
 
 P = TypeVar("P")
 

@@ -24,7 +24,7 @@ from mockserver.scenario.director import SILENCE, Decision, exhausted
 from mockserver.scenario.matching import Difference
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.provider_outcome import Decline
-from mockserver.scenario.rule import Rule, outcomes_of
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.store.schema import Commit
@@ -265,7 +265,7 @@ def _write_object(held: object) -> list[object]:
 
 def _place(rule: Rule, outcome: Outcome) -> object:
     """Where an outcome stands in its rule; a decline that the rule made up itself."""
-    place = next((place for place, one in enumerate(outcomes_of(rule.plan)) if one is outcome), None)
+    place = next((place for place, one in enumerate(rule.plan.outcomes) if one is outcome), None)
     if place is None and isinstance(outcome.provider, Decline) and outcome != exhausted(rule):
         return _DECLINE.to_plain(outcome.provider)
     return _EXHAUSTED if place is None else place
@@ -274,7 +274,7 @@ def _place(rule: Rule, outcome: Outcome) -> object:
 def _outcome(rule: Rule, place: Any) -> Outcome:
     if isinstance(place, dict):
         return Outcome(provider=_DECLINE.to_value(place))
-    outcomes = outcomes_of(rule.plan)
+    outcomes = rule.plan.outcomes
     if place == _EXHAUSTED:
         return exhausted(rule)
     return outcomes[place] if place < len(outcomes) else NOTHING

@@ -134,7 +134,7 @@ class Directory:
         count = sum(len(one.rules) for one in given)
         if count > MOST_RULES:
             raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
-        searches = sum(test.searches for one in given for rule in one.rules for test in rule.tests)
+        searches = sum(test.searches for one in given for rule in one.rules for test in rule.when.tests)
         if searches > MOST_SEARCHES:
             words = (
                 f"got {searches} of contains and matches in all scenarios, wanted at most {MOST_SEARCHES} in a sandbox"

@@ -132,7 +132,7 @@ def arrived(step: Step, real: Micros) -> None:
             path=asked.path,
             instrument=_instrument_of(step) if asked.op == "charge.create" else None,
         )
-        step.result.watched = sandbox.watch.arrived(call)
+        step.result.watched = sandbox.watch.doubts.arrived(call)
 
 
 class FindingLine:

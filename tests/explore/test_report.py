@@ -15,7 +15,7 @@ from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Experiment
 from mockserver.explore.kept import CELLS, Kept, OtherExploration
-from mockserver.explore.trial import Point, Verdict, verdict
+from mockserver.explore.trial import InjectionPoint, Verdict, verdict
 from tests.rows import each
 
 TWICE = {
@@ -47,7 +47,7 @@ def cell(point: str, fault: str, found: Verdict, code: int | None = 0, *findings
 
 @pytest.fixture
 def made() -> Exploration:
-    calls = ((Point("charge.create", 1, True), 201), (Point("charge.get", 1), 200))
+    calls = ((InjectionPoint("charge.create", 1, True), 201), (InjectionPoint("charge.get", 1), 200))
     return Exploration(
         command=["sh", "pay it.sh"],
         seed=7,
@@ -59,7 +59,7 @@ def made() -> Exploration:
             cell("charge.get#1", "too_slow", Verdict.HUNG, None),
             cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
         ],
-        left_out=[Experiment(((Point("charge.get", 1), FAULTS["rate_limited"]),))],
+        left_out=[Experiment(((InjectionPoint("charge.get", 1), FAULTS["rate_limited"]),))],
     )
 
 

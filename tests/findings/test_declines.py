@@ -231,7 +231,7 @@ def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: Doubt | None, c
     story = Story()
     story.end(story.call("batch.create", "b_1", is_open=True), doubt)
     row = replace(HARD, charge_id="ch_9", batch_id="b_1")
-    story.watch.charged(row, story.entry * SECOND, story.entry)
+    story.watch.declines.charged(row, story.entry * SECOND, story.entry)
     story.watch.moved(Event(Subject.BATCH, "b_1", "finished", "IN_PROGRESS", "SUCCESS", 0), story.entry)
     pay(story)
     assert retried(story) == count

@@ -50,8 +50,8 @@ def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> No
 @pytest.mark.parametrize("ends", [Doubt.RESET, Doubt.HUNG_UP, None])
 def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: Doubt | None) -> None:
     # Two are held back, and each is told by its own place when it is acted on.
-    held = story.watch.arrived(story.asked("charge.create", None, request={"token": "tok"}))
-    other = story.watch.arrived(story.asked("charge.create", None, request={"token": "another"}))
+    held = story.watch.doubts.arrived(story.asked("charge.create", None, request={"token": "tok"}))
+    other = story.watch.doubts.arrived(story.asked("charge.create", None, request={"token": "another"}))
     story.pay("ch_2")
     story.pay(None, waited_as=other, request={"token": "another"})
     is_reset = ends is Doubt.RESET
@@ -65,7 +65,7 @@ def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: D
 
 
 def test_a_call_that_is_held_back_at_the_end_has_no_place_in_the_journal(story: Story) -> None:
-    story.watch.arrived(story.asked("charge.create", None, entry=0, request={"token": "tok"}))
+    story.watch.doubts.arrived(story.asked("charge.create", None, entry=0, request={"token": "tok"}))
     story.pay("ch_2")
     story.finish()
     (finding,) = story.watch.ledger

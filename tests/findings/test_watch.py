@@ -312,7 +312,7 @@ def test_a_client_that_waits(story: Story, waited: int, found: list[str]) -> Non
 def test_a_client_that_still_waits_is_seen_when_somebody_looks(story: Story) -> None:
     call = story.call(op="charge.get", is_open=True, doubt=Doubt.TIMED_OUT)
     for waited, raised in ((30, {}), (31, {"no-timeout": 1}), (32, {"no-timeout": 1})):
-        story.watch.look(call.at, call.real + waited * SECOND)
+        story.watch.pace.look(call.at, call.real + waited * SECOND)
         assert story.raised() == raised
     story.watch.ended(call.entry, Doubt.HUNG_UP, call.at, call.real + 33 * SECOND)
     assert story.raised() == {"no-timeout": 1}
@@ -321,7 +321,7 @@ def test_a_client_that_still_waits_is_seen_when_somebody_looks(story: Story) -> 
 
 def test_a_client_that_has_its_answer_waits_no_longer(story: Story) -> None:
     call = story.call(op="charge.get")
-    story.watch.look(call.at, call.real + 31 * SECOND)
+    story.watch.pace.look(call.at, call.real + 31 * SECOND)
     assert story.found() == []
 
 
