@@ -96,7 +96,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
 
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
-    from mockserver.engine import snapshot
+    from mockserver.engine import state_document
     from mockserver.store.file import opened_store
     from mockserver.wire.jsonio import dumps
 
@@ -120,7 +120,7 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
             if isinstance(made, str):
                 damage.append(f"{_named(kept)['key']}: {made}")
                 continue
-            text = dumps(snapshot.document(made, secrets=secrets)) + b"\n"
+            text = dumps(state_document.document(made, secrets=secrets)) + b"\n"
             if out is None:
                 click.echo(text, nl=False)
             else:

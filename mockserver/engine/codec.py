@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import types
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -32,7 +32,8 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.record import record
+from mockserver.domain.record import mutable, record
+from mockserver.domain.slices import Slices
 from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
@@ -76,11 +77,21 @@ def _refuse(words: str) -> Any:
 
 
 @record
+class Steps:
+    """How a value that may be long is written and read with a pause after each part; what is read is used up."""
+
+    write: Callable[[Any, bool], Slices[Any]]
+    read: Callable[[Any, CardRegistry], Slices[Any]]
+
+
+@mutable
 class Form:
-    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``."""
+    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``.
+    What may be long is a ``list``, a ``dict`` or a record with one of them: it has ``steps``."""
 
     write: Write
     read: Read
+    steps: Steps | None = None
 
     def to_plain(self, value: Any) -> Any:
         """The plain data of a value, with its secrets."""
@@ -121,9 +132,9 @@ class Codec:
         if origin is tuple and args[-1] is not Ellipsis:
             return _fixed([self.of(arg) for arg in args], tuple)
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return self._mapping(args[0], self.of(args[1]))
+            return self._mapping(args[0], self.of(args[1]), is_long=origin is dict and not self._is_trusted)
         if isinstance(origin, type) and issubclass(origin, Sequence | Set):
-            return _listed(self.of(args[0]), origin)
+            return _listed(self.of(args[0]), origin, is_long=origin is list and not self._is_trusted)
         if isinstance(annotation, type):
             if issubclass(annotation, Enum):
                 return _enum(annotation)
@@ -151,7 +162,7 @@ class Codec:
 
         return Form(write, read)
 
-    def _mapping(self, key: Any, item: Form) -> Form:
+    def _mapping(self, key: Any, item: Form, *, is_long: bool) -> Form:
         """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
         if key is str and item is _AS_IT_IS:
             return Form(lambda value, secrets: dict(value), _AS_IT_IS.read)
@@ -164,12 +175,30 @@ class Codec:
             return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
 
         def read(raw: Any, cards: CardRegistry) -> Any:
-            if not isinstance(raw, dict):
-                raise _wanted("an object")
-            keys = _every(raw, repeat(read_key), raw, cards)
+            keys = keys_of(raw, cards)
             return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
 
-        return Form(write, read)
+        def keys_of(raw: Any, cards: CardRegistry) -> Iterable[Any]:
+            if not isinstance(raw, dict):
+                raise _wanted("an object")
+            return raw if key is str else _every(raw, repeat(read_key), raw, cards)
+
+        def write_in_steps(value: Mapping[Any, Any], secrets: bool) -> Slices[Any]:
+            out = {}
+            for key, held in value.items():
+                name = str(write_key(key, secrets))
+                out[name] = (
+                    (yield from item.steps.write(held, secrets)) if item.steps else write_item(str(key), held, secrets)
+                )
+                yield
+            return out
+
+        def read_in_steps(raw: Any, cards: CardRegistry) -> Slices[Any]:
+            keys = keys_of(raw, cards)
+            values = yield from _every_in_steps(((name, item, held) for name, held in raw.items()), cards)
+            return dict(zip(keys, values, strict=True))
+
+        return Form(write, read, Steps(write_in_steps, read_in_steps) if is_long else None)
 
     def without(self, cls: type, left_out: Collection[str] = ()) -> Form:
         """The form of a dataclass without some of its fields, which must have defaults."""
@@ -182,6 +211,8 @@ class Codec:
             self._known[cls] = form
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
+        if fields.long:
+            form.steps = Steps(fields.write_in_steps, fields.read_in_steps)
         return form
 
 
@@ -204,17 +235,36 @@ class _Fields:
         self._hidden = {one.name: None for one in parts if not one.repr and one.default is not None}
         self._missing = [one.name for one in parts if not one.repr and one.default is None]
         self._writes: list[tuple[str, Write]] = []
-        self._reads: dict[str, Read | None] = {}
+        self._forms: dict[str, Form] = {}
+        self.long: dict[str, Steps] = {}
 
     def learn(self, field: Field[Any], part: Form) -> None:
         """The form of a field."""
-        is_plain = part is _AS_IT_IS
-        self._reads[field.name] = None if is_plain else part.read
-        if not is_plain:
+        self._forms[field.name] = part
+        if part.steps:
+            self.long[field.name] = part.steps
+        if part is not _AS_IT_IS:
             self._writes.append((field.name, _writer(field.name, part)))
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names."""
+        out = self._held(value, secrets)
+        for name, write in self._writes:
+            if (held := out.get(name)) is not None:
+                out[name] = write(held, secrets)
+        return out
+
+    def write_in_steps(self, value: Any, secrets: bool) -> Slices[dict[str, Any]]:
+        """The same with a pause after each part of those that may be long."""
+        out = self._held(value, secrets)
+        for name, write in self._writes:
+            if name in self.long:
+                out[name] = yield from self.long[name].write(out[name], secrets)
+            elif (held := out.get(name)) is not None:
+                out[name] = write(held, secrets)
+        return out
+
+    def _held(self, value: Any, secrets: bool) -> dict[str, Any]:
         out = {name: held for name, default in self._defaults if (held := getattr(value, name)) is not default}
         for name in self._empty:
             if not out[name]:
@@ -223,41 +273,49 @@ class _Fields:
             out.update(self._hidden)
             for name in self._missing:
                 out.pop(name, None)
-        for name, write in self._writes:
-            if (held := out.get(name)) is not None:
-                out[name] = write(held, secrets)
         return out
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
         """The value of such fields. Raises ``ImportFault``."""
         if not isinstance(raw, dict):
             raise _wanted("an object")
-        reads, is_trusted = self._reads, self._is_trusted
+        forms = self._forms
+        known = raw if not self._is_trusted else {name: item for name, item in raw.items() if name in forms}
         try:
-            made = self._cls(
-                **{
-                    name: item if (read := reads[name]) is None else read(item, cards)
-                    for name, item in raw.items()
-                    if not is_trusted or name in reads
-                }
-            )
+            made = self._cls(**{name: forms[name].read(item, cards) for name, item in known.items()})
         except (KeyError, TypeError, ImportFault):
             self._name_faults(raw, cards)
             raise
         # Every object with the same card shares the facts of its number.
         return cards.remember(made) if self._cls is CardNumber else made
 
+    def read_in_steps(self, raw: Any, cards: CardRegistry) -> Slices[Any]:
+        """The same with a pause after each part."""
+        if not isinstance(raw, dict):
+            raise _wanted("an object")
+        faults = self._faults_of_names(raw)
+        known = ((name, self._forms[name], item) for name, item in raw.items() if name in self._forms)
+        try:
+            values = yield from _every_in_steps(known, cards)
+        except ImportFault as fault:
+            faults += fault.faults
+        if faults:
+            raise ImportFault(*faults[:MOST_FAULTS])
+        return self._cls(**dict(zip(raw, values, strict=True)))
+
     def _name_faults(self, raw: dict[str, Any], cards: CardRegistry) -> None:
         """Raises ``ImportFault`` with every fault, as far as they can be read."""
-        reads = self._reads
-        if not raw:
-            raise _wanted(", ".join(reads))
-        named = islice((name for name in raw if name not in reads), MOST_FAULTS)
-        faults = [(mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in named]
-        faults += [(name, "missing, a state document has it") for name in self._required if name not in raw]
-        if faults:
+        if faults := self._faults_of_names(raw):
             raise ImportFault(*faults)
-        _every(raw, [reads[name] or _AS_IT_IS.read for name in raw], raw.values(), cards)
+        _every(raw, [self._forms[name].read for name in raw], raw.values(), cards)
+
+    def _faults_of_names(self, raw: dict[str, Any]) -> list[tuple[str, str]]:
+        if not raw:
+            raise _wanted(", ".join(self._forms))
+        named = islice((name for name in raw if name not in self._forms), MOST_FAULTS)
+        unknown = [(mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named]
+        missing = [(name, "missing, a state document has it") for name in self._required if name not in raw]
+        return unknown + missing
 
 
 def _is_empty_by_default(field: Field[Any]) -> bool:
@@ -293,7 +351,24 @@ def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any],
     return made
 
 
-def _listed(item: Form, origin: type) -> Form:
+def _every_in_steps(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Slices[list[Any]]:
+    """The same of parts with their names and forms, with a pause after each."""
+    made: list[Any] = []
+    faults: list[tuple[str, str]] = []
+    for name, form, item in parts:
+        try:
+            made.append((yield from form.steps.read(item, cards)) if form.steps else form.read(item, cards))
+        except ImportFault as fault:
+            faults += fault.within(name)
+            if len(faults) >= MOST_FAULTS:
+                break
+        yield
+    if faults:
+        raise ImportFault(*faults)
+    return made
+
+
+def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
     shape: Any = tuple if origin is Sequence else frozenset if issubclass(origin, Set) else origin
 
     def read(raw: Any, cards: CardRegistry) -> Any:
@@ -301,7 +376,28 @@ def _listed(item: Form, origin: type) -> Form:
             raise _wanted("a list")
         return shape(_every(range(len(raw)), repeat(item.read), raw, cards))
 
-    return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read)
+    def write_in_steps(value: list[Any], secrets: bool) -> Slices[list[Any]]:
+        out = []
+        for one in value:
+            out.append((yield from item.steps.write(one, secrets)) if item.steps else item.write(one, secrets))
+            yield
+        return out
+
+    def read_in_steps(raw: Any, cards: CardRegistry) -> Slices[list[Any]]:
+        if not isinstance(raw, list):
+            raise _wanted("a list")
+        return (yield from _every_in_steps(((place, item, one) for place, one in _used_up(raw)), cards))
+
+    steps = Steps(write_in_steps, read_in_steps) if is_long else None
+    return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read, steps)
+
+
+def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
+    """The items with their places, each of which is let go: together with what is made of them they would take twice
+    the memory."""
+    for place, one in enumerate(items):
+        items[place] = None
+        yield place, one
 
 
 def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any]) -> Form:
@@ -487,3 +583,11 @@ ROWS = Codec(
 
 row_form = ROWS.of
 """The form of an annotation in a row of a store. Raises ``TypeError`` for one that has none."""
+
+
+def steps_of(annotation: Any) -> Steps:
+    """How a value of a state document is written and read in steps. Raises ``TypeError`` for one that is never long."""
+    steps = form(annotation).steps
+    if steps is None:
+        raise TypeError(f"{annotation} is written in one step")
+    return steps

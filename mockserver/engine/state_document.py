@@ -1,38 +1,50 @@
-"""A whole sandbox as one versioned document of plain data, and a copy of it under another key.
+"""A whole sandbox as one versioned document of plain data, a sandbox from a document of any origin, and a copy under
+another key.
 
-Tables and rows are found by their types: one that is added to a sandbox is exported without a line here.
+Tables and rows are found by their types: one that is added to a sandbox is exported without a line here. The document
+of an imported document has equal bytes.
 Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
+from heapq import heappush
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Profile
-from mockserver.domain.batch import LINES, BatchRow
+from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
+from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
-from mockserver.domain.ids import Seed
-from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices, at_once, in_order, parts_of
+from mockserver.domain.errors import ForeignDocument, Refused
+from mockserver.domain.ids import KINDS, Seed
+from mockserver.domain.record import mutable, record
+from mockserver.domain.slices import Slices, at_once, in_order
+from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.carried_scenarios import Carried, carried
-from mockserver.engine.codec import Write, form
+from mockserver.engine.carried_scenarios import Carried, carried, config_under
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, steps_of, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Schedule, ScheduledWork
-from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import KEYS, Tallies
+from mockserver.engine.schedule import Schedule
+from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.scenario.director import Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.scenario import Scenario
 
 FORMAT = "mockserver-sandbox"
 VERSION = 1
 SALT = Ascii(64)
 """What the digest of a card number takes as its key."""
+
+MOST_COUNTERS = 1_000
+"""Counters of a document that are of no kind known here: they are read in one step. A sandbox has those and all that
+are known, and its document is taken again."""
 
 ExportedState = dict[str, Any]
 
@@ -73,56 +85,34 @@ class State:
     salt: Annotated[str, SALT] | None = field(default=None, repr=False)
 
 
+KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)], "tables": ROW_CLASSES}
+"""What a document may have, and its tables: of others none is read to its end."""
+
+
 def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
     state = _state(sandbox, secrets=secrets)
-    schedule, state.schedule = state.schedule, Schedule(state.schedule.order, [])
-    taken: dict[str, list[Any]] = {name: getattr(sandbox, name).rows.copy() for name in ROW_CLASSES}
-    taken["batches"] = [batch.copied() for batch in taken["batches"]]
-    # By the names that the document gives the rules: without secrets, a card number in one is masked.
-    counted = {form(str).write(name, secrets): tally.keys for name, tally in state.rules.rules.items()}
-    for tally in state.rules.rules.values():
-        tally.keys = {}
-    write = form(State).write
-    document: ExportedState = write(state, secrets)
-    for name, tally in document["rules"]["rules"].items():
-        for some in parts_of(counted.pop(name)):
-            tally["keys"] |= form(KEYS).write(some, secrets)
-            yield
-        tally["keys"] = yield from in_order(tally["keys"])
-    entries = list[Any]()
-    while schedule.entries:
-        entries += schedule.take(LINES)
+    for name in ROW_CLASSES:
+        setattr(state.tables, name, getattr(sandbox, name).rows.copy())
+    batches = state.tables.batches = [batch.copied() for batch in sandbox.batches]
+    planned, state.schedule.entries = Schedule(0, state.schedule.entries), []
+    while planned.entries:
+        state.schedule.entries += planned.take(LINES)
         yield
-    document["schedule"]["entries"] = entries
-    document["tables"] = taken
-    yield from _write(entries, form(ScheduledWork).write, secrets)
-    rows_of_batches = []
-    for batch in taken["batches"]:
+    for batch in batches:
         for start in range(0, len(batch.rows), LINES):
             batch.settle_rows(start)
             yield
-        rows_of_batches.append(batch.rows)
-        batch.rows = []
-    for name, row in ROW_CLASSES.items():
-        yield from _write(taken[name], form(row).write, secrets)
-    for batch, rows in zip(taken["batches"], rows_of_batches, strict=True):
-        batch["rows"] = rows
-        yield from _write(rows, form(BatchRow).write, secrets)
+    document: ExportedState = yield from steps_of(State).write(state, secrets)
+    for tally in document["rules"]["rules"].values():
+        tally["keys"] = yield from in_order(tally["keys"])
     return document
 
 
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     """The same at once, where there is nobody else to serve."""
     return at_once(export(sandbox, secrets=secrets))
-
-
-def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
-    """Put plain data in the place of what was taken, with a rest after each."""
-    for number, item in enumerate(items):
-        items[number] = write(item, secrets)
-        yield
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
@@ -206,3 +196,87 @@ def opened(
     sandbox.past = None
     sandbox.look_back()
     return sandbox
+
+
+@record
+class ReadState:
+    """What a document says: all but the rows, the cards, and the tables with the rows."""
+
+    state: State
+    cards: CardRegistry
+    tables: Mapping[str, Table[Any]]
+
+    @property
+    def carried_rules(self) -> int:
+        """How many rules the scenarios have that it carries."""
+        lists = [one.data.get("rules") for one in self.state.scenarios or ()]
+        return sum(len(rules) for rules in lists if isinstance(rules, list))
+
+    def config(
+        self, in_force: SandboxConfig, config_of: Callable[[Sequence[Scenario]], SandboxConfig]
+    ) -> SandboxConfig:
+        """The config under the scenarios that it carries; one without any leaves those in force. Raises
+        ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
+        if self.state.scenarios is None:
+            return in_force
+        with _naming_every_place():
+            return config_under(self.state.scenarios, in_force, config_of, secrets=self.state.secrets)
+
+    def rules_not_in_force(self, sandbox: Sandbox) -> list[str]:
+        """Rules whose counters it holds and which are not in force here, or not in the same words."""
+        return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
+
+
+def read(document: dict[str, Any]) -> Slices[ReadState]:
+    """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything that this
+    version did not write, with every fault, as far as they can be read."""
+    with _naming_every_place():
+        if document.get("format") != FORMAT:
+            raise ImportFault(("format", f"wanted a state document of this product, which says format: {FORMAT}"))
+        if document.get("version") != VERSION:
+            got = str(document.get("version"))[:20]
+            raise ImportFault(("version", f"got version {got} of the state document, wanted {VERSION}"))
+        counters = document.get("counters")
+        if isinstance(counters, dict) and (count := len(counters.keys() - KINDS)) > MOST_COUNTERS:
+            raise ImportFault(("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most"))
+        salt = document.get("salt")
+        cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
+        state: State = yield from steps_of(State).read(document, cards)
+        planned, state.schedule.entries = state.schedule.entries, []
+        for entry in planned:
+            heappush(state.schedule.entries, entry)
+            yield
+        fresh = Tables()
+        tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
+        for name, table in tables.items():
+            for row in getattr(state.tables, name):
+                table.add(row)
+                yield
+        return ReadState(state, cards, tables)
+
+
+def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Slices[Sandbox]:
+    """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for what makes no sense,
+    all faults at once."""
+    with _naming_every_place():
+        sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
+        found: list[tuple[str, str]] = []
+        for fault in consistency.faults(sandbox):
+            found += [fault] if fault is not None else []
+            if len(found) == MOST_FAULTS:
+                break
+            yield
+        if found:
+            raise ImportFault(*found)
+        return sandbox
+
+
+@contextmanager
+def _naming_every_place() -> Iterator[None]:
+    try:
+        yield
+    except ImportFault as fault:
+        faults = {place[:1].upper() + place[1:]: words for place, words in fault.faults}
+        raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
+    except Refused as refused:
+        raise ForeignDocument(refused.code, refused.details) from None
