@@ -38,16 +38,15 @@ def store() -> None:
 @options("store info")
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
-    from mockserver.store.file import FORMAT, opened_store
+    from mockserver.store.file import FORMAT
 
-    with _reported(), opened_store(path) as reader:
-        rows = _described(reader)
-        found = {"path": str(path), "format": FORMAT, "bytes": reader.size, "sandboxes": rows}
-        damage = reader.damage
+    with _opened(path) as reader:
+        rows, size, damage = _described(reader), reader.size, reader.damage
     if form == "json":
-        click.echo(json.dumps({**found, "damage": damage}, indent=2))
+        found = {"path": str(path), "format": FORMAT, "bytes": size, "sandboxes": rows, "damage": damage}
+        click.echo(json.dumps(found, indent=2))
     else:
-        click.echo(f"{path}: format {FORMAT}, {reader.size:,} bytes, sandboxes: {len(rows)}")
+        click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
         if rows:
             show([{name: _shown(value) for name, value in row.items()} for row in rows])
     _end_damaged(path, damage)
@@ -97,14 +96,13 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
     from mockserver.engine import state_document
-    from mockserver.store.file import opened_store
     from mockserver.wire.jsonio import dumps
 
     if key is not None and sandbox_id is not None:
         raise click.UsageError("--key and --id: one names a sandbox, got both")
     if secrets and key is None:
         raise click.UsageError("--secrets: wanted --key too; who does not know the key of a sandbox sees it masked")
-    with _reported(), opened_store(path) as reader:
+    with _opened(path) as reader:
         wanted = [kept for kept in reader.sandboxes if _is_meant(kept, key, sandbox_id)]
         is_one = key is not None or sandbox_id is not None
         if is_one and not wanted:
@@ -135,10 +133,10 @@ def compact(path: Path) -> None:
 
     The disk temporarily needs the same space again. Exit code 1 when it is full.
     """
-    from mockserver.store.file import StoreFile, opened_store
+    from mockserver.store.file import StoreFile
     from mockserver.store.schema import NotWritten
 
-    with _reported(), opened_store(path) as reader:
+    with _opened(path) as reader:
         before = reader.size
     with _reported():
         file = StoreFile(path)
@@ -162,6 +160,15 @@ def _reported() -> Iterator[None]:
         yield
     except StoreRefused as refused:
         stop(Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code, str(refused))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[StoreReader]:
+    """A store as it can be read; a refusal ends the command."""
+    from mockserver.store.file import opened_store
+
+    with _reported(), opened_store(path) as reader:
+        yield reader
 
 
 def _end_damaged(path: Path, damage: Sequence[str]) -> None:

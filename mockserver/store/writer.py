@@ -104,7 +104,7 @@ class Store:
         for kept in sorted(file.sandboxes, key=lambda one: one.world):
             sandboxes.know(kept.key, kept.name)
             self._plan(kept)
-        sandboxes.shelf = self
+        sandboxes.storage = self
 
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
