@@ -14,7 +14,7 @@ from typing import Any, cast, get_args, get_origin
 
 from mockserver.adapters.scenario_files import TEST_VALUES, prepared, shipped_file
 from mockserver.adapters.strict_yaml import read
-from mockserver.domain.marks import Reads
+from mockserver.domain.field_metadata import Reads
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.wire.base import Body, fields_of

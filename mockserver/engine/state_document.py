@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
 from heapq import heappush
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from mockserver.assumptions import ROWS, Profile
@@ -25,8 +26,7 @@ from mockserver.domain.record import mutable, record
 from mockserver.domain.slices import Slices, at_once, in_order
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.carried_scenarios import Carried, carried, config_under
-from mockserver.engine.codec import MOST_FAULTS, ImportFault, steps_of, stored
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, steps_of, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
@@ -34,6 +34,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.scenario.director import Tallies
+from mockserver.scenario.parse import parse
+from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import Scenario
 
@@ -46,7 +48,20 @@ MOST_COUNTERS = 1_000
 """Counters of a document that are of no kind known here: they are read in one step. A sandbox has those and all that
 are known, and its document is taken again."""
 
+_HIDDEN = "***"
+
 ExportedState = dict[str, Any]
+
+
+@record
+class Carried:
+    """One scenario in force. Its set-up calls, which may hold card numbers and ccv, go out with secrets only."""
+
+    name: str
+    file: str
+    built_in: bool
+    data: dict[str, object]
+    setup: list[object] | None = field(default=None, repr=False)
 
 
 @mutable
@@ -140,7 +155,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
             {name: replace(first) for name, first in sandbox.idempotency.firsts.items()},
             {name: replace(first) for name, first in sandbox.replays.firsts.items()} or None,
         ),
-        scenarios=carried(sandbox.config.scenarios, secrets=secrets),
+        scenarios=carried_scenarios(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
     )
 
@@ -280,3 +295,63 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(Code.VALIDATION_ERROR, faults) from None
     except Refused as refused:
         raise ForeignDocument(refused.code, refused.details) from None
+
+
+def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[Carried]:
+    """Scenarios in the order in which they were given."""
+    found = []
+    for scenario in scenarios:
+        data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
+        setup = scenario.source.get("setup")
+        found.append(
+            Carried(
+                name=scenario.name,
+                file=PurePath(scenario.file).name,
+                built_in=scenario.builtin,
+                data=data if secrets else _without_secrets(data),
+                setup=setup if isinstance(setup, list) else None,
+            )
+        )
+    return found
+
+
+def _without_secrets(data: dict[str, object]) -> dict[str, object]:
+    def hidden(value: object) -> object:
+        match value:
+            case Mapping():
+                return {key: _HIDDEN if key == "authorization" else hidden(one) for key, one in value.items()}
+            case list():
+                return [hidden(one) for one in value]
+            case _:
+                return value
+
+    return {key: hidden(value) for key, value in data.items()}
+
+
+def config_under(
+    given: Sequence[Carried],
+    in_force: SandboxConfig,
+    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
+    *,
+    secrets: bool,
+) -> SandboxConfig:
+    """The config under carried scenarios: the one in force when it has the same. Of others, a scenario that is in force
+    is taken as it is, with its place. Raises ``ImportFault`` for a scenario that would be refused as a file."""
+    write = form(list[Carried]).write
+    wanted, ours = write(given, secrets), write(carried_scenarios(in_force.scenarios, secrets=secrets), secrets)
+    if wanted == ours:
+        return in_force
+    scenarios: list[Scenario] = []
+    faults: list[tuple[str, str]] = []
+    for place, one in enumerate(given):
+        if wanted[place] in ours:
+            scenarios.append(in_force.scenarios[ours.index(wanted[place])])
+            continue
+        data = one.data if one.setup is None else {**one.data, "setup": one.setup}
+        try:
+            scenarios.append(parse(data, {}, file=one.file, name=one.name, builtin=one.built_in))
+        except ScenarioRefused as refused:
+            faults += [(f"scenarios.{place}.data", f"{fault.path}: {fault.message}") for fault in refused.problems]
+    if faults:
+        raise ImportFault(*faults[:MOST_FAULTS])
+    return config_of(scenarios)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text, iso
-from mockserver.domain.marks import FileKey
+from mockserver.domain.field_metadata import FileKey
 from mockserver.domain.record import record
 from mockserver.scenario.matching import Difference
 from mockserver.scenario.part import part, read_part

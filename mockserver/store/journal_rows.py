@@ -1,4 +1,4 @@
-"""Journal entries as rows of a store: the request as it came, what decided, what happened.
+"""Journal entries as rows of a store: the request as it came, the decisions, and what happened.
 
 A decision is stored by its rule and the place of its outcome there; the rules themselves are known by their number
 (``Rulebook``), so that entries from before a change of scenarios keep their evidence.
@@ -46,7 +46,7 @@ _RESULT = ROWS.without(Result, {"about", "attempts", "decisions", "ruled", "prob
 
 class PersistenceContext(Protocol):
     """The server around its stored sandboxes: which operation carries out a request, what the fields of a request say,
-    and which scenarios there are. ``unwritten`` are rows of its own that the file lacks by now."""
+    and which scenarios there are. ``unwritten`` are rows of its own that are not in the file yet."""
 
     unwritten: list[tuple[int, str, int, bytes]]
 

@@ -1,9 +1,9 @@
-"""A sandbox in a store: what has changed in it since the last time as rows, the sandbox from its rows, and when it must
-be woken that nobody asks for it.
+"""A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and when it has something
+to do without a request.
 
 Parts follow from the types: every table of ``Tables`` and every memory of a judge is a part, so that one more is stored
-without a line here. What is small is in the head, which is written whole. ``tests/store`` goes over the slots of a
-sandbox: each is stored or stands among the ``DERIVED``.
+without a line here. What is small is in the head, which is written whole. ``tests/store`` checks that each attribute of
+a sandbox is stored or one of the ``DERIVED``.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ from mockserver.store.table_rows import (
 )
 
 DERIVED = frozenset({"key", "public_key", "under_way"})
-"""Parts of a sandbox that follow from what is stored, or that are nothing between two steps."""
+"""Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {
     "charges": attrgetter("challenged"),
     "payment_links": lambda link: True,
     "tokens": attrgetter("challenged"),
 }
-"""Tables whose objects have pages, the addresses of which name no key, and which of them have one from the first."""
+"""Tables whose objects have pages at addresses without a key, and which of the objects begin with one."""
 
 BEGINNING = (HEAD, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
@@ -107,7 +107,7 @@ class Head:
 
 
 class DamagedSandbox(ValueError):
-    """Rows of which no sandbox can be made. What the text quotes is masked."""
+    """Rows that do not make a sandbox. Quotes in the text are masked."""
 
     def __init__(self, text: str) -> None:
         super().__init__(mask_text(text))
@@ -142,7 +142,7 @@ class SandboxPersister:
         self._written: dict[str, int] = {}
         self._judged = counters(sandbox.watch)
         self.parts = [*self._parts_of(sandbox)]
-        # Those that know how much of them has changed.
+        # These know how many of their rows have changed.
         self._feeds = [
             part for part in self.parts if isinstance(part, TablePart | ReportedPart | GrowingPart | BatchPart)
         ]
@@ -182,7 +182,7 @@ class SandboxPersister:
         )
 
     def close(self) -> None:
-        """Hear no more of the sandbox, and let it go: parts refer to this, and garbage may stay for good."""
+        """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
         sandbox = self.sandbox
         sandbox.schedule.on_change = sandbox.director.on_count = None
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
@@ -190,26 +190,25 @@ class SandboxPersister:
         for table in tables:
             table.on_change = None
         if sandbox.past is not None:
-            # One that is kept aside may come back.
+            # A sandbox that is kept aside may come back.
             sandbox.past.listen(tables)
         for part in (*self._feeds, self):
             vars(part).clear()
 
     def waiting(self) -> int:
-        """How many rows have changed since the last time, roughly."""
+        """How many rows have changed since the last commit, roughly."""
         return sum(map(len, self._feeds))
 
     def gather_some(self, commit: Commit, most: int) -> bool:
-        """Put some of what has changed into a commit when there is more of it than one should hold, about ``most``
-        rows; whether there is. Only for a sandbox that the file does not name yet: it is whole with the last of
-        them."""
+        """Put about ``most`` of the changed rows into a commit when there are more than that; whether there are. Only
+        for a sandbox that the file does not name yet: its last commit completes it."""
         if self.waiting() <= most:
             return False
         max(self._feeds, key=len).gather(Changes(commit, self.world), most)
         return True
 
     def gather(self, commit: Commit) -> None:
-        """Put what has changed since the last time into a commit."""
+        """Put the changes since the last commit into one."""
         changes, sandbox = Changes(commit, self.world), self.sandbox
         if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
             self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
@@ -224,7 +223,7 @@ class SandboxPersister:
         self._put_whole(changes, HEAD, self._head())
 
     def _put_whole(self, changes: Changes, part: str, value: object) -> None:
-        """Something small, which is a row when its text is another than the last."""
+        """Write something small as one row, when its text has changed."""
         plain = row_form(type(value)).to_plain(value)
         if (written := hash(json_text(plain))) != self._written.get(part):
             self._written[part] = written

@@ -1,5 +1,5 @@
-"""The store of a server (``--store``): which sandboxes are in it, when they come and go, and the commits by which what
-was answered is kept.
+"""The store of a server (``--store``): which sandboxes are in it, when they are read and dropped, and the commits that
+hold what was answered.
 
 A step is answered when the commit that holds it is in the file. Steps that end while one commit is written are held by
 the next: one writer, one commit for many answers, and a request alone waits for its own. When a commit fails, every
@@ -39,28 +39,28 @@ from mockserver.store.persister import (
 from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable, by_part
 
 SLICE = 1_000
-"""Rows of a large new sandbox that go into one commit: others wait no longer than that takes."""
+"""Rows of a large new sandbox that go into one commit, so that other requests wait for no more than these."""
 
 PAUSE = 200
-"""Rows that are gathered for a commit before others have their turn."""
+"""Rows that are gathered for a commit before other requests are served."""
 
 PENDING = 500
 """Rows of one sandbox after which long work in it waits for a commit."""
 
 LONGEST_NAP = 60 * SECOND
-"""Time between two looks at what comes due in sandboxes that stand in the file."""
+"""Longest time between two checks for what comes due in sandboxes that are only in the file."""
 
 COMPANY = 0.0005
-"""Seconds that a commit waits for the next of those who may share it."""
+"""Seconds that a commit waits for the next request that may share it."""
 
 RECENT = 0.01
-"""Seconds after a commit in which those whom it answered are expected back."""
+"""Seconds after a commit in which the clients that it answered are expected to ask again."""
 
 MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
 WAIT = 5
-"""Seconds that a client is asked to wait whose request the store could not take."""
+"""Seconds that a client is asked to wait when its request could not be stored."""
 
 _LOG = logging.getLogger("mockserver.store")
 
@@ -100,32 +100,31 @@ class Store:
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
         self._is_earlier = asyncio.Event()
-        # Lists show those that were never used as they were opened.
+        # Lists show sandboxes that were never used in the order of their opening.
         for kept in sorted(file.sandboxes, key=lambda one: one.world):
             sandboxes.know(kept.key, kept.name)
             self._plan(kept)
         sandboxes.storage = self
 
     def take(self, key: str) -> Sandbox | None:
-        """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
+        """The sandbox of a key from its rows; None when it has none. Raises ``NotKept`` (43)."""
         kept = self._index.get(key)
         return self._placed(self._made(kept)) if kept is not None else None
 
     async def fetch(self, keys: Iterable[str]) -> None:
-        """Take sandboxes out of the file that stand in it alone, while others have their turn: a large one takes
-        seconds. Raises ``NotKept`` (43)."""
+        """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises ``NotKept`` (43)."""
         for key in keys:
             if key in self._index and self._sandboxes.is_away(key):
                 await self._fetched(self._index[key])
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
-        """The same with those in which an object of this id has a page: their keys."""
+        """Read those in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
         keys = await asyncio.get_running_loop().run_in_executor(self._reader, self._file.keys_with_page, page_id)
         await self.fetch(keys)
         return keys
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
-        """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
+        """How sandboxes began that are only in the file; their content is not read. Raises ``NotKept`` (43)."""
         away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._beginnings, away)
 
@@ -183,7 +182,7 @@ class Store:
             try:
                 self._task = asyncio.get_running_loop().create_task(self._commit_all())
             except RuntimeError:
-                # Nobody is served yet: a sandbox is opened ahead.
+                # The server does not run yet: a sandbox is opened ahead.
                 return
 
     async def kept(self, sandbox: Sandbox | None) -> None:
@@ -191,9 +190,9 @@ class Store:
         nothing of it is there."""
         if sandbox is None:
             growing = set(self._growing)
-            # What this rests on may be in the commit that is being written, in the next, or in both.
+            # The changes may be in the commit that is being written, in the next, or in both.
             failed = await self._all_ended()
-            # A large new sandbox takes several commits; those of others are not waited for.
+            # A large new sandbox takes several commits: only for those of this request it waits.
             mine = self._growing - growing
         else:
             mine = {sandbox}
@@ -215,15 +214,15 @@ class Store:
         return True
 
     async def turn(self, sandbox: Sandbox) -> None:
-        """Let others have their turn in the work of a sandbox, and the store when much of it is still to be written:
-        what is written at a time, others wait for."""
+        """Serve other requests during the work of a sandbox, and wait for the store when much of it is still to be
+        written: other requests wait for what one commit holds."""
         await asyncio.sleep(0)
         persister = self._persisters.get(sandbox.key)
         if persister is not None and persister.waiting() >= PENDING:
             await self._next_ended({sandbox})
 
     def put_away(self, sandbox: Sandbox) -> bool:
-        """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
+        """Drop a sandbox from memory; False while a commit of it is still to come."""
         if sandbox in self._changed or sandbox in self._batch or sandbox.key not in self._index:
             return False
         self._forget(sandbox)
@@ -231,7 +230,7 @@ class Store:
         return True
 
     async def run(self) -> None:
-        """Wake sandboxes in which something comes due, and clear away what nobody has any more, until cancelled."""
+        """Wake sandboxes in which something comes due, and delete rows without a sandbox, until cancelled."""
         loop = asyncio.get_running_loop()
         if self._changed:
             self.note(next(iter(self._changed)))
@@ -275,7 +274,7 @@ class Store:
         return next(filter(None, (end.result() for end in ends)), None)
 
     def _end_of(self, waiting: list[asyncio.Future[str | None]]) -> asyncio.Future[str | None]:
-        """The end of a commit, among those who wait for it."""
+        """The end of a commit: a future among those that wait for it."""
         loop = asyncio.get_running_loop()
         self._task = self._task or loop.create_task(self._commit_all())
         end: asyncio.Future[str | None] = loop.create_future()
@@ -292,9 +291,9 @@ class Store:
             self._task = None
 
     async def _wait_for_company(self) -> None:
-        """Let those come back whom the last commit answered together: clients that ask one thing after the other do so
-        at once, and to write for half of them each time costs nearly twice as much. Of two clients none waits for the
-        other, and nobody for long for those who stay away."""
+        """Wait for the clients that the last commit answered: most ask again at once, and a commit for half of them
+        costs nearly as much as one for all. Two clients do not wait for each other, and none waits long for those that
+        stay away."""
         now = perf_counter()
         until = now + COMPANY if now < self._ended + RECENT else now
         while len(self._waiting) < self._expected and perf_counter() < until:
@@ -328,7 +327,7 @@ class Store:
                 self.failures += 1
                 for sandbox in self._batch:
                     self._lose(sandbox)
-            # One that is whole by this commit grew until it was written.
+            # A sandbox that this commit completes grew until it was written.
             self._growing = growing if failed is None else set()
             for sandbox in self._growing:
                 self._changed[sandbox] = None
@@ -341,8 +340,8 @@ class Store:
             self._written, self._batch = [], {}
 
     async def _gathered(self, growing: set[Sandbox]) -> Commit:
-        """What is to be written; those of whom it is not all are in ``growing`` afterwards. Others have their turn now
-        and then: a reset of all changes many."""
+        """What is to be written; sandboxes with more to write are in ``growing`` afterwards. Other requests are served
+        meanwhile: a reset of all changes many sandboxes."""
         commit, rested = Commit(), 0
         for sandbox in self._batch:
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
@@ -368,7 +367,7 @@ class Store:
         return persister
 
     def _gather(self, persister: SandboxPersister, commit: Commit) -> bool:
-        """Put what has changed in a sandbox into a commit; whether that is all, or some of a large new one."""
+        """Put the changes of a sandbox into a commit; False when that is only a part of a large new one."""
         sandbox, key = persister.sandbox, persister.sandbox.key
         known = self._index.get(key)
         if (known is None or known.world != persister.world) and persister.gather_some(commit, SLICE):
@@ -383,7 +382,7 @@ class Store:
         return True
 
     def _lose(self, sandbox: Sandbox) -> None:
-        """What a sandbox is in memory is not what the file has: the next use reads it again."""
+        """Drop a sandbox that differs from the file: the next use reads it again."""
         self._lost.add(sandbox)
         if self._sandboxes.is_live(sandbox):
             self._forget(sandbox)

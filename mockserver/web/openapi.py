@@ -15,7 +15,7 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
-from mockserver.domain.marks import Schema
+from mockserver.domain.field_metadata import Schema
 from mockserver.domain.problem import Problem
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record

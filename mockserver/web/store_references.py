@@ -26,9 +26,9 @@ _LONGEST = 300
 class StoreReferences:
     """The ``PersistenceContext`` of one server.
 
-    The texts of scenarios are kept once for all sandboxes, by a digest; the built-in ones are those of the version that
-    serves. ``rows`` are those of the world ``SERVER``; ``unwritten`` are those that the file lacks by now. Raises
-    ``Unreadable``.
+    The file has the text of each scenario once for all sandboxes, by its digest; built-in scenarios are those of the
+    running version. ``rows`` are those of the world ``SERVER``, ``unwritten`` those that are not in the file yet.
+    Raises ``Unreadable``.
     """
 
     def __init__(self, rows: Iterable[Row], directory: Directory, operations: Iterable[OperationEndpoint]) -> None:
@@ -44,7 +44,7 @@ class StoreReferences:
         self.unwritten = [row for row in self.unwritten if row not in written]
 
     def name_of(self, endpoint: object) -> str | None:
-        """The name of an operation; None for what is none."""
+        """The name of an operation; None for anything else."""
         return _name(endpoint) if isinstance(endpoint, OperationEndpoint) else None
 
     def endpoint(self, name: str | None) -> object:
@@ -68,7 +68,7 @@ class StoreReferences:
         return Fields(model or Body, raw if is_body else query, FieldsKind(is_body, commas))
 
     def place_of(self, scenario: Scenario) -> str:
-        """Where the store keeps a scenario; it goes there with the next commit."""
+        """The place of a scenario in the store; the next commit writes a new one."""
         if scenario.builtin:
             return _BUILT_IN + scenario.name
         text: object = scenario.text or write_plain(scenario.source)
@@ -81,7 +81,7 @@ class StoreReferences:
         return place
 
     def scenario(self, place: str) -> Scenario:
-        """The scenario of a place. Raises ``LookupError`` for one that is not kept, or that this version refuses."""
+        """The scenario of a place. Raises ``LookupError`` for one that the store lacks or this version refuses."""
         if place not in self._made:
             for known in self._directory.config.scenarios:
                 self._made.setdefault(self.place_of(known), known)
