@@ -18,7 +18,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE, Decision, exhausted
 from mockserver.scenario.matching import Difference
@@ -28,7 +28,6 @@ from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.store.schema import Commit
-from mockserver.store.table_rows import TABLE_NAMES
 
 _EXHAUSTED = -1
 _REFUSED = 400

@@ -26,7 +26,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.director import Times
 from mockserver.store.schema import Changes, StoredRows
 
@@ -35,9 +35,6 @@ BLOCK = 50
 
 BATCH_BLOCK = 200
 """Transactions of a batch of which a row is made, at most."""
-
-TABLE_NAMES = {cls: name for name, cls in ROW_CLASSES.items()}
-"""The table of each kind of row."""
 
 _BLOCKS = 1 << 20
 """Blocks that a batch can have."""
@@ -87,12 +84,12 @@ class TablePart:
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
         # What was stored is no change.
-        heard, self._table.on_change = self._table.on_change, None
+        heard, self._table.listeners = self._table.listeners, ()
         for place, (seq, raw) in enumerate(stored.get(self.name, ())):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
             self._table.add(self._form.to_value(raw, cards))
-        self._table.on_change = heard
+        self._table.listeners = heard
         self._known = len(self._table)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mockserver.engine.codec import row_form
-from tests.rows import each
 
 
 @dataclass
@@ -33,7 +32,7 @@ def test_fields_of_another_version_are_skipped_and_those_that_are_missing_have_t
     assert FORM.to_value({"id": "o-1"}) == Order("o-1")
 
 
-@each(
+@pytest.mark.parametrize(
     ("order", "plain"),
     [
         (Order("o-2"), {"id": "o-2"}),
@@ -49,7 +48,7 @@ def test_a_row_has_what_is_not_the_default(order: Order, plain: object) -> None:
     assert str(again.amount) == str(order.amount)
 
 
-@each("raw", [None, 7, "", [], {}, ["o-1"], {"kind": "large"}])
+@pytest.mark.parametrize("raw", [None, 7, "", [], {}, ["o-1"], {"kind": "large"}])
 def test_what_was_not_written_is_refused(raw: Any) -> None:
     with pytest.raises(ValueError, match=r"wanted|missing"):
         FORM.to_value(raw)
