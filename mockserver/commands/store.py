@@ -1,4 +1,4 @@
-"""``mockserver store``: looks at the file of ``--store``, writes its sandboxes out, makes it small again."""
+"""``mockserver store``: inspects the file of ``--store``, exports its sandboxes, and compacts it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
         make = _maker(reader)
         damage = [] if is_one else reader.damage
         if out is not None and not is_one:
-            _made_folder(out)
+            with _refusing(out):
+                out.mkdir(parents=True, exist_ok=True)
         for kept in wanted:
             made = make(kept)
             if isinstance(made, str):
@@ -202,7 +203,7 @@ def _is_meant(kept: StoredSandbox, key: str | None, sandbox_id: str | None) -> b
 
 
 def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
-    """What makes the sandboxes of a store, as a server would, or says why one cannot be made."""
+    """A function that makes a sandbox of its rows, as a server would, or gives the reason why it cannot."""
     from mockserver import create_app
     from mockserver.adapters.machine_clock import machine_now
     from mockserver.store.persister import DamagedSandbox, stored_sandbox
@@ -225,28 +226,29 @@ def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     return make
 
 
-def _made_folder(folder: Path) -> None:
+@contextmanager
+def _refusing(place: Path) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as problem:
-        raise click.UsageError(f"--out: {folder}: {problem.strerror}") from None
+        raise click.UsageError(f"--out: {place}: {problem.strerror}") from None
 
 
 def _write(file: Path, text: bytes) -> None:
-    """Write a file that nobody else can read, whole or not at all. What is no file, such as a pipe, is written to."""
+    """Write a file for its owner alone, whole or not at all. A pipe or a device is written to as it is."""
     place = file.resolve()
     new = place.with_name(f".{place.name}.new")
-    try:
+    with _refusing(file):
         if file.exists() and not file.is_file():
             file.write_bytes(text)
             return
-        with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
-            open_file.write(text)
-        new.replace(place)
-    except OSError as problem:
-        with suppress(OSError):
-            new.unlink()
-        raise click.UsageError(f"--out: {file}: {problem.strerror}") from None
+        try:
+            with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
+                open_file.write(text)
+            new.replace(place)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
 
 
 def _shown(value: dict[str, int] | str | None) -> str:

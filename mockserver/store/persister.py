@@ -69,7 +69,7 @@ BEGINNING = (HEAD, "marks")
 _CHAINS = "chains"
 
 _PLAIN = (
-    *("now", "horizon", "used", "ids.counters", "schedule.order", "schedule.ran"),
+    *("origin", "cards.salt", "now", "horizon", "used", "ids.counters", "schedule.order", "schedule.ran"),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
     *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
     *("inboxes.number", "inboxes.dropped"),
@@ -86,8 +86,6 @@ class Head:
     many rows each table has, and how many steps the journal and the stories. ``judged`` are the counters of the judges.
     """
 
-    origin: str
-    salt: str
     seed: Seed
     opened_with: _Assumptions
     clock_plan: ClockPlan
@@ -234,8 +232,6 @@ class SandboxPersister:
         config, tallies, journal = sandbox.config, sandbox.director.tallies, sandbox.journal
         lengths = {name: len(getattr(sandbox, name)) for name in ROW_CLASSES}
         return Head(
-            origin=sandbox.origin,
-            salt=sandbox.cards.salt,
             seed=Seed(config.seed),
             opened_with=(config.assumed.profile, config.assumed.overrides),
             clock_plan=config.clock,
@@ -331,7 +327,7 @@ def stored_sandbox(
     """
     head, config = _read_head(stored, context)
     sandbox = Sandbox(key, config, real)
-    sandbox.origin, sandbox.cards.salt, sandbox.clock = head.origin, head.salt, head.clock
+    sandbox.clock = head.clock
     if head.is_held:
         # Time stood still for a try of a webhook, which is made again.
         sandbox.clock.real = real

@@ -28,25 +28,10 @@ SERVER = 0
 HEAD = "head"
 """The part that every sandbox has."""
 
-_PARTS = frozenset(ROW_CLASSES) | {
-    HEAD,
-    "batch_rows",
-    "chains",
-    "deliveries",
-    "findings",
-    "idempotency",
-    "inbox",
-    "journal",
-    "marks",
-    "past",
-    "replays",
-    "rule_keys",
-    "scenarios",
-    "schedule",
-    "scripts",
-    "setup",
-    "stories",
-}
+_OTHERS = (
+    "batch_rows chains deliveries findings idempotency inbox journal marks past replays rule_keys scenarios schedule"
+)
+_PARTS = frozenset((HEAD, *ROW_CLASSES, *_OTHERS.split(), "scripts", "setup", "stories"))
 _MEMORIES = "findings."
 
 
