@@ -14,10 +14,10 @@ from typing import Any
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
+from mockserver.domain.cooperative import Cooperative, parts_of
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS
 from mockserver.domain.record import record
-from mockserver.domain.slices import Slices, parts_of
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import config_under
@@ -71,7 +71,7 @@ class ReadState:
         return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
 
 
-def read(document: dict[str, Any]) -> Slices[ReadState]:
+def read(document: dict[str, Any]) -> Cooperative[ReadState]:
     """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything that this
     version did not write, with every fault, as far as they can be read."""
     with _naming_every_place():
@@ -112,7 +112,7 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
         return ReadState(state, cards, tables)
 
 
-def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Slices[Sandbox]:
+def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Cooperative[Sandbox]:
     """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for what makes no sense,
     all faults at once."""
     with _naming_every_place():
@@ -139,7 +139,7 @@ def _naming_every_place() -> Iterator[None]:
         raise ForeignDocument(refused.code, refused.details) from None
 
 
-def _long_keys(rules: Any, cards: CardRegistry, faults: _Faults) -> Slices[dict[str, KEYS]]:
+def _long_keys(rules: Any, cards: CardRegistry, faults: _Faults) -> Cooperative[dict[str, KEYS]]:
     """The counters of rules that count keys, by rule, as there may be very many; they are taken out of the document."""
     found: dict[str, KEYS] = {}
     tallies = rules.get("rules") if isinstance(rules, dict) else None
@@ -161,7 +161,7 @@ def _long_keys(rules: Any, cards: CardRegistry, faults: _Faults) -> Slices[dict[
 
 def _read_rows(
     of_row: Form, raws: list[Any], keep: Callable[[Any], object], cards: CardRegistry, above: str, faults: _Faults
-) -> Slices[None]:
+) -> Cooperative[None]:
     """Keep the values of a list, which is used up. Rows that a value has are read after the rest of it."""
     for place, raw in enumerate(raws):
         if len(faults) >= MOST_FAULTS:

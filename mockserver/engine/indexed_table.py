@@ -18,8 +18,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices, at_once
 from mockserver.engine.query import Check, Contains, ListPage, Query, TableRow
 
 R = TypeVar("R", bound=TableRow)
@@ -129,7 +129,7 @@ class LongSearch(Generic[R]):
         if row.seq < self.known:
             self.changed.setdefault(row.seq, self._key_of(row))
 
-    def build(self) -> Slices[None]:
+    def build(self) -> Cooperative[None]:
         """Look at the rows that there are: sort parts of them first, then make one of those."""
         # Rows may change in the pauses: what is merged is their order of before.
         values, runs, total = dict[int, Any](), list[list[int]](), len(self._rows)
@@ -146,7 +146,7 @@ class LongSearch(Generic[R]):
             self.places += some
             yield
 
-    def learn(self) -> Slices[None]:
+    def learn(self) -> Cooperative[None]:
         """Look at what has come or changed since, but for the last few rows."""
         for _ in range((len(self.changed) + len(self._rows) - self.known) // _FEW_ROWS):
             self._take_in(_FEW_ROWS)
@@ -231,7 +231,7 @@ class LongSearches(Generic[R]):
             one.note(row)
         self._searches = [one for one in self._searches if len(one.changed) <= MOST_CHANGES]
 
-    def find(self, query: Query[R], checks: Iterable[Check[R]]) -> Slices[LongSearch[R]]:
+    def find(self, query: Query[R], checks: Iterable[Check[R]]) -> Cooperative[LongSearch[R]]:
         """The search for the rows of a query, all but the last few of which it has looked at; ``checks`` are what a row
         must pass."""
         search = next((one for one in self._searches if one.wanted == query.wanted), None)
@@ -288,7 +288,7 @@ class Table(Generic[R]):
         self.rows.append(row)
         self._by_id[self.id_of(row)] = row
         if not len(self.rows) % STEP_ROWS:
-            at_once(self.learning())
+            run_to_end(self.learning())
         for hear in self.listeners:
             hear(self, row, None)
         return row
@@ -375,7 +375,7 @@ class Table(Generic[R]):
         rows = self.rows
         places, checks = self._candidates(query)
         if _is_long(places, checks, query):
-            found = at_once(self._long_search(query))
+            found = run_to_end(self._long_search(query))
             found.catch_up()
             return query.page(found.places, rows)
         if checks:
@@ -389,14 +389,14 @@ class Table(Generic[R]):
         is_behind = any(len(self.rows) - self._index(name).known > STEP_ROWS for name, _ in query.equal)
         return is_behind or _is_long(*self._candidates(query), query)
 
-    def look_ahead(self, query: Query[R]) -> Slices[None]:
+    def look_ahead(self, query: Query[R]) -> Cooperative[None]:
         """Do for :meth:`search` what is too long for one step."""
         for name, _ in query.equal:
             yield from self._learning(name)
         if self.is_long_work(query):
             yield from self._long_search(query)
 
-    def learning(self) -> Slices[None]:
+    def learning(self) -> Cooperative[None]:
         """Bring up to date what operations ask: the rows by their ids, and some indexes."""
         rows, id_of = self.rows, self.id_of
         for start in range(len(self._by_id), len(rows), STEP_ROWS):
@@ -407,13 +407,13 @@ class Table(Generic[R]):
             if index.is_asked:
                 yield from self._learning(index.name)
 
-    def _learning(self, index: str) -> Slices[None]:
+    def _learning(self, index: str) -> Cooperative[None]:
         rows, postings = self.rows, self._index(index)
         while len(rows) - postings.known >= STEP_ROWS:
             postings.learn(rows, postings.known + STEP_ROWS)
             yield
 
-    def _long_search(self, query: Query[R]) -> Slices[LongSearch[R]]:
+    def _long_search(self, query: Query[R]) -> Cooperative[LongSearch[R]]:
         if self._long is None:
             self._long = LongSearches(self.rows)
         in_time = [] if query.after is None and query.before is None else [query.is_in_time]

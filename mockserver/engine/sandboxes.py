@@ -13,7 +13,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Full, Unauthorised
 from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.journal import JournalRoom
+from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
 LONGEST_KEY = 256
@@ -51,7 +51,7 @@ class Shelf(Protocol):
 
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
-    their journals and inboxes share ``room``. ``on_leave`` hears of each that has lost its key and is not kept aside.
+    their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
     ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
     ``shelf``."""
 
@@ -60,11 +60,11 @@ class Sandboxes:
         config: Callable[[], SandboxConfig],
         on_open: Callable[[Sandbox], None],
         keys: Collection[str],
-        room: JournalRoom,
+        quota: JournalQuota,
         most: int,
     ) -> None:
         self.most = most
-        self.room = room
+        self.quota = quota
         self._config = config
         self._on_open = on_open
         self._keys = frozenset(keys)
@@ -232,8 +232,8 @@ class Sandboxes:
         if not kept:
             del self._by_id[sandbox_id_of(key)]
             self._names.pop(key, None)
-        self.room.leave(sandbox.journal)
-        self.room.leave(sandbox.inboxes)
+        self.quota.leave(sandbox.journal)
+        self.quota.leave(sandbox.inboxes)
         self.on_leave(sandbox)
 
     def know(self, key: str, name: str | None) -> None:
@@ -269,13 +269,13 @@ class Sandboxes:
             self.on_leave(kept)
 
     def _replaced(self, before: Sandbox | None, after: Sandbox, *, aside: bool = False) -> None:
-        """Another sandbox has the key of one; their journals change places in the room."""
+        """Another sandbox has the key of one; their journals change places in the quota."""
         if before is not None:
-            self.room.leave(before.journal)
-            self.room.leave(before.inboxes)
+            self.quota.leave(before.journal)
+            self.quota.leave(before.inboxes)
             (self._keep_aside if aside else self.on_leave)(before)
-        self.room.enter(after.journal)
-        self.room.enter(after.inboxes)
+        self.quota.enter(after.journal)
+        self.quota.enter(after.inboxes)
 
     def _accepted(self, key: str | None) -> str:
         if not key:

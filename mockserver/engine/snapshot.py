@@ -14,9 +14,9 @@ from mockserver.assumptions import ROWS, Profile
 from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.constraints import Ascii, NonNegative
+from mockserver.domain.cooperative import Cooperative, in_order, parts_of, run_to_end
 from mockserver.domain.ids import Seed
 from mockserver.domain.record import mutable
-from mockserver.domain.slices import Slices, at_once, in_order, parts_of
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.carried_scenarios import Carried, carried
 from mockserver.engine.codec import Write, form, record_form
@@ -73,7 +73,7 @@ class State:
     salt: Annotated[str, SALT] | None = field(default=None, repr=False)
 
 
-def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
+def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
     state = _state(sandbox, secrets=secrets)
@@ -113,7 +113,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
 
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     """The same at once, where there is nobody else to serve."""
-    return at_once(export(sandbox, secrets=secrets))
+    return run_to_end(export(sandbox, secrets=secrets))
 
 
 def _write(items: list[Any], write: Write, secrets: bool) -> Iterator[None]:
@@ -162,7 +162,7 @@ def _clock_of(sandbox: Sandbox) -> Clock:
     return replace(clock, real=sandbox.touched if clock.holds else clock.real)
 
 
-def copied(sandbox: Sandbox, key: str, real: Micros) -> Slices[Sandbox]:
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
     """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
     begins: both share the rows, which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)

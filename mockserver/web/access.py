@@ -9,9 +9,9 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
-from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.asgi import Scope
@@ -151,8 +151,8 @@ def _key_of(scope: Scope) -> str | None:
     return sent.decode("latin-1") or None
 
 
-_second_text = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
-_took_text = Remembered[int, str](4_096, lambda hundredths: "%9.2f" % (hundredths / 100)).__getitem__
+_second_text = BoundedCache[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
+_took_text = BoundedCache[int, str](4_096, lambda hundredths: "%9.2f" % (hundredths / 100)).__getitem__
 """The time that a request took, in milliseconds, by hundredths of one: to word a float takes six times as long."""
 
 
@@ -164,4 +164,4 @@ def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, st
     return f"{status or '-':>3}", f"{printable(mask_text(method)):6}", printable(end)
 
 
-_common_of = Remembered(1_024, _common).__getitem__
+_common_of = BoundedCache(1_024, _common).__getitem__

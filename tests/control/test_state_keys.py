@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.domain import slices
+from mockserver.domain import cooperative
 from mockserver.engine import importing, snapshot
 from mockserver.engine.codec import Form, form
 from mockserver.scenario.director import KEYS
@@ -48,7 +48,7 @@ def lengths(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     noting = Form(
         lambda keys, secrets: plain.write(seen(keys), secrets), lambda keys, cards: plain.read(seen(keys), cards)
     )
-    monkeypatch.setattr(slices, "MANY", 4)
+    monkeypatch.setattr(cooperative, "MANY", 4)
     for module in (snapshot, importing):
         monkeypatch.setattr(module, "form", lambda kind: noting if kind == KEYS else form(kind))
     return found

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Bound, Contains, Query
@@ -99,7 +99,7 @@ class Driven:
         ]
         self.random = random
         self.table: Table[Stored] = Table(lambda row: row.key, indexes)
-        self.under_way: list[tuple[Query[Stored], Slices[None]]] = []
+        self.under_way: list[tuple[Query[Stored], Cooperative[None]]] = []
         for _ in range(random.choice([0, 40, 120])):
             self.add()
 
@@ -160,7 +160,7 @@ class Driven:
 
     def copy(self) -> None:
         query, copy = asked(self.random, 50), self.table.copied()
-        at_once(copy.look_ahead(query))
+        run_to_end(copy.look_ahead(query))
         page = copy.search(query)
         assert ([row.seq for row in page.rows], page.count) == plainly(copy, query)
 

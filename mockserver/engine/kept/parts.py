@@ -20,10 +20,10 @@ from operator import attrgetter
 from typing import Any, Protocol, TypeAlias, get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch, BatchRow, RowFailure
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import mutable, replace
-from mockserver.domain.remembered import Recent
 from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form
