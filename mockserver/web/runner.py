@@ -9,7 +9,6 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
@@ -159,7 +158,6 @@ class Runner:
     def answered(self, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         sandbox = step.sandbox
-        step.result.answered = True
         deliveries.release(sandbox, step.result.webhooks)
         self.run(sandbox)
         self.used(sandbox)
@@ -167,7 +165,7 @@ class Runner:
     async def flush_webhooks(self, sandbox: Sandbox, step: Step) -> None:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
         await self.catch_up(sandbox)
-        end = self.real_clock() + 2 * sandbox.assumed[WEBHOOK_TIMEOUT]
+        end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
         while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(sandbox, end):
             pass
 
