@@ -10,7 +10,6 @@ import re
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
-from itertools import takewhile
 from json import JSONDecodeError
 from typing import Any
 
@@ -39,11 +38,11 @@ WINDOW = 1_000_000
 _LONGEST_NUMBER = 1_000
 """Characters that must be seen of a number, which may go on behind the window: more than any has that is taken."""
 
-ROWS = 500
-"""Items of a list that are written at a time."""
+LONG = 500
+"""Items that a list may have to be written at a time."""
 
 PART = 1_000_000
-"""Bytes of a part of a written text; where few items are as long, each is written by itself."""
+"""Bytes of a part of a written text, at least."""
 
 _OPENED = 3
 """Levels of a document that are opened when it is written: down to the rows of a table."""
@@ -69,40 +68,31 @@ def dumps_in_slices(document: dict[str, Any]) -> Cooperative[deque[bytes]]:
 
 
 def _pieces(value: Any, levels: int) -> Iterator[bytes]:
-    """The text of a value, ``levels`` of which are opened."""
-    if isinstance(value, dict) and value and levels:
+    """The text of a value, ``levels`` of which are opened, and more where a list is long."""
+    is_opened = value and (levels > 0 or _is_long(value))
+    if is_opened and isinstance(value, dict):
         before = b"{"
         for name in [*value]:
             yield before + dumps(name) + b":"
             yield from _pieces(value.pop(name), levels - 1)
             before = b","
         yield b"}"
-    elif isinstance(value, list) and value and levels:
-        yield from _rows(value)
+    elif is_opened and isinstance(value, list):
+        before = b"["
+        for place, item in enumerate(value):
+            value[place] = None
+            yield before
+            yield from _pieces(item, levels - 1)
+            before = b","
+        yield b"]"
     else:
         yield dumps(value)
 
 
-def _rows(rows: list[Any]) -> Iterator[bytes]:
-    """The text of a list, of which those items are let go that are written; one that has a long list is opened."""
-    before, start, count = b"[", 0, 1
-    while start < len(rows):
-        some = [*takewhile(_is_short, rows[start : start + count])]
-        yield before
-        if some:
-            rows[start : start + len(some)] = [None] * len(some)
-            text = dumps(some)
-            yield text[1:-1]
-            count = min(2 * count, ROWS) if len(text) < PART else 1
-        else:
-            yield from _pieces(rows[start], 2)
-        before, start = b",", start + max(len(some), 1)
-    yield b"]"
-
-
-def _is_short(item: Any) -> bool:
-    lists = item.values() if isinstance(item, dict) else ()
-    return not any(type(held) is list and len(held) > ROWS for held in lists)
+def _is_long(value: Any) -> bool:
+    """Whether a value is a long list or has one as a member."""
+    held = value.values() if isinstance(value, dict) else (value,)
+    return any(type(one) is list and len(one) > LONG for one in held)
 
 
 def loads_in_slices(

@@ -187,7 +187,7 @@ def document_of(random: Random, levels: int) -> Any:
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "ROWS", rows)
+    monkeypatch.setattr(long_json, "LONG", rows)
     random = Random(rows)
     for _ in range(tries(80, 300)):
         document = {f"part {number}": document_of(random, 5) for number in range(3)}
