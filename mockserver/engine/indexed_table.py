@@ -43,23 +43,22 @@ _FEW_ROWS = 500
 
 @record
 class Index(Generic[R]):
-    """How rows are found by a value. With ``several`` a row has a tuple of different values, and ``Table.find`` finds
-    it by each of them. One that ``is_asked`` by operations is never further behind than a step may learn."""
+    """How rows are found by value: by each of the ``values_of`` a row, which differ. One that ``is_asked`` by
+    operations is never further behind than a step may learn."""
 
     name: str
-    read: Callable[[R], Any]
-    several: bool = False
+    values_of: Callable[[R], Sequence[Hashable]]
     is_asked: bool = False
-
-    def values_of(self, row: R) -> Sequence[Hashable]:
-        """The values that a row is found by."""
-        value = self.read(row)
-        return value if self.several else () if value is None else (value,)
 
     def check(self, values: Sequence[Hashable]) -> Check[R]:
         """Whether a row has one of some values."""
         allowed = frozenset(values) - {None}
         return lambda row: not allowed.isdisjoint(self.values_of(row))
+
+
+def index_by(name: str, read: Callable[[R], Hashable | None], *, is_asked: bool = False) -> Index[R]:
+    """An index by the one value that ``read`` gives, if it gives any."""
+    return Index(name, lambda row: () if (value := read(row)) is None else (value,), is_asked)
 
 
 class PostingLists(Generic[R]):

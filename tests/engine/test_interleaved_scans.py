@@ -11,7 +11,7 @@ import pytest
 from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Index, Table
+from mockserver.engine.indexed_table import Index, Table, index_by
 from mockserver.engine.query import Bound, Contains, Query
 from tests.pauses import look_at_few_rows
 
@@ -93,9 +93,9 @@ class Driven:
 
     def __init__(self, random: Random) -> None:
         indexes: list[Index[Stored]] = [
-            Index("colour", lambda row: row.colour),
-            Index("price", price),
-            Index("tag", lambda row: row.tags, several=True),
+            index_by("colour", lambda row: row.colour),
+            index_by("price", price),
+            Index("tag", lambda row: row.tags),
         ]
         self.random = random
         self.table: Table[Stored] = Table(lambda row: row.key, indexes)
@@ -184,7 +184,7 @@ def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: 
 
 
 def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
-    table: Table[Stored] = Table(lambda row: row.key, [Index("price", price)])
+    table: Table[Stored] = Table(lambda row: row.key, [index_by("price", price)])
     for number in range(indexed_table.STEP_ROWS + 10):
         table.add(Stored(f"id{number}", None, 1, (), 0))
     query: Query[Stored] = Query(10, equal=[("price", [1, 2])], sort=colour)

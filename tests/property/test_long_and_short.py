@@ -53,8 +53,7 @@ def look_at_all(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
     found = [
         row
         for row in table.rows
-        if all(read[name].read(row) in values for name, values in query.equal)
-        and all(test(row) for test in query.where)
+        if all(read[name].check(values)(row) for name, values in query.equal) and all(test(row) for test in query.where)
     ]
     if query.descending:
         found.reverse()
