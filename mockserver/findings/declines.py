@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
 from mockserver.findings.facts import Call, Policy
