@@ -51,7 +51,7 @@ tried."""
 
 SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
-_ATTRIBUTE = "mockserver_learnt"
+_LEARNT = "mockserver_learnt"
 _NO_RUN = ("--collect-only", "--collectonly", "--co", "--pdb", "--trace")
 _FROM_ELSEWHERE = {"junitxml": ["--junitxml="], "_cov": ["--no-cov"]}
 _TAIL = 2_000
@@ -133,7 +133,7 @@ class Learner:
             why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
             is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
             found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
-            setattr(report, _ATTRIBUTE, found)
+            setattr(report, _LEARNT, found)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -143,7 +143,7 @@ class Learner:
         plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
         known = self._known.setdefault(report.nodeid, plain)
         known["seconds"] += report.duration
-        known.update(getattr(report, _ATTRIBUTE, {}))
+        known.update(getattr(report, _LEARNT, {}))
         if report.when == "teardown" and report.failed:
             known["why_not"] = why_not
 
@@ -153,11 +153,6 @@ class Learner:
             # Workers of xdist report in any order.
             ordered = sorted(self._known.items(), key=lambda one: (one[1]["place"], one[0]))
             self._file.write_text(json.dumps(dict(ordered)), "utf-8")
-
-
-def named(known: Mapping[str, Learnt], function: str) -> dict[str, Learnt]:
-    """What is known of a test function, by the id of each of its own sets of parameters."""
-    return {name: learnt for name, learnt in known.items() if name == function or name.startswith(f"{function}[")}
 
 
 OPTION = "--mockserver-explore"
@@ -312,9 +307,9 @@ class Explorer:
         yield
         if FIXTURE not in metafunc.fixturenames:
             return
-        tries: dict[str, Tried] = {}
-        for test in named(self.known, metafunc.definition.nodeid):
-            tries |= self.tries(test)
+        function = metafunc.definition.nodeid
+        tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
+        tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
         if tries:
             ids = [pytest.HIDDEN_PARAM, *tries]
             metafunc.parametrize(FIXTURE, [None, *tries.values()], ids=ids, indirect=True)
@@ -340,8 +335,7 @@ class Explorer:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Leave out what the budget does not reach; fixtures may hang too."""
-        tried = tried_in(item)
-        if tried is None:
+        if (tried := tried_in(item)) is None:
             return (yield)
         if self.deadline is not None and machine_now() > self.deadline:
             item.stash[_verdict_key] = LEFT_OUT
@@ -352,8 +346,7 @@ class Explorer:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Run a test in which something is tried, and judge it."""
-        tried = tried_in(item)
-        if tried is None:
+        if (tried := tried_in(item)) is None:
             return (yield)
         problem: BaseException | None = None
         with self._limited(item, tried):
@@ -494,7 +487,7 @@ def _matrix(cells: Iterable[Mapping[str, str]], known: Mapping[str, Learnt]) -> 
 
 
 def _order(verdict: str) -> int:
-    return [LEFT_OUT, *Verdict].index(verdict)
+    return -1 if verdict == LEFT_OUT else Verdict(verdict).rank
 
 
 def _place(item: pytest.Item) -> tuple[str, int]:

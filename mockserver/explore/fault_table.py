@@ -35,7 +35,7 @@ sees no answer."""
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
     the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``waits`` the
-    seconds of real time that the client waits in vain."""
+    seconds of real time that the client waits without an answer."""
 
     name: str
     at: str
@@ -105,7 +105,7 @@ class Experiment:
 
     @property
     def waits(self) -> float:
-        """Seconds of real time that a client waits in vain."""
+        """Seconds of real time that the client waits without an answer."""
         return sum(fault.waits for _, fault in self.strikes)
 
     @property

@@ -22,12 +22,11 @@ T = TypeVar("T")
 
 _GAP = "  "
 _NOT_TRIED = "."
-_SHOUTED = {Verdict.UNSAFE: "UNSAFE"}
 
 
 def word(verdict: Verdict) -> str:
     """A verdict as the table shows it."""
-    return _SHOUTED.get(verdict, verdict.value)
+    return verdict.upper() if verdict is Verdict.UNSAFE else verdict.value
 
 
 def _matrix(
@@ -35,13 +34,12 @@ def _matrix(
 ) -> list[tuple[str, list[str], list[list[T | None]]]]:
     """The cells, by point and fault, as tables, one for each place in an operation's life: the place, its faults, and
     for each point a row of cells; None where nothing was tried. Faults without a cell are left out."""
-    tables = []
-    for at in dict.fromkeys(fault.at for fault in FAULTS.values()):
-        here = [name for name, fault in FAULTS.items() if fault.at == at]
-        faults = [name for name in here if any((point, name) in cells for point in points)]
-        if faults:
-            tables.append((at, faults, [[cells.get((point, name)) for name in faults] for point in points]))
-    return tables
+    tried = [fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)]
+    groups = {at: [fault.name for fault in tried if fault.at == at] for at in dict.fromkeys(one.at for one in tried)}
+    return [
+        (at, faults, [[cells.get((point, name)) for name in faults] for point in points])
+        for at, faults in groups.items()
+    ]
 
 
 def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[str]:
@@ -177,4 +175,4 @@ def page(made: Exploration) -> str:
 
 
 def _worst_first(cells: Sequence[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: -list(Verdict).index(cell.verdict))
+    return sorted(cells, key=lambda cell: -cell.verdict.rank)

@@ -73,10 +73,14 @@ class Verdict(StrEnum):
     HUNG = "hung"
     UNSAFE = "unsafe"
 
+    @property
+    def rank(self) -> int:
+        """Its place among all."""
+        return list(Verdict).index(self)
+
     def reaches(self, least: Verdict) -> bool:
         """Whether it is at least as bad as another."""
-        order = list(Verdict)
-        return order.index(self) >= order.index(least)
+        return self.rank >= least.rank
 
 
 def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_struck: bool) -> Verdict:

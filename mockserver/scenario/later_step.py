@@ -155,6 +155,6 @@ class Later:
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
     if challenge.payer is None or (challenge.payer is PayerAnswer.ABANDONS and challenge.after is None):
-        # Who walks away without a word leaves the challenge to expire.
+        # A payer who leaves the page lets the challenge expire.
         return ()
     return (Later(challenge.payer_takes, settle=_PAYER[challenge.payer]),)

@@ -170,7 +170,7 @@ class Rule:
         when = self.when
         parts = [str(test) for test in when.tests] or [calls]
         parts += [str(when.nth)] if when.nth is not None else []
-        parts += [f"clock {when.window.wanted}"] if when.window is not None else []
+        parts += [f"clock {when.span}"] if when.span is not None else []
         return " and ".join(parts)
 
     @property

@@ -96,12 +96,9 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
     if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcomes[0])):
         yield f"changes nothing by its {word}, which only says what is the default"
     window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None
-    if window is not None and not window.daily and start is not None:
-        end = window.end
-        if window.lasts is not None and window.start is not None:
-            end = window.start + window.lasts
-        if end is not None and end <= start:
-            yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
+    end = window.end if window is not None and not window.daily else None
+    if start is not None and end is not None and end <= start:
+        yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
     most = rule.limit if rule.per is None and not rule.limit_by_key else None
     if rule.expect is not None and most is not None and rule.expect.least > most:
         yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
