@@ -16,12 +16,20 @@ from mockserver.domain.errors import Refused
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
-from mockserver.domain.states import ChargeEvent, ChargeState, NetworkTokenState, PayToState, SubscriptionState
-from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
+from mockserver.domain.states import (
+    NETWORK_TOKEN,
+    PAYTO,
+    ChargeEvent,
+    ChargeState,
+    NetworkTokenState,
+    PayToState,
+    SubscriptionState,
+)
+from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
 from mockserver.scenario.outcome import DELETABLE
 
@@ -189,8 +197,10 @@ _SET: Mapping[str, Callable[[Step, str, str], bool]] = {
     "payment_method": lambda step, subject, word: bool(
         payment_methods.update_card(step, subject, CardChanges(expiry=word))
     ),
-    "payto": lambda step, subject, word: payto.turn_to(step, subject, PayToState(word)),
-    "network_token": lambda step, subject, word: network_tokens.turn_to(step, subject, NetworkTokenState(word)),
+    "payto": lambda step, subject, word: turn_to(step, step.sandbox.payto.get(subject), PAYTO, PayToState(word)),
+    "network_token": lambda step, subject, word: turn_to(
+        step, step.sandbox.network_tokens.get(subject), NETWORK_TOKEN, NetworkTokenState(word)
+    ),
     "subscription": lambda step, subject, word: bool(subscriptions.set_status(step, subject, SubscriptionState(word))),
 }
 """Kinds whose status can be set, and whether it is so afterwards."""

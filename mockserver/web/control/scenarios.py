@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
@@ -245,14 +246,15 @@ def text(call: ControlCall) -> tuple[int, object]:
     return 200, {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
 
 
-def shipped(call: ControlCall) -> tuple[int, object]:
+def shipped(call: ControlCall) -> tuple[int, bytes]:
     """The scenarios that come with the product, with their texts."""
-    return 200, {
-        "scenarios": [
-            {"name": name, "description": description, "text": whole}
-            for name, description, whole in call.world.directory.reader.shipped()
-        ]
-    }
+    return 200, _shipped(call.world.directory.reader.shipped)
+
+
+@cache
+def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
+    rows = ({"name": name, "description": description, "text": whole} for name, description, whole in read())
+    return dumps({"scenarios": list(rows)})
 
 
 def schema(call: ControlCall) -> tuple[int, bytes]:
