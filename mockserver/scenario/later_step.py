@@ -51,16 +51,8 @@ _PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED", PayerAnswe
 """How a payer ends a challenge."""
 
 
-class Move(StrEnum):
-    """What can happen to an object on its own, besides a change of its fields."""
-
-    SET = "set"
-    CAPTURE = "capture"
-    VOID = "void"
-    REFUND = "refund"
-    SETTLE = "settle"
-    EMIT = "emit"
-    DELETE = "delete"
+Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE")
+"""What can happen to an object on its own, besides a change of its fields."""
 
 
 @part

@@ -109,12 +109,8 @@ class Pending(OutcomeTraits):
         )
 
 
-class PayerAnswer(StrEnum):
-    """What the payer of a challenge does."""
-
-    PASSES = "passes"
-    FAILS = "fails"
-    ABANDONS = "abandons"
+PayerAnswer = StrEnum("PayerAnswer", "PASSES FAILS ABANDONS")
+"""What the payer of a challenge does."""
 
 
 @part

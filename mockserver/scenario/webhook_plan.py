@@ -39,12 +39,8 @@ Answer = Annotated[
 ]
 
 
-class Signature(StrEnum):
-    """What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
-
-    NONE = "none"
-    BAD = "bad"
-    STALE = "stale"
+Signature = StrEnum("Signature", "NONE BAD STALE")
+"""What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
 
 
 def _in_envelope(paths: Iterable[str]) -> None:
