@@ -217,9 +217,9 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment
     scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {names}" if names else "")
     has_survived = found is Verdict.SURVIVED
     cell = Cell(
-        name=experiment.name,
-        point=experiment.point,
-        fault=experiment.fault,
+        experiment.name,
+        experiment.point,
+        experiment.fault,
         verdict=found,
         exit=trial.ended.exit,
         seconds=round(trial.ended.seconds, 3),
