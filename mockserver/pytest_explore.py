@@ -194,24 +194,24 @@ class Tried:
         """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
         rules = [
             fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
-            for point, fault in self.experiment.strikes
+            for point, fault in self.experiment.injections
         ]
         return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
-    def meet(self, sandbox: RemoteSandbox) -> None:
+    def apply(self, sandbox: RemoteSandbox) -> None:
         """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
-        sandbox.stand(self.scenario(sandbox))
+        sandbox.pin(self.scenario(sandbox))
 
-    def leave(self, sandbox: RemoteSandbox) -> None:
+    def remove(self, sandbox: RemoteSandbox) -> None:
         """Take the failure out of force."""
-        sandbox.stand(None)
+        sandbox.pin(None)
         sandbox.call("DELETE", "/__admin/scenarios", params={"name": SCENARIO})
 
-    def has_struck(self, sandbox: RemoteSandbox) -> bool:
+    def has_fired(self, sandbox: RemoteSandbox) -> bool:
         """Whether it happened."""
-        struck = [row["id"] for row in sandbox.rules() if row["hits"]]
-        begins = [f"{fault.name}-{point.op}-" for point, fault in self.experiment.strikes]
-        return all(any(name.startswith(begin) for name in struck) for begin in begins)
+        fired = [row["id"] for row in sandbox.rules() if row["hits"]]
+        begins = [f"{fault.name}-{point.op}-" for point, fault in self.experiment.injections]
+        return all(any(name.startswith(begin) for name in fired) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
@@ -297,7 +297,7 @@ class Explorer:
         points = points_of(learnt["calls"])
         faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
         found = [Tried(one, learnt["seconds"]) for one in experiments(points, faults)]
-        found.sort(key=lambda one: (points.index(one.experiment.strikes[0][0]), places[one.experiment.fault]))
+        found.sort(key=lambda one: (points.index(one.experiment.injections[0][0]), places[one.experiment.fault]))
         return {one.name: one for one in found}
 
     @pytest.hookimpl(wrapper=True)
@@ -406,8 +406,8 @@ class Explorer:
         allowed = self.asked_of(item).allow or ()
         rows = sandbox.findings("error", finish=True) if sandbox is not None else []
         bad = [row for row in rows if row["finding"] not in allowed]
-        item.stash[_struck_key] = has_struck = sandbox is not None and tried.has_struck(sandbox)
-        found = verdict(int(failed) if limit is None else None, bad, has_struck=has_struck)
+        item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
+        found = verdict(int(failed) if limit is None else None, bad, has_fired=has_fired)
         item.stash[_verdict_key] = found.value
         said = {
             Verdict.UNSAFE: "".join("\n\n" + "\n".join(lines_of(row)) for row in bad),
@@ -418,7 +418,7 @@ class Explorer:
 
     def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
-        return any(fault.name in named for _, fault in tried.experiment.strikes)
+        return any(fault.name in named for _, fault in tried.experiment.injections)
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:

@@ -171,7 +171,7 @@ def mockserver(
     if asked.clock is not None:
         _mockserver_sandbox.clock.start(asked.clock)
     if _mockserver_tried is not None:
-        _mockserver_tried.meet(_mockserver_sandbox)
+        _mockserver_tried.apply(_mockserver_sandbox)
     return _mockserver_sandbox
 
 
@@ -194,10 +194,10 @@ def mockserver_app(
     mockserver_session.judged = False
     request.node.stash[_sandbox_key] = mockserver_session
     if _mockserver_tried is not None:
-        _mockserver_tried.meet(mockserver_session)
+        _mockserver_tried.apply(mockserver_session)
     yield mockserver_session
     if _mockserver_tried is not None:
-        _mockserver_tried.leave(mockserver_session)
+        _mockserver_tried.remove(mockserver_session)
     mockserver_session.since = None
 
 

@@ -56,11 +56,11 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
 def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     """For people: the tables, then what did harm or needs a look, with findings and scenario file. A single fault
     under which the command failed stands in the tables only: it noticed."""
-    single = [cell for cell in made.cells if len(cell.strikes) == 1]
+    single = [cell for cell in made.cells if len(cell.injections) == 1]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
-    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
+    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.injections) == 1 else 1]]
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
     lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
@@ -149,7 +149,7 @@ def page(made: Exploration) -> str:
         lstrip_blocks=True,
     )
     points = [str(point) for point in made.baseline.points]
-    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if len(cell.strikes) == 1})
+    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if len(cell.injections) == 1})
     rows = [
         (point, [cell for _, _, table in tables for cell in table[place]])
         for place, point in enumerate(points)
@@ -164,7 +164,7 @@ def page(made: Exploration) -> str:
         groups=[(at, len(faults)) for at, faults, _ in tables],
         faults=[FAULTS[name] for _, faults, _ in tables for name in faults],
         rows=rows,
-        pairs=_worst_first([cell for cell in made.cells if len(cell.strikes) > 1]),
+        pairs=_worst_first([cell for cell in made.cells if len(cell.injections) > 1]),
         cells=_worst_first(made.cells),
         signs=_SIGNS,
         legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],

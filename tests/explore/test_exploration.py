@@ -257,7 +257,7 @@ def test_a_second_fault_strikes_where_the_first_did_no_harm(
     first, pair = "charge.create-1-lost_answer", "charge.create-1-lost_answer--charge.create-2-lost_answer"
     assert list(verdicts(made)) == [first, *([pair] if has_pairs else [])]
     if has_pairs:
-        assert made.cells[1].strikes == [("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")]
+        assert made.cells[1].injections == [("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")]
         assert len(lab.tried[pair][0]["rules"]) == 2
     assert list(verdicts(explored(lab, **{**only, "pairs": False}))) == [first]
 
