@@ -11,7 +11,6 @@ from mockserver.engine import past
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
 from tests.pauses import look_at_few_rows
-from tests.rows import each
 from tests.scenario.telling import fault, one
 
 PAID = card_charge(reference="order-1")
@@ -283,6 +282,6 @@ REFUSED = [
 ]
 
 
-@each(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, what))

@@ -9,7 +9,6 @@ import pytest
 
 from tests.driving import CARD, Api
 from tests.pauses import look_at_few_rows
-from tests.rows import each
 
 POOR = "4000000000009995"
 
@@ -34,7 +33,7 @@ def told(api: Api) -> Api:
     return api
 
 
-@each(
+@pytest.mark.parametrize(
     ("q", "found"),
     [
         ("", [1, 2, 3, 4, 5]),
@@ -83,7 +82,7 @@ def test_what_is_masked_is_not_found(told: Api) -> None:
         assert lines(told, secret) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("q", "words"),
     [
         ("stauts:4xx", "unknown operator 'stauts' - did you mean 'status'?"),
@@ -128,7 +127,7 @@ def test_older_lines_are_read_page_by_page(told: Api) -> None:
     assert lines(told, "status:4xx", after=3) == [5]
 
 
-@each(
+@pytest.mark.parametrize(
     ("q", "found"),
     [
         ("order", 2),
