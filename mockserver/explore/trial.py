@@ -188,7 +188,7 @@ class TrialRunner:
 
 @contextmanager
 def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
-    """A laboratory whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
+    """A runner whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
     same run gives the same ids; beside another, its sandboxes have names of their own.
 
     Raises ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses or is gone.

@@ -1,4 +1,4 @@
-"""What is tried, how long it may take, and what is said of it, with a laboratory whose command does as it is told."""
+"""What is tried, how long it may take, and what is said of it, with a runner whose command does as it is told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.command import Ended
-from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
+from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
 from mockserver.explore.fault_table import fault
 from mockserver.explore.trial import InjectionPoint, Trial, Verdict
 
@@ -102,6 +102,13 @@ def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any
         baseline(lab, None)
     assert words in str(refused.value)
     assert "blind-retry" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_named"), [("pytest -q", True), ("python -m pytest", True), ("sh pay.sh", False)]
+)
+def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(command: str, is_named: bool) -> None:
+    assert no_call(command.split()).endswith("explored by: pytest --mockserver-explore") is is_named
 
 
 @pytest.mark.parametrize(

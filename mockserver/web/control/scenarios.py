@@ -216,7 +216,6 @@ async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | N
 
 
 def _rule(one: DryRule) -> dict[str, object]:
-    one.explain()
     return {
         **_named(one.rule),
         "builtIn": one.builtin,
@@ -229,7 +228,7 @@ def _rule(one: DryRule) -> dict[str, object]:
                 "op": entry.asked.op,
                 "mismatches": [mask_text(str(difference)) for difference in differences],
             }
-            for entry, differences in one.near
+            for entry, differences in one.near()
         ],
     }
 
