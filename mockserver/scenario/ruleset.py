@@ -42,7 +42,7 @@ class Bucket:
         for read, index in self._indexes.values():
             value = read(attempt)
             found += index.get(value if value is None else canonical(value), ())
-        return [rule for _, rule in sorted(found, key=itemgetter(0))]
+        return [rule for _, rule in sorted(found, key=itemgetter(0))] if found else []
 
 
 def indexed_test(rule: Rule) -> FieldTest | None:
