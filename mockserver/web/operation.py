@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
@@ -207,9 +206,9 @@ class OperationEndpoint(Endpoint):
     def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
         sandbox = step.sandbox
-        if sandbox.assumed[IDEMPOTENCY] != "by_header" or self.route.method == "GET":
+        if sandbox.assumed["request.idempotency"] != "by_header" or self.route.method == "GET":
             return act()
-        step.assume(IDEMPOTENCY)
+        step.result.assumed.append("request.idempotency")
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
             first = sandbox.idempotency.first(step, key, asked)
@@ -262,7 +261,7 @@ class OperationEndpoint(Endpoint):
             return Reply(reply.status, reply.body, step, _spoiling(step))
         status = 200
         if self.route.success is Success.CREATED:
-            step.result.assumed.append(CREATED_STATUS.key)
+            step.result.assumed.append("response.created_status")
             status = profile.created_status
         return Reply(status, reply, step, _spoiling(step) if step.result.ruled else None)
 

@@ -9,7 +9,6 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
@@ -169,7 +168,7 @@ class Runner:
     async def flush_webhooks(self, sandbox: Sandbox, step: Step) -> None:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
         await self.catch_up(sandbox)
-        end = self.real_clock() + 2 * sandbox.assumed[WEBHOOK_TIMEOUT]
+        end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
         while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(sandbox, end):
             pass
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mockserver.assumptions.table import CURRENCY_DEFAULT
 from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import SECOND, ClockMode, Micros
@@ -21,9 +20,9 @@ from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.findings.facts import Call, Doubt
-from mockserver.findings.habits import ALSO_TAKEN
+from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
+from mockserver.findings.request_checks import ALSO_TAKEN
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
@@ -132,7 +131,7 @@ def arrived(step: Step, real: Micros) -> None:
             path=asked.path,
             instrument=_instrument_of(step) if asked.op == "charge.create" else None,
         )
-        step.result.watched = sandbox.watch.arrived(call)
+        step.result.watched = sandbox.watch.doubts.arrived(call)
 
 
 def finding_line(finding: Finding, masked_key: str, real: Micros) -> LogLine:
@@ -150,7 +149,7 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
     """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
     sandbox = step.sandbox
     if step.result.watched and sandbox.watch is not None:
-        sandbox.watch.ended(step.result.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
+        sandbox.watch.ended(step.result.watched, UncertainResult.HUNG_UP if is_gone else None, sandbox.now, real)
         step.result.watched = 0
 
 
@@ -199,7 +198,7 @@ def _currency_of(step: Step) -> str | None:
         known: str | None = getattr(step.result.about.get(name), "currency", None)
         if known is not None:
             return known
-    default: str = sandbox.assumed[CURRENCY_DEFAULT]
+    default: str = sandbox.assumed["currency.default"]
     if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
         return default
     # The body of a batch takes long to read, and names nobody.

@@ -11,7 +11,7 @@ from httpx import HTTPError
 
 from mockserver.adapters import local_server
 from mockserver.explore.command import Commands
-from mockserver.explore.trial import Laboratory, apart
+from mockserver.explore.trial import TrialRunner, apart
 
 pytestmark = pytest.mark.slow
 
@@ -26,9 +26,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     local_server.stop(process)
 
 
-def lab(url: str, folder: Path, run: str, seed: int = 1) -> Laboratory:
+def lab(url: str, folder: Path, run: str, seed: int = 1) -> TrialRunner:
     (folder / run).mkdir(parents=True, exist_ok=True)
-    return Laboratory(url, TELLS, Commands(os.environ), folder / run, seed, run)
+    return TrialRunner(url, TELLS, Commands(os.environ), folder / run, seed, run)
 
 
 def test_alone_it_stays_as_it_is_run_after_run(url: str, tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from mockserver.domain.clock import SECOND
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
 from mockserver.explore.fault_table import fault
-from mockserver.explore.trial import Point, Trial, Verdict
+from mockserver.explore.trial import InjectionPoint, Trial, Verdict
 from tests.rows import each
 
-PAY, READ = Point("charge.create", 1, notifies=True), Point("charge.get", 1)
+PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
 DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
 RETRY = {"finding": "blind-retry", "severity": "warning", "title": "Repeated"}
 NAMES = ("declined_soft", "lost_answer", "too_slow")
@@ -251,7 +251,7 @@ def test_a_second_fault_strikes_where_the_first_did_no_harm(
 ) -> None:
     only = {"operations": frozenset({PAY.op}), "faults": [fault("lost_answer")], "pairs": True}
     # It tries again, and reads in between.
-    calls = ((PAY, 201), (READ, 200), (Point(PAY.op, 2), 201))
+    calls = ((PAY, 201), (READ, 200), (InjectionPoint(PAY.op, 2), 201))
     lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: {"calls": calls, **seen})
     made = explored(lab, **only)
     first, pair = "charge.create-1-lost_answer", "charge.create-1-lost_answer--charge.create-2-lost_answer"

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from mockserver.adapters import local_server
 from mockserver.adapters.scenario_files import read_file
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
 from tests import warm
 

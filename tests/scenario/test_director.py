@@ -58,7 +58,7 @@ def test_files_given_later_come_first_and_test_values_last() -> None:
 
 def test_equal_rule_ids_of_two_files_are_reported_apart() -> None:
     director = directing(told(one("{request.amount: 1}")), told(one("{request.amount: 2}")))
-    assert [report.id for report in director.rules()] == ["r", "story/r"]
+    assert [report.rule.id for report in director.rules()] == ["r", "story/r"]
     assert ask(director, request={"amount": 1}).rule == "story/r"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mockserver.adapters.scenario_files import load
-from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.explain import explain
 from tests.rows import each
 from tests.scenario.telling import NOW, one, told
@@ -182,5 +181,5 @@ def test_refused(request_: dict[str, object], words: str) -> None:
 )
 def test_words(then: str, words: str) -> None:
     when = "{op: batch.create}" if then.startswith("{batch") else "{}"
-    (outcome,) = outcomes_of(told(one(when, f"then: {then}")).rules[0].plan)
+    (outcome,) = told(one(when, f"then: {then}")).rules[0].plan.outcomes
     assert outcome.words == words

@@ -34,7 +34,7 @@ def outcome(text: str) -> Outcome:
     when = "{op: batch.create}" if text.startswith("batch") else "{}"
     plan = told(one(when, f"then: {{{text}}}")).rules[0].plan
     assert isinstance(plan, Always)
-    return plan.outcome
+    return plan.outcomes[0]
 
 
 OWN = Decline("mine", 77, "No", "X", "gone", is_retryable=True)

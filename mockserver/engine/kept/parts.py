@@ -31,12 +31,12 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import Journal
 from mockserver.engine.kept.forms import Forms
-from mockserver.engine.kept.steps import TABLE_NAMES, StepForms
+from mockserver.engine.kept.steps import StepForms
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.stories import Cause, Change
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.findings.doubts import Chains
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch

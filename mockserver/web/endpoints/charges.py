@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
 from mockserver.domain.charge import Charge
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
@@ -31,7 +30,7 @@ def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
 
 def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
-    if charge.status is ChargeState.FAILED and call.step.assume(DECLINED_REPLY) == "error":
+    if charge.status is ChargeState.FAILED and call.step.assume("charge.declined_reply") == "error":
         return StatusReply(*declined(charge, call.resource))
     return _worded(call, charge, charge_text)
 
@@ -53,7 +52,7 @@ def refund(call: OperationCall) -> Members:
 
 def refund_or_void(call: OperationCall) -> Members:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
-    meaning = call.step.assume(DELETE_CHARGE_PATH)
+    meaning = call.step.assume("charge.on_delete_path")
     if meaning == "refund_or_void":
         charge = charges.get(call.step, call.path["charge_id"])
         bare = call.query.amount is None and call.query.comment is None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.scenario_files import load
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from tests.driving import SHIPPED
 from tests.rows import each
 from tests.scenario.telling import told
