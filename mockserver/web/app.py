@@ -157,7 +157,12 @@ class Application(Starlette):
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
         freeing = Freeing()
-        world.sandboxes.on_leave = freeing.expect
+
+        def leave(sandbox: Sandbox) -> None:
+            ticker.forget(sandbox)
+            freeing.expect(sandbox)
+
+        world.sandboxes.on_leave = leave
         work = [ticker.run(), world.lag.run(), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:
