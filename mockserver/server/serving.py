@@ -105,8 +105,8 @@ async def _run(
         as_json=settings.log_format == "json",
         least=settings.log_level,
     )
-    if hasattr(app, "log"):
-        app.log = requests
+    if hasattr(app, "world"):
+        app.world.log = requests
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "
