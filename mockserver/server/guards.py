@@ -1,8 +1,8 @@
 """The connection of a client, with the guards that hold for every request, in the fast lane and beside it.
 
 Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time pass is hung up on;
-with too many connections one makes room; what is no HTTP is refused in the usual error shape; a connection may be reset
-as it is made; a client that sends many requests at once gets its answers in turn with the others.
+with too many connections one makes room; what is not HTTP is refused in the usual error shape; a connection may be
+reset as it is made; a client that sends many requests at once gets its answers in turn with the others.
 """
 
 from __future__ import annotations
@@ -23,15 +23,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.server.bad_request import (
-    CONNECT_REFUSED,
-    HEAD_TOO_LARGE,
-    MOST_HEAD,
-    TIMED_OUT,
-    malformed,
-    refusal,
-    too_many_connections,
-)
+from mockserver.server import bad_request
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.web.asgi import TRANSPORT
 
@@ -114,14 +106,15 @@ class GuardedProtocol(HttpToolsProtocol):
     def _greet(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(too_many_connections, self.app)
+            self.app = partial(bad_request.too_many_connections, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
-            self._refuse(*HEAD_TOO_LARGE)
+        most = bad_request.MOST_HEAD
+        if len(data) > most and not self._open and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n"):
+            self._refuse(*bad_request.HEAD_TOO_LARGE)
             return
         self._packet = len(data)
         self._feed(data)
@@ -195,7 +188,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(*CONNECT_REFUSED)
+                    self._refuse(*bad_request.CONNECT_REFUSED)
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -203,7 +196,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
                 self.logger.warning("Invalid HTTP request received.")
-                self._refuse(*malformed(fault))
+                self._refuse(*bad_request.malformed(fault))
                 return
 
     def _should_upgrade(self) -> bool:
@@ -259,8 +252,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _await_rest(self) -> None:
         """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
-        if self._overhead > MOST_HEAD:
-            self._refuse(*HEAD_TOO_LARGE)
+        if self._overhead > bad_request.MOST_HEAD:
+            self._refuse(*bad_request.HEAD_TOO_LARGE)
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -323,7 +316,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
         """Read no further: nobody knows where the next request would begin. The refusal comes after the answers to
         all requests that are whole."""
-        self._refusal, self._due = refusal(status, reason, self.server_state.default_headers), None
+        self._refusal, self._due = bad_request.refusal(status, reason, self.server_state.default_headers), None
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
@@ -375,7 +368,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(*TIMED_OUT)
+            self._refuse(*bad_request.TIMED_OUT)
         else:
             self.hang_up()
 

@@ -104,26 +104,25 @@ class OperationEndpoint(Endpoint):
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
         step, arrived = self.arrive(request, sandbox)
-        ahead = self.route.ahead
         # Webhooks wait for the answer.
         step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
-        if arrived:
-            return self._act_after(arrived, request, step)
-        begun = ahead(step) if ahead is not None else None
-        return self.carry_out(request, step) if begun is None else self._act_on(begun, request, step)
+        if not arrived and self.route.ahead is None:
+            return self.carry_out(request, step)
+        return self._act_later(arrived, request, step)
 
-    async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
-        watching.arrived(step, self.world.real_clock())
-        await asyncio.sleep(delay / SECOND)
-        await self.world.runner.catch_up(step.sandbox)
+    async def _act_later(self, delay: Micros, request: Request, step: Step) -> Reply:
+        """Carry a request out after a delay, and when what it needs has been made ahead of it."""
+        runner, ready = self.world.runner, None
+        if delay:
+            watching.arrived(step, self.world.real_clock())
+            await asyncio.sleep(delay / SECOND)
+            await runner.catch_up(step.sandbox)
         begun = self.route.ahead(step) if self.route.ahead is not None else None
-        return self.carry_out(request, step) if begun is None else await self._act_on(begun, request, step)
-
-    async def _act_on(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
-        ready = await begun
-        await self.world.runner.catch_up(step.sandbox)
+        if begun is not None:
+            ready = await begun
+            await runner.catch_up(step.sandbox)
         return self.carry_out(request, step, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
