@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, real_due
 from mockserver.engine.sandbox import Sandbox
 
-SHORTEST_NAP = 5 * MILLISECOND
+SHORTEST_WAIT = 5 * MILLISECOND
 """Work that comes due in quick succession is run together."""
 
 
@@ -40,7 +40,7 @@ class Ticker:
         if at is None or ((known := self._timers.get(sandbox)) is not None and known[0] <= at):
             return
         self.forget(sandbox)
-        nap = max(at - self._now(), SHORTEST_NAP) / SECOND
+        nap = max(at - self._now(), SHORTEST_WAIT) / SECOND
         timer = asyncio.get_running_loop().call_later(nap, self._due.put_nowait, sandbox)
         self._timers[sandbox] = at, timer
 

@@ -68,7 +68,7 @@ class Resolver:
     def _forget(self, key: tuple[Hashable, str], asked: asyncio.Task[list[str]]) -> None:
         del self._asked[key]
         if not asked.cancelled():
-            asked.exception()  # those who asked may have left, and then nobody learns it
+            asked.exception()  # fetched, as every caller may have left
 
     async def _ask(self, host: str, owner: Hashable) -> list[str]:
         """Ask in a thread, whose place is taken until it ends."""

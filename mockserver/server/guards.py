@@ -85,13 +85,13 @@ class GuardedProtocol(HttpToolsProtocol):
         """A client has come that has still to agree on TLS."""
         self._raw = raw
         self.connections.add(self)
-        self._greet(HEAD_SECONDS)
+        self._let_in(HEAD_SECONDS)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
         is_new, self._raw = self._raw is None, None
         super().connection_made(transport)
-        self._greet(self.timeout_keep_alive)
+        self._let_in(self.timeout_keep_alive)
         # One that has agreed on TLS was let in before.
         if is_new and self.turns_away(transport.get_extra_info("socket")):
             transport.abort()
@@ -103,7 +103,7 @@ class GuardedProtocol(HttpToolsProtocol):
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         return True
 
-    def _greet(self, patience: float) -> None:
+    def _let_in(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
             self.app = partial(bad_request.too_many_connections, self.app)
@@ -307,21 +307,21 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.flow.read_paused:
             self.flow.resume_reading()
         if self._refusal is not None:
-            self._say_last()
+            self._send_refusal()
         elif self.ended:
             self.transport.close()
         elif not self.flow.write_paused:
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        """Read no further: nobody knows where the next request would begin. The refusal comes after the answers to
+        """Read no further: where the next request begins is unknown. The refusal comes after the answers to
         all requests that are whole."""
         self._refusal, self._due = bad_request.refusal(status, reason, self.server_state.default_headers), None
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
             self.flow.resume_reading()
-            self._say_last()
+            self._send_refusal()
 
     def _drop_newest(self) -> None:
         cycle = self.cycle
@@ -332,7 +332,7 @@ class GuardedProtocol(HttpToolsProtocol):
         elif not cycle.response_complete:
             self.give_up(cycle)
 
-    def _say_last(self) -> None:
+    def _send_refusal(self) -> None:
         if self._refusal:
             self.transport.write(self._refusal)
         if self.ended or not self.transport.can_write_eof():
@@ -386,7 +386,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _make_room(self) -> bool:
-        """Hang up on the client that was waited for longest, rather on one that never asked; False if there is none."""
+        """Hang up on the client that was waited for longest, first on those that never asked; False without one."""
         others = (one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self)
         waited_for = [(one.cycle is not None, one._due, id(one), one) for one in others if one._due is not None]
         if waited_for:

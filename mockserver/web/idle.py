@@ -22,7 +22,7 @@ LONGEST_PAUSE = 60 * SECOND
 """Time between two looks, at most; a quarter of what is waited for when that is less."""
 
 IDLE_IN_STORE = "24h"
-"""How long sandboxes stay in memory that nobody uses, where a store has them, unless ``--sandbox-idle`` says."""
+"""How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
 
 
 class Idle:

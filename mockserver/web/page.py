@@ -52,7 +52,7 @@ class PageCall:
         self.fault: Transport | None = None
 
 
-def nobody(world: World, request: Request) -> Sandbox | None:
+def no_sandbox(world: World, request: Request) -> Sandbox | None:
     """No sandbox: the page is the same for all."""
     return None
 
@@ -81,7 +81,7 @@ class PageRoute(RouteRow):
     sandbox: Finder
     readers = {  # noqa: RUF012
         "serve": InModule("mockserver.web", "page"),
-        "sandbox": InModule("mockserver.web", "sandbox", nobody),
+        "sandbox": InModule("mockserver.web", "sandbox", no_sandbox),
     }
 
 

@@ -47,7 +47,7 @@ class StorePort(Protocol):
         """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
 
     async def turn(self, sandbox: Sandbox) -> None:
-        """Let others have their turn in the long work of a sandbox."""
+        """Serve others in the long work of a sandbox."""
 
     def put_away(self, sandbox: Sandbox) -> bool:
         """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
@@ -100,8 +100,8 @@ class World:
         self.runner.uses = store.last_used()
 
     def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
-        """Whether nobody has used a sandbox since the machine's time ``since``, and nothing is under way in it: no
-        answer, no webhook, no move of its clock, nobody who waits."""
+        """Whether a sandbox has not been used since the machine's time ``since``, and nothing is under way in it: no
+        answer, no webhook, no move of its clock, no waiting call."""
         runner = self.runner
         return (
             sandbox.touched <= since
