@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -19,7 +18,6 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
 from mockserver.domain.problem import Problem
 from mockserver.engine import idempotency, step_effects
-from mockserver.engine.indexed_table import Scan
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
@@ -310,12 +308,10 @@ def _fault_of_answer(step: Step) -> Transport | None:
 
 
 def _as_of(past: Past, route: Route, call: OperationCall) -> object:
-    """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made anew
-    for a read that lags; but a look at a long list counts, as it hears of every row that is taken back."""
+    """What a route answers, as far behind as the rules say."""
     if not lag_of(call.step.result):
         return route.handle(call)
-    ready = call.ready if isinstance(call.ready, Scan) else None
-    return past.seen(call.step.result, partial(route.handle, replace(call, ready=ready)))
+    return past.seen(call.step.result, partial(route.handle, call))
 
 
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:

@@ -222,6 +222,7 @@ def test_a_line_of_the_server_that_cannot_be_written_stops_nothing() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
+@pytest.mark.slow
 def test_the_server_logs_to_standard_error() -> None:
     process = warm.started(
         *("mockserver", "--port", "0", "--log-format", "json"),

@@ -14,7 +14,6 @@ from mockserver.explore.shrink import FiredFault, Place, fired_faults, rules_of,
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 from tests.driving import SHIPPED
-from tests.rows import each
 
 CHAOS: dict[str, Any] = {
     "version": 1,
@@ -153,7 +152,7 @@ def test_the_file_is_a_scenario_file(scenario: dict[str, Any]) -> None:
     ]
 
 
-@each("file", SHIPPED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_whatever_strikes_can_be_aimed(file: Path) -> None:
     """Each outcome of each rule that is shipped, at two of the operations where it can strike."""
     scenario = read_file(file)

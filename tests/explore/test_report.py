@@ -16,7 +16,6 @@ from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Experiment
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
 from mockserver.explore.trial import InjectionPoint, Verdict, verdict
-from tests.rows import each
 
 TWICE = {
     "finding": "double-charge",
@@ -146,7 +145,7 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
     assert "prefers-color-scheme: dark" in text
 
 
-@each(
+@pytest.mark.parametrize(
     ("code", "severity", "has_struck", "wanted"),
     [
         (0, "warning", True, Verdict.SURVIVED),

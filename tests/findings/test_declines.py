@@ -16,7 +16,6 @@ from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, Policy, UncertainResult
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined
-from tests.rows import each
 
 STOLEN, SOFT, WRONG_CCV = Code.STOLEN_CARD_PICK_UP, Code.INSUFFICIENT_FUNDS, Code.INVALID_CCV
 PAID = charge_in(ChargeState.SUCCESS, instrument=STORED)
@@ -37,7 +36,7 @@ def retried(story: Story) -> int:
     return story.raised().get("hard-decline-retried", 0)
 
 
-@each(
+@pytest.mark.parametrize(
     ("instrument", "about"),
     [
         (STORED, {"paymentMethod": "pm_1"}),
@@ -56,7 +55,7 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
     assert all("declined" not in line or line.endswith("declined, not retryable") for line in story.lines())
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "facts", "is_final"),
     [
         (declined(Code.AMOUNT_TOO_LARGE, STOLEN), {}, True),
@@ -104,7 +103,7 @@ def test_a_decline_that_is_repeated_by_its_key_is_no_second_try(story: Story) ->
     assert story.found() == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("tries", "count"),
     [
         ([(WRONG_CCV, "1"), (None, "2"), (None, "2")], 0),
@@ -126,7 +125,7 @@ def test_a_wrong_ccv_may_be_corrected_and_nothing_else(tries: list[tuple[int | N
     assert retried(story) == count
 
 
-@each(
+@pytest.mark.parametrize(
     ("instants", "found"),
     [
         ([0, 0], []),
@@ -155,7 +154,7 @@ def test_fifteen_tries_in_thirty_days_are_allowed(story: Story, tries: int, afte
     assert story.raised() == ({"too-many-retries": count} if count else {})
 
 
-@each(
+@pytest.mark.parametrize(
     ("code", "is_final", "is_counted"),
     [
         (STOLEN, True, True),
@@ -202,7 +201,7 @@ def renewed(story: Story, charge_id: str, charge: Charge = HARD) -> None:
     story.watch.moved(begun, story.entry)
 
 
-@each(
+@pytest.mark.parametrize(
     ("told", "count"),
     [
         ({"subject": "ch_9"}, 1),
@@ -228,7 +227,7 @@ def test_a_webhook_tells_of_a_declined_renewal(told: dict[str, object], count: i
         assert retried(story) == count
 
 
-@each(("doubt", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
+@pytest.mark.parametrize(("doubt", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
 def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: UncertainResult | None, count: int) -> None:
     story = Story()
     story.end(story.call("batch.create", "b_1", is_open=True), doubt)

@@ -16,7 +16,6 @@ from mockserver.findings.facts import UncertainResult
 from mockserver.findings.ledger import Evidence
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story
-from tests.rows import each
 
 TWICE = ["double-charge", "blind-retry"]
 
@@ -115,7 +114,7 @@ def test_an_idempotent_repeat_is_no_blind_retry_and_ends_the_doubt(story: Story)
     assert story.found() == ["retry-after-ignored", "wrong-state"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ({"currency": "aud"}, {"charge": "AUD"}),
@@ -134,7 +133,7 @@ def test_the_same_intent_in_other_words(first: dict[str, object], second: dict[s
         assert _judged_as_one(one, other)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ({"charge": "AUD"}, {"charge": "USD"}),
@@ -164,7 +163,7 @@ def _judged_as_one(*requests: dict[str, object]) -> bool:
 ACCOUNT = Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012345", "Ann Example"))
 
 
-@each(
+@pytest.mark.parametrize(
     ("request_", "instrument"),
     [
         ({"bankPaymentInformation": {"bankCode": "123456", "accountNumber": "00012345"}}, ACCOUNT),
@@ -180,7 +179,7 @@ def test_the_same_source_by_another_way(request_: dict[str, object], instrument:
     assert story.found() == ["blind-retry"]
 
 
-@each(
+@pytest.mark.parametrize(
     "op",
     [
         *("charge.create", "charge.capture", "charge.void", "charge.refund"),
@@ -206,7 +205,7 @@ def test_a_void_after_a_capture_in_doubt_is_no_retry(story: Story) -> None:
     assert story.found() == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("facts", "is_look"),
     [
         ({}, True),
@@ -226,7 +225,7 @@ def test_a_webhook_about_a_charge_in_doubt_is_a_look(facts: dict[str, object], i
     assert story.raised() == {"blind-retry": 1 if is_look else 2}
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "subject", "facts", "is_look"),
     [
         ("charge.get", "ch_1", {}, True),
@@ -249,7 +248,7 @@ def test_what_shows_a_charge(op: str, subject: str, facts: dict[str, object], is
         assert story.found() == (TWICE[:1] if is_look and ends is not UncertainResult.HUNG_UP else TWICE)
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "reference", "sought", "is_look"),
     [
         ("charge.search", "order-5", "order-5", True),
@@ -267,7 +266,7 @@ def test_a_search_for_what_was_never_made(op: str, reference: object, sought: ob
     assert story.found() == ([] if is_look else ["blind-retry"])
 
 
-@each("kind", ["batch", "transfer"])
+@pytest.mark.parametrize("kind", ["batch", "transfer"])
 def test_a_search_of_its_kind_is_a_look(kind: str) -> None:
     for searched, found in ((kind, []), ("charge", ["blind-retry"])):
         story = Story()
@@ -277,7 +276,7 @@ def test_a_search_of_its_kind_is_a_look(kind: str) -> None:
         assert story.found() == found
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "subject", "reference", "is_misled"),
     [
         ("charge.get", "ch_1", None, True),
@@ -296,7 +295,7 @@ def test_a_retry_after_an_earlier_state_was_shown(op: str, subject: str, referen
         assert story.found() == ([] if is_misled and (made or op == "charge.search") else ["blind-retry"])
 
 
-@each(
+@pytest.mark.parametrize(
     ("later", "found"),
     [
         ([], []),
@@ -326,7 +325,7 @@ def test_an_earlier_state_of_one_charge_says_nothing_of_another(story: Story) ->
     assert story.found() == ["wrong-state"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("about", "is_shown", "found"),
     [("ch_1", False, []), ("ch_1", True, ["wrong-state"]), ("ch_2", False, ["wrong-state"])],
 )
@@ -343,7 +342,7 @@ PENDING, PAID, FAILED = ChargeState.PENDING, ChargeState.SUCCESS, ChargeState.FA
 WAITING = ChargeState.PENDING_CHECKOUT
 
 
-@each(
+@pytest.mark.parametrize(
     ("states", "moves", "count"),
     [
         ((WAITING, PAID), [("ch_1", "paid", PAID)], 1),
@@ -372,7 +371,7 @@ def test_charges_that_come_to_hold_money_later(states: list[ChargeState], moves:
         assert double.evidence[-1].line.endswith(("the charge is SUCCESS", "the charge is PENDING"))
 
 
-@each("state", [ChargeState.AUTHORISED, PAID, PENDING, ChargeState.PARTIAL_REFUND])
+@pytest.mark.parametrize("state", [ChargeState.AUTHORISED, PAID, PENDING, ChargeState.PARTIAL_REFUND])
 def test_states_in_which_both_charges_hold_money(state: ChargeState) -> None:
     story = Story()
     story.pay("ch_1", state, doubt=UncertainResult.RESET)
@@ -380,7 +379,7 @@ def test_states_in_which_both_charges_hold_money(state: ChargeState) -> None:
     assert story.found() == TWICE
 
 
-@each("state", [FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND])
+@pytest.mark.parametrize("state", [FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND])
 def test_states_in_which_the_first_charge_holds_none(state: ChargeState) -> None:
     story = Story()
     story.pay("ch_1", state, doubt=UncertainResult.RESET)
@@ -393,7 +392,7 @@ def _refund(amount: int, at: int) -> Refund:
     return Refund(Decimal(amount), at, None)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second", "made", "is_double"),
     [
         (True, True, [1, 2], True),
@@ -424,7 +423,7 @@ def test_refunds_that_are_not_shown_yet(story: Story) -> None:
     assert story.found() == ["double-refund", "blind-retry"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second", "found"),
     [
         ("b_1", "b_2", ["batch-sent-twice", "blind-retry"]),
@@ -444,7 +443,7 @@ def test_a_batch_that_is_accepted_twice(first: str | None, second: str | None, f
     )
 
 
-@each(
+@pytest.mark.parametrize(
     ("groups", "found"),
     [(("g", "g"), ["blind-retry"]), (("g", None), ["blind-retry"]), ((None, "g"), ["blind-retry"]), (("g", "h"), [])],
 )

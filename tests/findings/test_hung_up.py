@@ -7,12 +7,12 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 
 import pytest
 
-from tests.served import CHARGE, Process, serve
+from tests.served import CHARGE, Process
 
 pytestmark = pytest.mark.slow
 
@@ -24,13 +24,6 @@ rules:
 
 
 HELD_BACK = SLOW.replace("{latency: 500ms}", "{transport: {at: receive, delay: 500ms}}")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Process]:
-    process = serve()
-    yield process
-    assert process.stop() == 0
 
 
 def prepare(server: Process, key: str, scenario: str = SLOW) -> socket.socket:

@@ -18,7 +18,6 @@ from mockserver.engine.kept.commits import SERVER, Commit
 from mockserver.engine.kept.forms import Forms
 from mockserver.engine.tables import ROW_CLASSES
 from tests.control.test_state import fill, fill_everything
-from tests.rows import each
 from tests.store.twins import Kept, Twins
 
 
@@ -63,7 +62,7 @@ def test_rows_of_another_version_are_read_and_rows_of_this_one_stand_among_them(
     assert later.of(Order).to_plain(Order("o-5", rows=["b"])) == ["o-5", None, None, None, None, ["b"]]
 
 
-@each("raw", [None, 7, "", [], {}, {"id": "o-1"}])
+@pytest.mark.parametrize("raw", [None, 7, "", [], {}, {"id": "o-1"}])
 def test_what_was_not_written_is_refused(raw: Any) -> None:
     with pytest.raises((ValueError, LookupError, TypeError)):
         Forms().of(Order).to_value(raw)

@@ -25,8 +25,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
 
-from tests.rows import each
-
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLING = {"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "shop=7", "baggage": "key=sk_live_1"}
 DECLINE = """
@@ -273,7 +271,7 @@ def test_the_fault_of_a_try_is_one_of_a_few_words(api: Api, sent: Sent | None, f
     assert not {"url.full", "mockserver.charge.id"} & found.keys()
 
 
-@each(
+@pytest.mark.parametrize(
     ("environ", "protocol"),
     [
         ({}, None),
