@@ -205,9 +205,9 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
     source, also = (command.source.word, None) if origin is None else (origin.source, origin.op)
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
-    ways: list[ProviderRoute] = [begun, *begun.others]
-    while ways:
-        route = ways.pop(0)
+    routes: list[ProviderRoute] = [begun, *begun.others]
+    while routes:
+        route = routes.pop(0)
         tried.append(route)
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
@@ -224,7 +224,7 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
         if not outcome.provider.is_retryable or step.assume("failover") == "never":
             break
-        ways = sources.ways_left(step, tried, ways, command.amount)
+        routes = sources.routes_left(step, tried, routes, command.amount)
     return route, outcome, tuple(failed)
 
 

@@ -1,7 +1,7 @@
 """Payment-method use cases: every check of every way in, then store, read, change the card, remove.
 
 Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7; docs/spec/published-facts.md,
-1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``.
+1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``, ``network_token.status``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from mockserver.domain.cards import CardNumber
+from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
@@ -28,6 +28,7 @@ from mockserver.domain.commands import (
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.fake_lookups import bank_name
+from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
@@ -35,7 +36,7 @@ from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
-from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscriptions, tokens, vault
+from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, method_in_use, turn_to
 
@@ -100,7 +101,7 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        method = replace(method, network_token_id=network_tokens.create(step, method, card).network_token_id)
+        method = replace(method, network_token_id=_network_token(step, method, card).network_token_id)
     return step.add(method)
 
 
@@ -128,6 +129,23 @@ def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMeth
         provider_data=wanted.provider_data,
         metadata=terms.metadata,
         webhook=terms.webhook,
+    )
+
+
+def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
+    """Make the network token of a payment method that is being stored."""
+    sandbox = step.sandbox
+    return step.add(
+        NetworkToken(
+            network_token_id=sandbox.ids.hex32("network_token"),
+            scheme_token_id=sandbox.ids.hex32("scheme_token"),
+            provider=method.provider,
+            card=card,
+            added=sandbox.now,
+            scheme_data={"scheme": card.number.brand.value, "panLastFour": card.number.last4},
+            payment_method_id=method.payment_method_id,
+            customer_id=method.customer_id,
+        )
     )
 
 

@@ -18,7 +18,18 @@ from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.provider_outcome import BY_NAME
-from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
+from mockserver.scenario.rule import (
+    Always,
+    AtEnd,
+    Chance,
+    Expectation,
+    Named,
+    Plan,
+    RandomScope,
+    Rule,
+    Sequence,
+    thresholds,
+)
 from mockserver.scenario.transport import At, FaultKind
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
@@ -39,7 +50,7 @@ def compile_rule(
     *,
     begins: Micros | None,
     declared: frozenset[str] = frozenset(),
-    draws: Draws = Draws.SANDBOX,
+    draws: RandomScope = RandomScope.SANDBOX,
     zone: Zone = UTC_ZONE,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""

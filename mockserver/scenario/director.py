@@ -22,7 +22,7 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.outcome import NOTHING, Outcome, fitting
 from mockserver.scenario.provider_outcome import Decline, draw_latency
-from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At, ErrorBody, Transport
@@ -137,7 +137,7 @@ class Director:
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
-        self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
+        self._worlds = {RandomScope.SANDBOX: (seed, sandbox), RandomScope.SEED: (seed, "")}
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
 

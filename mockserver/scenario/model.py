@@ -17,7 +17,7 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.part import adapter, given, given_as, needs, one_of, part
-from mockserver.scenario.rule import AtEnd, Draws
+from mockserver.scenario.rule import AtEnd, RandomScope
 from mockserver.scenario.scalars import (
     Count,
     Duration,
@@ -175,7 +175,7 @@ class ScenarioFile:
     name: Id | None = None
     description: Text = ""
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
-    draws: Draws = Draws.SANDBOX
+    draws: RandomScope = RandomScope.SANDBOX
     clock: ClockMap | None = None
     assumptions: Annotated[dict[str, Any], ShownWith({"propertyNames": {"enum": list(ROWS)}})] = field(
         default_factory=dict

@@ -20,7 +20,7 @@ DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
 
 
-class Draws(StrEnum):
+class RandomScope(StrEnum):
     """What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
 
     SANDBOX = "sandbox"
@@ -155,7 +155,7 @@ class Rule:
     zone: Zone = UTC_ZONE
     lives: Micros | None = None
     expect: Expectation | None = None
-    draws: Draws = Draws.SANDBOX
+    draws: RandomScope = RandomScope.SANDBOX
 
     @property
     def waits_for(self) -> str:
