@@ -152,7 +152,7 @@ def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
         three_ds.answer(step, charge.charge_id, _PAYER[detail[0]])
         return
     event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
-    charges.move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
+    charges.settle(step, charge, event)
 
 
 def _emit(step: Step, charge: Charge, detail: list[str]) -> None:

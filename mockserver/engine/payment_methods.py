@@ -38,7 +38,10 @@ from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, method_in_use, turn_to
+from mockserver.engine.step import Step, finder, method_in_use, turn_to
+
+get = finder(PaymentMethod, Code.INVALID_PAYMENT_METHOD_ID)
+"""A payment method, removed ones included. Raises ``NotFound`` (56)."""
 
 
 @record
@@ -147,11 +150,6 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
             customer_id=method.customer_id,
         )
     )
-
-
-def get(step: Step, payment_method_id: str) -> PaymentMethod:
-    """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    return step.found(PaymentMethod, payment_method_id, Code.INVALID_PAYMENT_METHOD_ID)
 
 
 def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
