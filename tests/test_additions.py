@@ -196,7 +196,7 @@ def greet(call: ControlCall) -> tuple[int, object]:
                 "## polled-hard",
             )
         ],
-        "mockserver/findings/habits.py": [
+        "mockserver/findings/request_checks.py": [
             (
                 """        if call.charge is not None and call.charge.amount >= 5000:
             evidence = Evidence(f"{call.charge.amount}", entry=call.entry)

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from mockserver.adapters.fair_share import FairShare
-from mockserver.adapters.webhook_sender import CONNECTIONS, Sent, WebhookSender
+from mockserver.adapters.webhook_sender import CONNECTIONS, WebhookSender
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.domain.delivery import Delivery, Try
+from mockserver.domain.delivery import Delivery, Sent, Try
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
 from mockserver.engine.sandbox import Sandbox, masked_key

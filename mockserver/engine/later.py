@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
@@ -31,7 +30,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step, turn_to
-from mockserver.scenario.later_step import Later, Move, read_event
+from mockserver.scenario.later_step import STATES, Later, Move, read_event
 from mockserver.scenario.outcome import DELETABLE
 
 _PART = "|"
@@ -213,22 +212,17 @@ _DELETE: Mapping[str, Callable[[Step, str], object]] = {
 }
 """Kinds that can go."""
 
-_STATES: Mapping[str, type[StrEnum]] = {
-    "payto": PayToState,
-    "network_token": NetworkTokenState,
-    "subscription": SubscriptionState,
-}
-
 _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
     Move.SET: (
         _SET,
-        lambda kind, given: len(given) == 1 and (kind not in _STATES or given[0] in list(_STATES[kind])),
+        lambda kind, given: len(given) == 1 and (kind not in STATES or given[0] in list(STATES[kind])),
         "a state of it",
     ),
     Move.EMIT: (("charge",), lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
-    Move.CAPTURE: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
-    Move.REFUND: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
-    Move.VOID: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    **dict.fromkeys(
+        (Move.CAPTURE, Move.REFUND, Move.VOID),
+        (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    ),
     Move.SETTLE: (("charge",), lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
     Move.DELETE: (_DELETE, lambda kind, given: not given, "nothing more"),
 }

@@ -14,8 +14,8 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record
 from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import ListPage, Scan, Table
-from mockserver.engine.query import Bound, Contains, Query, TableRow
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import Bound, Contains, ListPage, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -108,10 +108,9 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     return add
 
 
-def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R] | None = None) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first; ``scan`` has looked at most of them. Raises ``Invalid``
-    (90) for a bad value, page or sort."""
-    return wanted.table(step.sandbox).search(query_of(step, wanted, given), scan)
+def search(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> ListPage[R]:
+    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
+    return wanted.table(step.sandbox).search(query_of(step, wanted, given))
 
 
 def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:

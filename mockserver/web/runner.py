@@ -12,8 +12,8 @@ from typing import Any, Protocol, TypeVar
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import ListPage, Scan, Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import ListPage, Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.activity import Activity
@@ -52,14 +52,15 @@ async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
     return await in_steps(each())
 
 
-def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[Scan[Any] | None] | None:
+def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[None] | None:
     """Looks at the rows of a table before the step that searches it; None when the step can do that itself."""
-    return in_steps(table.scan(query)) if table.is_long_work(query) else None
+    return in_steps(table.look_ahead(query)) if table.is_long_work(query) else None
 
 
 async def search(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
     """The page of a query as of the instant at which it is found, however long that takes."""
-    return table.search(query, await in_steps(table.scan(query)))
+    await in_steps(table.look_ahead(query))
+    return table.search(query)
 
 
 class Dispatcher(Protocol):
@@ -161,7 +162,6 @@ class Runner:
     def answered(self, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         sandbox = step.sandbox
-        step.result.answered = True
         deliveries.release(sandbox, step.result.webhooks)
         self.run(sandbox)
         self.used(sandbox)

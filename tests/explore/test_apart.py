@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from httpx import HTTPError
 
-from mockserver.adapters import local_server
 from mockserver.explore.command import Commands
 from mockserver.explore.trial import TrialRunner, apart
 
@@ -17,13 +15,6 @@ pytestmark = pytest.mark.slow
 
 SCENARIO = {"version": 1, "name": "baseline-1"}
 TELLS = ("sh", "-c", "echo $MOCKSERVER_PUBLIC_KEY")
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    address, process = local_server.start(("--log-level", "error"), tmp_path_factory.mktemp("server"))
-    yield address
-    local_server.stop(process)
 
 
 def lab(url: str, folder: Path, run: str, seed: int = 1) -> TrialRunner:

@@ -18,7 +18,6 @@ from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
 from mockserver.explore.fault_table import fault
 from mockserver.explore.trial import InjectionPoint, Trial, Verdict
-from tests.rows import each
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
 DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
@@ -87,7 +86,7 @@ def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: flo
     assert [scenario["rules"] for scenario, _ in lab.tried.values()] == [[], []]
 
 
-@each(
+@pytest.mark.parametrize(
     ("seen", "words"),
     [
         ({"exit": None}, "was not done in 0 s (--timeout); it printed:\nthe words of baseline-2"),
@@ -105,7 +104,7 @@ def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any
     assert "blind-retry" not in str(refused.value)
 
 
-@each(
+@pytest.mark.parametrize(
     ("seen", "verdict", "story"),
     [
         ({}, Verdict.SURVIVED, None),
@@ -151,7 +150,7 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     assert list(verdicts(explored(prepared(tmp_path), operations=frozenset({READ.op})))) == CELLS[3:]
 
 
-@each(
+@pytest.mark.parametrize(
     ("asked", "limits"),
     [
         ({}, {"lost_answer": 15, "too_slow": 46}),
@@ -236,7 +235,7 @@ def test_a_server_that_is_gone_ends_the_commands(tmp_path: Path) -> None:
     assert lab.is_ended
 
 
-@each(
+@pytest.mark.parametrize(
     ("seen", "has_pairs"),
     [
         ({}, True),

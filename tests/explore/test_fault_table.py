@@ -9,7 +9,6 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, fault, followed
 from mockserver.explore.trial import InjectionPoint, differences, points_of
-from tests.rows import each
 
 CHARGE, SEARCH, BATCH = (
     InjectionPoint("charge.create", 1, notifies=True),
@@ -22,7 +21,7 @@ def fitting(point: InjectionPoint) -> list[str]:
     return [name for name, row in FAULTS.items() if row.fits(point)]
 
 
-@each("row", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("row", FAULTS.values(), ids=FAULTS)
 def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row: Fault) -> None:
     points = [point for point in (CHARGE, SEARCH, BATCH) if row.fits(point)]
     assert points

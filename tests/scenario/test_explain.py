@@ -6,7 +6,6 @@ import pytest
 
 from mockserver.adapters.scenario_files import load
 from mockserver.scenario.explain import explain
-from tests.rows import each
 from tests.scenario.telling import NOW, one, told
 
 RULES = """
@@ -129,7 +128,7 @@ def test_test_values_are_explained() -> None:
     assert "bank-account-insufficient-funds" in fired[0]
 
 
-@each(
+@pytest.mark.parametrize(
     ("request_", "words"),
     [
         ({"op": "charge.creat"}, "did you mean 'charge.create'"),
@@ -146,7 +145,7 @@ def test_refused(request_: dict[str, object], words: str) -> None:
         explain([], request_, now=NOW)
 
 
-@each(
+@pytest.mark.parametrize(
     ("then", "words"),
     [
         ("{approve: {}}", "approve"),

@@ -124,12 +124,12 @@ class TablePart:
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
         # What was kept is no change.
-        heard, self._table.on_change = self._table.on_change, None
+        heard, self._table.listeners = self._table.listeners, ()
         for place, (seq, raw) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
             self._table.add(self._kept.to_value(raw, cards))
-        self._table.on_change = heard
+        self._table.listeners = heard
         self._known = len(rows)
 
 
