@@ -114,7 +114,7 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     sandbox = step.sandbox
     charge = get(step, charge_id)
-    wanted = charge.refund_of(amount, comment, sandbox.now, None)
+    wanted = charge.refund_of(amount, comment, sandbox.now)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
     pending = _consult(step, "charge.refund", charge, Code.UNABLE_TO_REFUND)

@@ -31,7 +31,7 @@ get = finder(Customer, Code.INVALID_CUSTOMER_ID)
 def create(step: Step, command: NewCustomer) -> Customer:
     """Create a customer with a payment method, which becomes the default.
 
-    Raises ``Invalid`` with the faults of ``payment_methods.prepare``, or ``ProviderRefused``; then nothing is stored.
+    Raises ``Invalid`` as ``payment_methods.checked``, or ``ProviderRefused``; then nothing is stored.
     """
     sandbox = step.sandbox
     wanted = payment_methods.checked(step, command.method)

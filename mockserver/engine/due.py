@@ -77,7 +77,7 @@ WORK: Mapping[Due, Work] = {
     Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
     Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
-    Due.WEBHOOK_HELD: lambda step, entry: deliveries.let_pass(step.sandbox, entry.subject),
+    Due.WEBHOOK_HELD: lambda step, entry: deliveries.release_held(step.sandbox, entry.subject),
     Due.BATCH_PREPARED: _while(BatchState.RECEIVED, batches.prepare),
     Due.BATCH_STARTED: _while(BatchState.CREATED, batches.start),
     Due.BATCH_ROWS: _while(BatchState.IN_PROGRESS, batches.run),

@@ -142,7 +142,7 @@ def _amount(detail: list[str]) -> Decimal | None:
 
 
 def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
-    wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now, None)
+    wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now)
     charges.give_back(step, charge, charge.after_refund(wanted))
 
 

@@ -79,16 +79,25 @@ class Prepared:
 
 
 def create(step: Step, command: NewMethod) -> PaymentMethod:
-    """Store a payment method. Raises ``Invalid`` with what ``prepare`` finds, ``ProviderRefused``."""
+    """Store a payment method. Raises ``Invalid`` as ``checked``, ``ProviderRefused``."""
     wanted = checked(step, command)
     ask(step, "payment_method.create", wanted)
     return store(step, wanted, owner_of(step.sandbox, wanted.inherited))
 
 
 def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Prepared:
-    """A payment method prepared for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
-    faults = Faults()
-    wanted = prepare(step, command, owner, faults)
+    """The payment method of a command for a customer (None: without one, or for a new one).
+
+    Raises ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90
+    (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method).
+    """
+    sandbox, faults = step.sandbox, Faults()
+    wanted = _prepared(step, command, faults)
+    if isinstance(command, SwitchProvider):
+        owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
+    if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
+        faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
+    _check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
     return faults.sure(wanted)
 
 
@@ -239,24 +248,7 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
     return after
 
 
-def prepare(step: Step, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
-    """The payment method of a command for a customer (None: without one, or for a new one), or None and at least
-    one fault.
-
-    Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
-    90 (agreement), 56, 66, 73 (vaulted method), 90 (``MOST_METHODS``).
-    """
-    sandbox = step.sandbox
-    made = _of(step, command, faults)
-    if isinstance(command, SwitchProvider):
-        owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
-    if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
-        faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
-    check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
-    return made
-
-
-def _of(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
+def _prepared(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
     match command:
         case NewCardMethod():
@@ -374,7 +366,7 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 
-def check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
+def _check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
     """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
     removed (73)."""
     if payment_method_id is not None:
