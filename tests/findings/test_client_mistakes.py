@@ -11,7 +11,7 @@ import pytest
 
 from mockserver.findings.habits import is_clean
 from mockserver.web.transport_faults import Cut
-from tests.driving import DUMMY, VISA, Api, Reply, card, card_charge
+from tests.driving import DUMMY, VISA, Api, Reply, batch_of, card, card_charge
 
 DEAD = "4000000000000002"
 SOFT = "4000000000009995"
@@ -228,7 +228,7 @@ def test_a_search_that_passes_over_a_paid_charge_is_no_look() -> None:
 
 def test_a_card_charged_again_by_another_way_pays_twice() -> None:
     api = lossy()
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     charge(api)
     send(api, "POST", "/charge/payment_method", {"amount": 20, "paymentMethodId": method, **ORDER})
     assert list(found(api)) == ["double-charge", "blind-retry"]
@@ -568,20 +568,17 @@ def test_evidence_shows_no_object_that_stands_where_a_text_should() -> None:
 
 def test_a_batch_sent_again_blindly_is_accepted_twice() -> None:
     api = lossy("batch.create")
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
-    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},5,AUD,row-1\n"
-    body = {"count": 1, "description": "payroll", "batch": rows}
+    method = api.method()
     for _ in range(2):
-        send(api, "POST", "/batch/transaction/payment_method", body)
+        send(api, "POST", "/batch/transaction/payment_method", batch_of(f"{method},5,AUD,row-1"))
     assert list(found(api)) == ["batch-sent-twice", "blind-retry"]
 
 
 def test_other_rows_are_another_batch() -> None:
     api = lossy("batch.create")
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     for amount in (5, 6):
-        rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},{amount},AUD,row-1\n"
-        send(api, "POST", "/batch/transaction/payment_method", {"count": 1, "description": "payroll", "batch": rows})
+        send(api, "POST", "/batch/transaction/payment_method", batch_of(f"{method},{amount},AUD,row-1"))
     assert found(api) == {}
 
 
