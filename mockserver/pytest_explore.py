@@ -29,7 +29,7 @@ from httpx import HTTPError
 
 from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault

@@ -27,7 +27,7 @@ from mockserver.explore import exploration, report
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
 from mockserver.explore.fault_table import FAULTS, Fault
-from mockserver.explore.kept import Kept, OtherExploration
+from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.trial import TrialRunner, Verdict, apart, verdict
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
@@ -107,7 +107,7 @@ def explore(
             if replay is not None:
                 with trial_runner(url, admin_token, command, seed) as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
-            kept = Kept(out)
+            kept = ExplorationFolder(out)
             with kept.claimed(), trial_runner(url, admin_token, command, seed) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 _report(made, kept, form, least)
@@ -155,7 +155,7 @@ def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
     return base
 
 
-def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: Kept, *, resume: bool) -> Exploration:
+def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationFolder, *, resume: bool) -> Exploration:
     patience = duration_text(plan.client_timeout)
     if not resume:
         kept.begin(runner.argv, runner.seed, patience)
@@ -209,7 +209,7 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     return found
 
 
-def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
+def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page = report.page(made)
     data = report.as_json(made, scenarios)

@@ -28,7 +28,7 @@ from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.reference import SCHEMA_ID, json_schema
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from mockserver.settings import Settings
 from mockserver.wire.jsonio import MalformedJson, loads
 

@@ -12,7 +12,7 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import load
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.commands.explore import interruptions, stop, stopping, trial_runner
 from mockserver.commands.options import options
 from mockserver.domain.masking import mask_text

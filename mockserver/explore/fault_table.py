@@ -17,7 +17,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
-from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, fitting
+from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
 from mockserver.scenario.part import read_part
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -154,6 +154,6 @@ def _operations(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
     outcome = read_part(OutcomeMap, FAULTS[name].timed().then).outcome
     operations = ALL_OPERATIONS - UNREQUESTED
-    for _, fit in fitting(outcome):
+    for _, fit in applicability(outcome):
         operations &= fit
     return operations & NOTIFYING if outcome.webhook is not None else operations

@@ -12,7 +12,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record

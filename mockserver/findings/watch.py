@@ -15,11 +15,11 @@ from mockserver.domain.remembered import pending
 from mockserver.domain.states import BatchEvent
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
-from mockserver.findings.facts import DEFAULT, Call, Doubt, Policy, WebhookTry
-from mockserver.findings.habits import Habits
+from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
 from mockserver.findings.ledger import Ledger
-from mockserver.findings.loose_ends import LooseEnds
 from mockserver.findings.pace import Pace
+from mockserver.findings.request_checks import RequestChecks
+from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
 
 _KINDS = "charge customer payment_method batch token transfer subscription payment_link vault"
@@ -45,13 +45,13 @@ class Watch:
         self.declines = Declines(ledger, policy)
         self.pace = Pace(ledger, policy)
         self.webhooks = Webhooks(ledger, self.doubts, policy)
-        self.loose_ends = LooseEnds(ledger, self.doubts)
-        self.habits = Habits(ledger)
+        self.unfinished = UnfinishedPayments(ledger, self.doubts)
+        self.checks = RequestChecks(ledger)
         self.judges: Mapping[str, object] = {
             "declines": self.declines,
             "doubts": self.doubts,
             "ledger": ledger,
-            "loose_ends": self.loose_ends,
+            "loose_ends": self.unfinished,
             "pace": self.pace,
             "webhooks": self.webhooks,
         }
@@ -65,7 +65,7 @@ class Watch:
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open."""
-        self.habits.called(call)
+        self.checks.called(call)
         if call.is_repeat:
             # It did nothing, so only what the client can know of the first call has changed.
             self.doubts.called(call)
@@ -81,7 +81,7 @@ class Watch:
 
     def _judge(self, call: Call) -> None:
         if call.charge is not None and (call.events or call.code is not None):
-            self.loose_ends.called(call, call.charge)
+            self.unfinished.called(call, call.charge)
         if call.op == "charge.create":
             self.declines.called(call)
         if call.doubt is None and call.is_ours and call.code is None and not call.is_open:
@@ -91,7 +91,7 @@ class Watch:
         self.doubts.called(call)
         self.pace.called(call)
 
-    def ended(self, entry: int, doubt: Doubt | None, at: Micros, real: Micros) -> None:
+    def ended(self, entry: int, doubt: UncertainResult | None, at: Micros, real: Micros) -> None:
         """The answer of an open call has ended, whole (``doubt`` None) or not."""
         self.pace.ended(entry, at, real)
         self.doubts.ended(entry, doubt)
@@ -102,7 +102,7 @@ class Watch:
         """Time or a payer has moved an object, at a journal entry."""
         if event.subject is Subject.CHARGE:
             self.doubts.moved(event)
-            self.loose_ends.moved(event)
+            self.unfinished.moved(event)
             if event.before is None and (charge := self._charge_of(event.subject_id)) is not None:
                 self.declines.charged(charge, event.at, entry)
         elif event.subject is Subject.BATCH and event.what in _ENDS:
@@ -118,7 +118,7 @@ class Watch:
 
     def finish(self, at: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
-        self.loose_ends.finish(at)
+        self.unfinished.finish(at)
         self.doubts.finish()
         self.declines.finish()
         self.webhooks.finish()

@@ -13,12 +13,22 @@ from mockserver.scenario.attempt import Stage
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import Outcome, ThenMap, fitting
+from mockserver.scenario.outcome import Outcome, ThenMap, applicability
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.provider_outcome import BY_NAME
-from mockserver.scenario.rule import Always, AtEnd, Chance, Draws, Expectation, Named, Plan, Rule, Sequence, thresholds
+from mockserver.scenario.rule import (
+    Always,
+    AtEnd,
+    Chance,
+    Named,
+    Plan,
+    RandomScope,
+    Rule,
+    Sequence,
+    thresholds,
+)
 from mockserver.scenario.transport import At, FaultKind
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
@@ -39,7 +49,7 @@ def compile_rule(
     *,
     begins: Micros | None,
     declared: frozenset[str] = frozenset(),
-    draws: Draws = Draws.SANDBOX,
+    draws: RandomScope = RandomScope.SANDBOX,
     zone: Zone = UTC_ZONE,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
@@ -55,7 +65,6 @@ def compile_rule(
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
-    expect = _expectation(model, problems)
     if len(problems.found) > before or plan is None:
         return None
     return Rule(
@@ -73,7 +82,7 @@ def compile_rule(
         per=model.per,
         zone=zone,
         lives=model.for_,
-        expect=expect,
+        expect=model.expect,
         draws=draws,
     )
 
@@ -138,7 +147,7 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
     if isinstance(plan, Named):
         fits.append(("outcome_from", PROVIDER_OPERATIONS))
     else:
-        fits += [fit for outcome in outcomes for fit in fitting(outcome)]
+        fits += [fit for outcome in outcomes for fit in applicability(outcome)]
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
@@ -233,14 +242,3 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     if fit == PROVIDER_OPERATIONS:
         return f"no provider is asked in {named}, so {word} cannot be used there; it fits {', '.join(sorted(fit))}"
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
-
-
-def _expectation(model: RuleMap, problems: Problems) -> Expectation | None:
-    if model.expect is None:
-        return None
-    least, most = model.expect.min, model.expect.max
-    if least is None:
-        least = 0 if most is not None else 1
-    if most is not None and most < least:
-        problems.add(("expect",), f"got min {least} and max {most}, wanted the smaller first")
-    return Expectation(least, most)

@@ -88,20 +88,17 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
 
 
 def _bounds(raw: object, problems: Problems) -> Expectation:
+    found = Expectation()
     if raw is None:
-        return Expectation()
+        return found
     counts = {"exactly": raw} if type(raw) is int else raw
-    if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
-        problems.add((), f"got {shown(raw)}, wanted exactly, or min and max")
-        return Expectation()
-    if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
-        problems.add((), "wanted whole numbers of 0 or more")
-        return Expectation()
-    if "exactly" in counts:
-        if len(counts) > 1:
-            problems.add((), "got exactly and another bound, wanted one of them")
-        return Expectation(counts["exactly"], counts["exactly"])
-    least, most = counts.get("min", 0), counts.get("max")
-    if most is not None and most < least:
-        problems.add((), f"got min {least} and max {most}, wanted the smaller one first")
-    return Expectation(least, most)
+    with problems.at():
+        if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
+            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
+        if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
+            raise ValueError("wanted whole numbers of 0 or more")
+        if "exactly" in counts and len(counts) > 1:
+            raise ValueError("got exactly and another bound, wanted one of them")
+        least, most = (counts.get(bound, counts.get("exactly")) for bound in ("min", "max"))
+        found = Expectation(least or 0, most)
+    return found

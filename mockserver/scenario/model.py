@@ -17,7 +17,7 @@ from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.part import adapter, given, given_as, needs, one_of, part
-from mockserver.scenario.rule import AtEnd, Draws
+from mockserver.scenario.rule import AtEnd, Expectation, RandomScope
 from mockserver.scenario.scalars import (
     Count,
     Duration,
@@ -66,14 +66,6 @@ ChanceWord = Annotated[
 
 
 @part
-class ExpectMap:
-    """How often the rule must have fired when the sandbox is verified."""
-
-    min: Annotated[int, whole(0, 1_000_000_000)] | None = None
-    max: Annotated[int, whole(0, 1_000_000_000)] | None = None
-
-
-@part
 class Limit:
     """How often a rule may fire."""
 
@@ -115,7 +107,7 @@ class RuleMap:
     limit: LimitWord | None = None
     per: Period | None = None
     for_: Annotated[Duration | None, FileKey("for")] = None
-    expect: ExpectMap | None = None
+    expect: Expectation | None = None
 
 
 FindingName = Annotated[
@@ -175,7 +167,7 @@ class ScenarioFile:
     name: Id | None = None
     description: Text = ""
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
-    draws: Draws = Draws.SANDBOX
+    draws: RandomScope = RandomScope.SANDBOX
     clock: ClockMap | None = None
     assumptions: Annotated[dict[str, Any], ShownWith({"propertyNames": {"enum": list(ROWS)}})] = field(
         default_factory=dict

@@ -7,20 +7,25 @@ from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
+from itertools import accumulate
+from typing import Annotated
 
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
+from mockserver.domain.marks import FileKey
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Reader, shown
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.part import part
+from mockserver.scenario.scalars import whole
 from mockserver.scenario.when import When
 
 DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
 
 
-class Draws(StrEnum):
+class RandomScope(StrEnum):
     """What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
 
     SANDBOX = "sandbox"
@@ -68,15 +73,10 @@ class Sequence:
     def step(self, fired: int) -> Outcome | None:
         """The outcome after ``fired`` earlier ones; None when the sequence is used up."""
         total = self.ends[-1]
-        if fired >= total:
-            match self.at_end:
-                case AtEnd.HOLD:
-                    return self.outcomes[-1]
-                case AtEnd.LOOP:
-                    fired %= total
-                case AtEnd.PASS | AtEnd.FAIL:
-                    return None
-        return self.outcomes[bisect_right(self.ends, fired)]
+        if fired >= total and self.at_end in (AtEnd.PASS, AtEnd.FAIL):
+            return None
+        place = min(fired, total - 1) if self.at_end is AtEnd.HOLD else fired % total
+        return self.outcomes[bisect_right(self.ends, place)]
 
 
 @record
@@ -94,25 +94,32 @@ class Chance:
 
 def thresholds(shares: list[Decimal], whole: Decimal) -> tuple[int, ...]:
     """Running shares of ``whole`` as draws: exact integers, so that chance knows no rounding of floats."""
-    total = Decimal(0)
-    found = []
-    for share in shares:
-        total += share
-        found.append(int(total * (1 << DRAW_BITS) / whole))
-    return tuple(found)
+    return tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares))
 
 
 Plan = Always | Named | Sequence | Chance
 """What a rule makes happen; ``outcomes`` are all that it can be."""
 
 
-@record
-class Expectation:
-    """How often something must have happened when the sandbox is verified, both bounds included; ``most`` None for no
-    upper one: a rule that says ``expect``, a request that a test asks for."""
+_TIMES = whole(0, 1_000_000_000)
 
-    least: int = 1
-    most: int | None = None
+
+@part
+class Expectation:
+    """How often it must have happened when the sandbox is verified, both bounds included."""
+
+    least: Annotated[int, _TIMES, FileKey("min")] = 1
+    most: Annotated[Annotated[int, _TIMES] | None, FileKey("max")] = None
+
+    @classmethod
+    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+        """What may happen a number of times at most need not happen."""
+        data = {key: value for key, value in data.items() if value is not None}
+        return {"min": 0, **data} if "max" in data else data
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < self.least:
+            raise ValueError(f"got min {self.least} and max {self.most}, wanted the smaller first")
 
     def __str__(self) -> str:
         if self.most is None:
@@ -125,11 +132,10 @@ class Expectation:
 
     def unmet(self, hits: int) -> str | None:
         """What is wrong with that many hits, in words."""
-        if hits < self.least:
-            return f"expected at least {self.least}, fired {hits} times"
-        if self.most is not None and hits > self.most:
-            return f"expected at most {self.most}, fired {hits} times"
-        return None
+        if self.hold(hits):
+            return None
+        bound = f"at least {self.least}" if hits < self.least else f"at most {self.most}"
+        return f"expected {bound}, fired {hits} times"
 
 
 _MOST_NAMED = 3
@@ -155,7 +161,7 @@ class Rule:
     zone: Zone = UTC_ZONE
     lives: Micros | None = None
     expect: Expectation | None = None
-    draws: Draws = Draws.SANDBOX
+    draws: RandomScope = RandomScope.SANDBOX
 
     @property
     def waits_for(self) -> str:

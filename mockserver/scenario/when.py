@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from mockserver.domain.cards import TEST_CARDS, Brand
-from mockserver.domain.clock import UTC_ZONE, Micros, Zone
+from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text, iso
 from mockserver.domain.errors import nearest
+from mockserver.domain.marks import FileKey
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
+from mockserver.scenario.part import part, read_part
 from mockserver.scenario.paths import CARD_FACTS, known_path
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.window import Window, window_of
+from mockserver.scenario.scalars import Duration, Point
 
 _PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
 TEST_SCHEMA: dict[str, Any] = {
@@ -52,47 +54,33 @@ def _one_of(*words: str) -> dict[str, Any]:
     return {"anyOf": [known, {"allOf": [TEST_SCHEMA["anyOf"][1], {"properties": members}]}]}
 
 
-_CARD_TESTS = {
-    **dict.fromkeys(CARD_FACTS, TEST_SCHEMA),
-    # In any letter case; editors offer two.
-    "brand": _one_of(*Brand, *(brand.value.lower() for brand in Brand)),
-    "test": _one_of(*TEST_CARDS),
-}
+def _map(**keys: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a map that has one of some keys, or several."""
+    return {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": keys}
+
+
 _OPERATION: dict[str, Any] = {
     "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
     "description": "an operation, or a glob such as charge.*",
 }
+_COUNTED = ("attempt", "call", "nth")
 SCHEMA: dict[str, Any] = {
     "type": "object",
-    "description": "all of it must hold; absent: always",
     "additionalProperties": False,
     "properties": {
         "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
         "source": _one_of(*SOURCES),
         "provider": TEST_SCHEMA,
-        "card": {
-            "type": "object",
-            "additionalProperties": False,
-            "minProperties": 1,
-            "properties": {fact: {"description": text, **_CARD_TESTS[fact]} for fact, text in CARD_FACTS.items()},
-        },
-        "bank_account.accountNumber": {"description": "the account charged, from whatever source", **TEST_SCHEMA},
-        "attempt": {"description": "nth provider asked within one operation", **TEST_SCHEMA},
-        "call": {"description": "nth request of this operation in the sandbox, whatever its key", **TEST_SCHEMA},
-        "nth": {"description": "nth call that this rule has seen of its key", **TEST_SCHEMA},
+        # In any letter case; editors offer two.
+        "card": _map(
+            brand=_one_of(*Brand, *(brand.value.lower() for brand in Brand)),
+            **dict.fromkeys(("bin", "last4"), TEST_SCHEMA),
+            test=_one_of(*TEST_CARDS),
+        ),
+        **dict.fromkeys(("bank_account.accountNumber", *_COUNTED), TEST_SCHEMA),
         "clock": {
-            "type": "object",
-            "additionalProperties": False,
-            "minProperties": 1,
+            **_map(**{key: {"type": "string"} for key in ("from", "to", "for")}),
             "not": {"required": ["to", "for"]},
-            "properties": {
-                "from": {
-                    "type": "string",
-                    "description": "included: a time of day (18:05) in the zone of the clock, or an ISO date-time",
-                },
-                "to": {"type": "string", "description": "excluded"},
-                "for": {"type": "string", "description": "a duration, from `from` or from the scenario's start"},
-            },
         },
     },
     "patternProperties": {r"^(request|state|header)\.[^.].*$": TEST_SCHEMA},
@@ -133,7 +121,7 @@ def compile_when(
         with problems.at("nth"):
             known_operators(when["nth"])
             nth = compile_test("nth", _counted(when["nth"]))
-    window = window_of(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
+    window = _window(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
     return When(tests, nth, window)
 
 
@@ -280,3 +268,101 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "card.test": partial(_among, allowed=tuple(TEST_CARDS)),
 }
 """How the operands of a test are read, where its field has few values. Each raises ``ValueError``."""
+
+
+@part
+class ClockWindow:
+    """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
+
+    from_: Annotated[Point | None, FileKey("from")] = None
+    to: Point | None = None
+    for_: Annotated[Duration | None, FileKey("for")] = None
+
+    def __post_init__(self) -> None:
+        points = [point for point in (self.from_, self.to) if point is not None]
+        start, end = self.from_ and self.from_[0], self.to and self.to[0]
+        if not points and self.for_ is None:
+            raise ValueError("got nothing, wanted at least one of from, to, for")
+        if end is not None and self.for_ is not None:
+            raise ValueError("got to and for, only one of them is allowed")
+        if len({is_daily for _, is_daily in points}) > 1:
+            raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
+        daily = any(is_daily for _, is_daily in points)
+        if not daily and start is not None and end is not None and end <= start:
+            raise ValueError("got an end that is not after the start")
+        if daily and end is not None and end == (start or 0):
+            raise ValueError("got an end that is the start: no time of day lies between them")
+        if self.for_ == 0 or (daily and self.for_ is not None and self.for_ > DAY):
+            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
+            raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
+
+
+@record
+class Window:
+    """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
+
+    ``daily`` bounds count from midnight in ``zone`` and may wrap over it. ``lasts`` counts from ``start``, or, without
+    one, from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
+    """
+
+    start: Micros | None = None
+    end: Micros | None = None
+    lasts: Micros | None = None
+    daily: bool = False
+    begins: Micros | None = None
+    zone: Zone = UTC_ZONE
+
+    def difference(self, now: Micros, first: Micros) -> Difference | None:
+        """Why ``now`` lies outside, when the sandbox took its first decision at ``first``."""
+        if self.daily:
+            return None if self._holds_daily(now) else self._outside(now)
+        start = self.start
+        if start is None and self.lasts is not None:
+            start = first if self.begins is None else self.begins
+        if start is not None and now < start:
+            return self._outside(now)
+        end = self.end if self.lasts is None or start is None else start + self.lasts
+        return self._outside(now) if end is not None and now >= end else None
+
+    def _holds_daily(self, now: Micros) -> bool:
+        zone, start = self.zone, self.start or 0
+        end = self.end if self.end is not None else DAY
+        wall = zone.wall(now)
+        midnight = wall - wall % DAY
+        for day in (midnight, midnight - DAY):
+            begin = zone.instant(day + start)
+            until = zone.instant(day + end + (0 if start < end else DAY)) if self.lasts is None else begin + self.lasts
+            if begin <= now < until:
+                return True
+        return False
+
+    @property
+    def wanted(self) -> str:
+        """The span in words."""
+
+        def point(instant: Micros) -> str:
+            return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
+
+        place = f" in {self.zone.name}" if self.daily and self.zone is not UTC_ZONE else ""
+
+        parts = [f"from {point(self.start)}"] if self.start is not None else []
+        parts += [f"to {point(self.end)}"] if self.end is not None else []
+        parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
+        return " ".join(parts) + place
+
+    def _outside(self, now: Micros) -> Difference:
+        return Difference("clock", self.wanted, iso(now))
+
+
+def _window(wanted: object, problems: Problems, begins: Micros | None, zone: Zone) -> Window | None:
+    """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
+    from pydantic_core import ValidationError
+
+    try:
+        span = read_part(ClockWindow, wanted)
+    except ValidationError as refused:
+        for fault in refused.errors(include_url=False):
+            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))
+        return None
+    start, end = span.from_ or (None, False), span.to or (None, False)
+    return Window(start[0], end[0], span.for_, start[1] or end[1], begins, zone)

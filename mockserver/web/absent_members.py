@@ -14,7 +14,7 @@ from mockserver.domain.marks import Schema
 from mockserver.domain.masking import mask_start
 from mockserver.domain.problem import Problem
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import Warned
+from mockserver.scenario.shadowed_rules import Warned
 from mockserver.web.openapi import envelopes
 from mockserver.web.routes import ROUTES
 from mockserver.wire.schemas import Schemas

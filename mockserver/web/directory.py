@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Protocol
 
 from mockserver.assumptions import Assumed, Profile
-from mockserver.assumptions.table import KEYS_BOTH
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised, invalid
@@ -179,7 +178,7 @@ class Directory:
         try:
             return self.of_public_key(public_key)
         except Unauthorised:
-            if "x-secretkey" in headers and self.assumed[KEYS_BOTH] == "either":
+            if "x-secretkey" in headers and self.assumed["keys.both"] == "either":
                 return self.of_secret_key(headers)
             raise
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.adapters.scenario_files import read_file, read_text
-from mockserver.adapters.scenario_text import scenario_text
-from mockserver.adapters.strict_yaml import read
+from mockserver.adapters.strict_yaml import read, scenario_text
 from tests.driving import SHIPPED
 
 NUMBERS = st.decimals(0, 10**6, places=2, allow_nan=False, allow_infinity=False)

@@ -12,8 +12,7 @@ import pytest
 
 from mockserver.scenario.operations import BODIES
 from mockserver.web.routes import ROUTES
-from mockserver.web.transport_faults import Cut
-from mockserver.web.upload import WINDOW
+from mockserver.web.transport_faults import WINDOW, Cut
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found
 from tests.scenario.telling import fault, one, told

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from mockserver.engine import indexed_table
 from tests.driving import CARD, Api
+from tests.pauses import look_at_few_rows
 
 POOR = "4000000000009995"
 
@@ -158,7 +158,7 @@ def test_many_objects_are_found_as_few_are(size: int, monkeypatch: pytest.Monkey
     api.try_charge(12.5, POOR, reference="a\2aud 5\3")
     for word in WORDS:
         few[word] = api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", size)
+    look_at_few_rows(monkeypatch, size)
     for word in WORDS:
         assert api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body == few[word]
     assert few["order"]["count"] == 8

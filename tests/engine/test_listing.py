@@ -12,7 +12,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
-from mockserver.engine.query import Query, cut
+from mockserver.engine.query import Query
 from mockserver.engine.step import check_in_use, unnoted
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.body_tables import query_type
@@ -124,8 +124,10 @@ def test_a_payment_method_that_a_body_names_must_be_there() -> None:
 @given(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), st.booleans())
 def test_a_page_is_cut_out_of_all_that_was_found(rows: int, limit: int, skip: int, descending: bool) -> None:
     query: Query[Any] = Query(limit, skip, descending=descending)
-    found = list(range(rows))
-    assert cut(range(rows), query) == cut(found, query) == found[:: -1 if descending else 1][skip : skip + limit]
+    names: list[Any] = [f"row {number}" for number in range(rows)]
+    page = query.page(range(rows), names)
+    assert page == query.page(list(range(rows)), names)
+    assert (page.rows, page.count) == (names[:: -1 if descending else 1][skip : skip + limit], rows)
 
 
 @pytest.mark.parametrize("value", ["r10", "none"])

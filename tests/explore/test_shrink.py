@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_files import read_text
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.explore.command import Ended
 from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Shrunk, Stopped
 from mockserver.explore.trial import Trial

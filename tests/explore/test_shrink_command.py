@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.adapters.scenario_files import read_file
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
 from tests import warm
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver.findings.facts import Call
-from mockserver.findings.habits import Habits
 from mockserver.findings.ledger import Ledger
+from mockserver.findings.request_checks import RequestChecks
 from tests.driving import DUMMY, Api, Reply, batch_of, card, card_charge
 
 FLOAT = 30.299999999999997
@@ -177,6 +177,6 @@ def test_a_long_batch_is_looked_at_in_time_in_proportion(unit: str) -> None:
     ledger = Ledger(frozenset())
     call = Call(entry=1, at=0, real=0, op="batch.create", request={"batch": unit * (5_000_000 // len(unit))}, path={})
     before = process_time()
-    Habits(ledger).called(call)
+    RequestChecks(ledger).called(call)
     assert process_time() - before < 1
     assert not list(ledger)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.findings.habits import is_clean
+from mockserver.findings.request_checks import is_clean
 from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, VISA, Api, Reply, batch_of, card, card_charge
 

@@ -13,7 +13,7 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Call, Doubt, Policy
+from mockserver.findings.facts import Call, Policy, UncertainResult
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined
 
@@ -65,7 +65,7 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
         # One provider has declined it, and the next has taken it.
         (charge_in(ChargeState.SUCCESS, instrument=STORED, failed_attempts=HARD.failed_attempts), {}, False),
         (HARD, {"is_ours": False}, False),
-        (HARD, {"doubt": Doubt.RESET}, False),
+        (HARD, {"doubt": UncertainResult.RESET}, False),
     ],
 )
 def test_what_the_client_was_reported_last(first: object, facts: dict[str, object], is_final: bool) -> None:
@@ -75,8 +75,10 @@ def test_what_the_client_was_reported_last(first: object, facts: dict[str, objec
     assert retried(story) == is_final
 
 
-@pytest.mark.parametrize(("ends", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
-def test_a_decline_that_the_client_waited_for_was_reported(story: Story, ends: Doubt | None, count: int) -> None:
+@pytest.mark.parametrize(("ends", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
+def test_a_decline_that_the_client_waited_for_was_reported(
+    story: Story, ends: UncertainResult | None, count: int
+) -> None:
     story.end(pay(story, is_open=True), ends)
     pay(story)
     assert retried(story) == count
@@ -84,7 +86,7 @@ def test_a_decline_that_the_client_waited_for_was_reported(story: Story, ends: D
 
 def test_a_decline_stays_told_when_the_client_hangs_up_on_another_call(story: Story) -> None:
     pay(story)
-    story.end(pay(story, is_open=True), Doubt.HUNG_UP)
+    story.end(pay(story, is_open=True), UncertainResult.HUNG_UP)
     pay(story)
     assert retried(story) == 2
 
@@ -225,8 +227,8 @@ def test_a_webhook_tells_of_a_declined_renewal(told: dict[str, object], count: i
         assert retried(story) == count
 
 
-@pytest.mark.parametrize(("doubt", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
-def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: Doubt | None, count: int) -> None:
+@pytest.mark.parametrize(("doubt", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
+def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: UncertainResult | None, count: int) -> None:
     story = Story()
     story.end(story.call("batch.create", "b_1", is_open=True), doubt)
     row = replace(HARD, charge_id="ch_9", batch_id="b_1")

@@ -213,6 +213,8 @@ def test_what_only_the_models_read_is_refused_in_the_scenario_of_the_server(rule
 def test_a_description_says_what_the_rules_wait_for(path: Path) -> None:
     scenario = the(path)
     for test in (test for rule in scenario.rules for test in rule.when.tests):
-        for words in test.words if test.path.partition(".")[0] in ("request", "provider", "card", "state") else ():
+        for _, words in (
+            test.operators if test.path.partition(".")[0] in ("request", "provider", "card", "state") else ()
+        ):
             wanted = words.rpartition(" ")[2].strip("'") if "'" not in words else words.split("'")[1]
             assert wanted in scenario.description or wanted in ("true", "false")

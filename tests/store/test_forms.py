@@ -74,7 +74,7 @@ def test_types_that_a_file_could_not_tell_apart_have_no_form() -> None:
     with pytest.raises(TypeError, match="have the same name"):
         forms.of(make_dataclass("Order", [("id", str)]))
     with pytest.raises(TypeError, match="may be None, and that is not its default"):
-        forms.of(make_dataclass("Doubt", [("note", str | None, field(default="-"))]))
+        forms.of(make_dataclass("UncertainResult", [("note", str | None, field(default="-"))]))
 
 
 def test_a_server_goes_on_with_a_file_in_another_order(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.webhook_sender import Sent
-from mockserver.domain.delivery import Content, Delivery, WebhookMessage, sign
+from mockserver.domain.delivery import Content, Delivery, Sent, WebhookMessage, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY, trace_protocol
 from mockserver.web.app import Application
 from mockserver.web.transport_faults import Cut

@@ -20,7 +20,7 @@ from mockserver.engine.kept.forms import Forms, without_end
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE, Decision, exhausted
 from mockserver.scenario.matching import Difference
@@ -31,9 +31,6 @@ from mockserver.scenario.ruleset import Ruleset
 
 _EXHAUSTED = -1
 _REFUSED = 400
-
-TABLE_NAMES = {cls: name for name, cls in ROW_CLASSES.items()}
-"""The table of each kind of row."""
 
 _NEW = Asked("")
 _UNASKED = Attempt("", 0)

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
@@ -17,7 +18,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import for_each
 from mockserver.wire.dates import moment
@@ -245,14 +246,15 @@ def text(call: ControlCall) -> tuple[int, object]:
     return 200, {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
 
 
-def shipped(call: ControlCall) -> tuple[int, object]:
+def shipped(call: ControlCall) -> tuple[int, bytes]:
     """The scenarios that come with the product, with their texts."""
-    return 200, {
-        "scenarios": [
-            {"name": name, "description": description, "text": whole}
-            for name, description, whole in call.world.directory.reader.shipped()
-        ]
-    }
+    return 200, _shipped(call.world.directory.reader.shipped)
+
+
+@cache
+def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
+    rows = ({"name": name, "description": description, "text": whole} for name, description, whole in read())
+    return dumps({"scenarios": list(rows)})
 
 
 def schema(call: ControlCall) -> tuple[int, bytes]:
