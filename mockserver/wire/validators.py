@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic_core import SchemaValidator
 
-from mockserver.domain.marks import Schema, after, wrapped
+from mockserver.domain.field_metadata import Schema, after, wrapped
 from mockserver.domain.remembered import by_type
 from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of
 
