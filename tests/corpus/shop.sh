@@ -13,11 +13,11 @@ ask() {
         ${3:+--json "$3"}
 }
 
-# pay REFERENCE AMOUNT [CARD] [CAPTURE]
+# pay REFERENCE AMOUNT [CARD] [CAPTURE]: charge a card.
 pay() {
+    details="{\"cardNumber\": \"${3:-4111111111111111}\", \"expiryDate\": \"12/40\", \"ccv\": \"123\"}"
     ask POST /charge/card "{\"reference\": \"$1\", \"amount\": $2, \"capture\": ${4:-true},
-        \"providerId\": \"a26c371f-94f6-40da-add2-28ec8e9da8ed\",
-        \"paymentInformation\": {\"cardNumber\": \"${3:-4111111111111111}\", \"expiryDate\": \"12/40\", \"ccv\": \"123\"}}"
+        \"providerId\": \"a26c371f-94f6-40da-add2-28ec8e9da8ed\", \"paymentInformation\": $details}"
 }
 
 # field NAME: the first text of that name in an answer.

@@ -3,7 +3,8 @@
 from json import loads
 from time import sleep
 
-from shop import book, books, is_signed, main, pay, webhooks
+from shop import book, books, main, pay
+from webhooks import is_signed, webhooks
 
 
 def credit():
