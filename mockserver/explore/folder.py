@@ -23,7 +23,7 @@ class OtherExploration(Exception):
     """The folder holds another exploration, or something else: the text says how it differs."""
 
 
-class Kept:
+class ExplorationFolder:
     """The folder of one exploration. It is made when it does not exist."""
 
     def __init__(self, folder: Path) -> None:

@@ -33,7 +33,7 @@ class _Short:
 
 
 @mutable
-class LooseEnds:
+class UnfinishedPayments:
     """Open authorisations, waiting challenges and partial approvals of one sandbox."""
 
     _ledger: Ledger

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_files import read_file, read_text
-from mockserver.adapters.scenario_text import scenario_text
-from mockserver.explore.shrink import Place, Strike, is_fault, rules_of, scenario_of, struck
-from mockserver.scenario.compile_rule import outcomes_of
+from mockserver.adapters.strict_yaml import scenario_text
+from mockserver.explore.shrink import FiredFault, Place, fired_faults, rules_of, scenario_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 from tests.driving import SHIPPED
-from tests.rows import each
 
 CHAOS: dict[str, Any] = {
     "version": 1,
@@ -59,7 +57,7 @@ def entry(op: str, call: int | None, *decisions: dict[str, Any]) -> dict[str, An
 
 
 def strikes(*entries: dict[str, Any]) -> list[tuple[str, Place, str, object]]:
-    return [(one.rule, one.place, one.level, one.what) for one in struck(entries, CHAOS).strikes]
+    return [(one.rule, one.place, one.level, one.what) for one in fired_faults(entries, CHAOS)[0]]
 
 
 def test_each_part_of_an_outcome_is_found_at_its_call_with_what_was_drawn() -> None:
@@ -84,7 +82,7 @@ def test_rules_of_other_scenarios_struck_too_and_stay() -> None:
 
 
 def test_renewals_are_counted_by_themselves() -> None:
-    found = struck(
+    found, _ = fired_faults(
         [
             entry("clock.subscription_renewal", None, decided(None, None)),
             entry("clock.subscription_renewal", None, decided("odd", 2)),
@@ -92,12 +90,12 @@ def test_renewals_are_counted_by_themselves() -> None:
         ],
         CHAOS,
     )
-    assert {one.place for one in found.strikes} == {
+    assert {one.place for one in found} == {
         Place("subscription.renew", 2, 1),
         Place("subscription.renew", 3, 1),
     }
     # The later one is asked first: a rule does not count what a rule before it decides.
-    assert [rule["when"] for rule in rules_of(found.strikes)] == [
+    assert [rule["when"] for rule in rules_of(found)] == [
         {"op": "subscription.renew", "nth": 3, "attempt": 1},
         {"op": "subscription.renew", "nth": 2, "attempt": 1},
     ]
@@ -105,28 +103,31 @@ def test_renewals_are_counted_by_themselves() -> None:
 
 def test_faults_where_no_rule_can_be_aimed_are_named_and_no_others() -> None:
     rows = [entry("batch.row", None, decided("odd", choice)) for choice in (1, 2)]
-    assert struck(rows[:1], CHAOS).beyond == ()
+    assert fired_faults(rows[:1], CHAOS)[1] == ()
     search = entry("charge.search", None, decided("always", 1, "arrival"))
     turns = entry("charge.refund", 3, decided("turns", None))
-    assert struck([*rows, search, turns], CHAOS).beyond == ("odd", "always", "turns")
+    assert fired_faults([*rows, search, turns], CHAOS)[1] == ("odd", "always", "turns")
     assert strikes(*rows, search, turns) == []
 
 
+AT = Place("charge.create", 1)
+
+
 def test_what_goes_its_ordinary_way_is_no_fault() -> None:
-    assert not is_fault("approve", {})
-    assert not is_fault("webhook", {"copies": 1})
-    assert is_fault("webhook", {"copies": 2})
-    assert is_fault("decline", "lost_card")
-    assert is_fault("later", [{"after": "1h", "void": {}}])
+    assert not FiredFault("r", AT, "approve", {}).is_fault
+    assert not FiredFault("r", AT, "webhook", {"copies": 1}).is_fault
+    assert FiredFault("r", AT, "webhook", {"copies": 2}).is_fault
+    assert FiredFault("r", AT, "decline", "lost_card").is_fault
+    assert FiredFault("r", AT, "later", [{"after": "1h", "void": {}}]).is_fault
 
 
 @pytest.fixture
 def scenario() -> dict[str, Any]:
     found = (
-        Strike("odd", Place("charge.create", 3, 1), "provider_down", {}),
-        Strike("odd", Place("charge.create", 3, 1), "latency", "2s"),
-        Strike("always", Place("charge.create", 3), "transport", {"at": "answer", "reset": True}),
-        Strike("odd", Place("subscription.renew", 2, 2), "decline", "lost_card"),
+        FiredFault("odd", Place("charge.create", 3, 1), "provider_down", {}),
+        FiredFault("odd", Place("charge.create", 3, 1), "latency", "2s"),
+        FiredFault("always", Place("charge.create", 3), "transport", {"at": "answer", "reset": True}),
+        FiredFault("odd", Place("subscription.renew", 2, 2), "decline", "lost_card"),
     )
     return scenario_of(found, CHAOS, name="storm-small", story="Two faults.")
 
@@ -151,20 +152,20 @@ def test_the_file_is_a_scenario_file(scenario: dict[str, Any]) -> None:
     ]
 
 
-@each("file", SHIPPED, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_whatever_strikes_can_be_aimed(file: Path) -> None:
     """Each outcome of each rule that is shipped, at two of the operations where it can strike."""
     scenario = read_file(file)
     for rule in scenario.rules:
         for op in sorted(rule.operations - {"batch.row", "webhook.deliver", CONNECTION})[:2]:
             number = None if op == "subscription.renew" else 2
-            for choice, _ in enumerate(outcomes_of(rule.plan), 1):
+            for choice, _ in enumerate(rule.plan.outcomes, 1):
                 made = decided(rule.id, choice, rule.stage.value, "5ms")
-                found = struck([entry(op, number, made)], {**scenario.source, "name": scenario.name})
-                if found.beyond:
+                found, beyond = fired_faults([entry(op, number, made)], {**scenario.source, "name": scenario.name})
+                if beyond:
                     assert "replay" in str(scenario.source)
                     continue
-                small = scenario_of(found.strikes, scenario.source, name="small", story="")
+                small = scenario_of(found, scenario.source, name="small", story="")
                 [aimed] = read_text(scenario_text(small), "small.yaml").rules
                 assert aimed.stage is rule.stage
                 assert aimed.operations == {op}

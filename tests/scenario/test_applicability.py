@@ -8,7 +8,6 @@ from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, Api, card, card_charge
-from tests.rows import each
 from tests.scenario.telling import ask, directing, fault, fires, one, told
 
 NO_PAYMENTS = sorted(PROVIDER_OPERATIONS - {"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
@@ -24,7 +23,7 @@ CELLS = [
 ]
 
 
-@each(("then", "op"), CELLS)
+@pytest.mark.parametrize(("then", "op"), CELLS)
 def test_what_only_a_payment_can_be_is_refused_elsewhere(then: str, op: str) -> None:
     word = then.partition(":")[0]
     words = fault(one(f"{{op: {op}}}", f"then: {{{then}}}"))
@@ -33,8 +32,8 @@ def test_what_only_a_payment_can_be_is_refused_elsewhere(then: str, op: str) -> 
     assert "subscription.renew" in words
 
 
-@each("op", ["charge.create", "batch.row", "payment_link.pay", "subscription.renew"])
-@each("then", ["pending: {}", "challenge: {}", "partial_approve: 5"])
+@pytest.mark.parametrize("op", ["charge.create", "batch.row", "payment_link.pay", "subscription.renew"])
+@pytest.mark.parametrize("then", ["pending: {}", "challenge: {}", "partial_approve: 5"])
 def test_it_fits_every_way_to_pay(then: str, op: str) -> None:
     (rule,) = told(one(f"{{op: {op}}}", f"then: {{{then}}}")).rules
     assert rule.operations == {op}
@@ -60,7 +59,7 @@ MISFITS = [
 ]
 
 
-@each(("op", "then", "words"), MISFITS)
+@pytest.mark.parametrize(("op", "then", "words"), MISFITS)
 def test_an_outcome_that_cannot_happen_is_refused(op: str, then: str, words: str) -> None:
     assert words in fault(one(f"{{op: {op}}}", f"then: {{{then}}}"))
 
@@ -133,7 +132,7 @@ NOWHERE = [
 ]
 
 
-@each(("when", "words"), NOWHERE)
+@pytest.mark.parametrize(("when", "words"), NOWHERE)
 def test_a_test_that_nothing_can_meet_is_refused(when: str, words: str | None) -> None:
     if words is None:
         told(one(f"{{{when}}}"))
@@ -141,7 +140,7 @@ def test_a_test_that_nothing_can_meet_is_refused(when: str, words: str | None) -
         assert words in fault(one(f"{{{when}}}"))
 
 
-@each(
+@pytest.mark.parametrize(
     ("key", "words"),
     [
         ("state.day", "rules[0].key[0]: got 'state.day', wanted state.<kind>.<field>"),
@@ -166,8 +165,10 @@ def test_a_row_of_a_batch_has_numbers_for_amounts() -> None:
     assert "got 'abc', wanted a number" in fault(one("{op: batch.create}", rows))
 
 
-@each("sent", [100, "100", "1e2", "+100", " 100 ", "0100", "100.00", "1E+2", "10e1"])
-@each("wanted", ["100", "'1e2'", "{in: [5, '+100']}", "{gte: '0100', lt: 101}", "{between: [99, 100]}"])
+@pytest.mark.parametrize("sent", [100, "100", "1e2", "+100", " 100 ", "0100", "100.00", "1E+2", "10e1"])
+@pytest.mark.parametrize(
+    "wanted", ["100", "'1e2'", "{in: [5, '+100']}", "{gte: '0100', lt: 101}", "{between: [99, 100]}"]
+)
 def test_amounts_are_compared_as_the_api_reads_them(sent: object, wanted: str) -> None:
     assert fires(f"{{request.amount: {wanted}}}", request={"amount": sent})
     assert not fires(f"{{request.amount: {wanted}}}", request={"amount": "1000"})
@@ -200,12 +201,12 @@ RULE = (
 )
 
 
-@each("amount", [100, "1e2", "+100", " 100 ", "0100"])
+@pytest.mark.parametrize("amount", [100, "1e2", "+100", " 100 ", "0100"])
 def test_the_sandbox_declines_what_the_rule_means(amount: object) -> None:
     assert Api(scenario=RULE).post("/charge/card", card_charge(amount=amount))["code"] == 941
 
 
-@each("amount", ["1e400", '"1e400"', "1" * 400, '"' + "1" * 400 + '"', "1e99", '"1e99"'])
+@pytest.mark.parametrize("amount", ["1e400", '"1e400"', "1" * 400, '"' + "1" * 400 + '"', "1e99", '"1e99"'])
 def test_a_number_is_refused_for_the_same_reason_as_its_text(amount: str) -> None:
     raw = f'{{"amount": {amount}, "providerId": "{DUMMY}", "paymentInformation": {{"cardNumber": "4111111111111111", '
     refused = Api().send("POST", "/charge/card", raw.encode() + b'"expiryDate": "12/40"}}')
@@ -262,7 +263,7 @@ def test_rows_of_a_batch_that_fails_are_said_where_some_are_reached() -> None:
 REPLAY = "then: {replay: true}"
 
 
-@each(
+@pytest.mark.parametrize(
     ("when", "what", "more"),
     [
         ("{op: charge.create}", REPLAY, "limit: 1"),
@@ -276,7 +277,7 @@ def test_a_replay_that_can_give_nothing_again_is_refused(when: str, what: str, m
     assert "got replay with" in fault(one(when, f"key: [request.reference]\n    {what}", more))
 
 
-@each(
+@pytest.mark.parametrize(
     ("when", "what", "more"),
     [
         ("{op: charge.create}", REPLAY, "limit: 2"),

@@ -30,11 +30,11 @@ _HIDDEN = (
     rb"(?<!\\[nrtf])(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
     rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
 )
-"""What parts digits, or is one, and takes more than a sign of a body. A line belongs to no number before it when it
+"""What parts digits, or is one, and takes more than a byte of a body. A line belongs to no number before it when it
 begins with more than digits, as rows do with an id."""
 
 _MOST_HIDDEN = 80_000
-"""Bytes of a body in which that is looked for: as many as ``_MOST_READ`` signs may take."""
+"""Bytes of a body in which that is looked for: as many as ``_MOST_READ`` characters may take."""
 
 _AROUND_VALUE = PARTS.encode() + b':"'
 _UNREAD = frozenset(
@@ -51,28 +51,27 @@ _OWN = frozenset({"cardnumber", "card_number"})
 _LONGEST_PATH = 60
 _LONGEST_TEXT = 1_000_000
 _MOST_READ = 10_000
-"""Signs of one call that are searched for card numbers field by field."""
+"""Characters of one call that are searched for card numbers field by field."""
 
 
 @mutable
-class Habits:
-    """The habits of one sandbox's client. Keeps nothing but what it raises."""
+class RequestChecks:
+    """Checks each request of one sandbox's client by itself. Keeps nothing but what it raises."""
 
     _ledger: Ledger
 
     def called(self, call: Call) -> None:
         """A call was decided."""
-        if call.unknown:
-            self._unknown(call, call.unknown)
+        for name, hint in (call.unknown or {}).items():
+            self._raise("unknown-field", call, f"unknown field {name}" + (f", {hint}" if hint else ""), field=name)
         may_be_inexact = call.code is not None or call.op in ALSO_TAKEN
         if may_be_inexact and (where := inexact(call)) is not None:
-            evidence = evidence_of(call, f"{where} is not exact")
-            self._ledger.add("amount-not-exact", call.at, (evidence,), operation=call.op)
+            self._raise("amount-not-exact", call, f"{where} is not exact")
         if call.is_browser:
-            evidence = evidence_of(call, "sent by a browser with the secret key")
-            self._ledger.add("secret-key-in-browser", call.at, (evidence,), operation=call.op)
+            self._raise("secret-key-in-browser", call, "sent by a browser with the secret key")
         if not is_clean(call.text, call.where, call.headers):
-            self._numbers(call)
+            for place in _places(call):
+                self._raise("card-number-outside-its-field", call, f"a card number in {place}", field=place)
         charge = call.charge
         if call.op == "charge.create" and charge is not None and not charge.reference and call.code is None:
             # With a public key it is the client script's, which has no reference to give.
@@ -86,15 +85,8 @@ class Habits:
         line = f"{what}: no such operation" + (f", nearest {nearest}" if nearest else "")
         self._ledger.add("no-such-operation", at, (Evidence(line, entry=entry),), request=what)
 
-    def _unknown(self, call: Call, unknown: Mapping[str, str]) -> None:
-        for name, hint in unknown.items():
-            evidence = evidence_of(call, f"unknown field {name}" + (f", {hint}" if hint else ""))
-            self._ledger.add("unknown-field", call.at, (evidence,), operation=call.op, field=name)
-
-    def _numbers(self, call: Call) -> None:
-        for place in _places(call):
-            evidence = evidence_of(call, f"a card number in {place}")
-            self._ledger.add("card-number-outside-its-field", call.at, (evidence,), operation=call.op, field=place)
+    def _raise(self, finding: str, call: Call, said: str, **about: str) -> None:
+        self._ledger.add(finding, call.at, (evidence_of(call, said),), operation=call.op, **about)
 
 
 def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:

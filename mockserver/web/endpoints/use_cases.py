@@ -1,4 +1,4 @@
-"""The kinds of endpoints: one use case of the engine, a page of any list."""
+"""Handlers of operations that many resources share: one use case of the engine, and a page of a list."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ListOf:
         self._bare = bare
 
     def __call__(self, call: OperationCall) -> dict[str, object]:
-        page = listing.search(call.step, self._wanted, vars(call.query), call.ready)
+        page = listing.search(call.step, self._wanted, vars(call.query))
         texts, size = list[bytes](), 0
         for row in page.rows:
             shown = self._shown(call, row)

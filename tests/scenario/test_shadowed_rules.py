@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.adapters.scenario_files import load
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from tests.driving import SHIPPED
-from tests.rows import each
 from tests.scenario.telling import told
 
 HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
@@ -23,7 +22,7 @@ def warned(*rules: str) -> list[str]:
     return [f"{one.rule} {one.words}" for one in warnings(scenario)]
 
 
-@each(
+@pytest.mark.parametrize(
     ("rule", "words"),
     [
         (
@@ -78,7 +77,7 @@ def test_a_rule_that_never_fires(rule: str, words: str) -> None:
     assert words in found
 
 
-@each(
+@pytest.mark.parametrize(
     "rule",
     [
         f"when: {{op: charge.refund, request.amount: {{gte: 5, lte: 5}}}}, {LOST}",
@@ -101,7 +100,7 @@ def test_a_rule_that_may_fire(rule: str) -> None:
     assert warned(f"{{id: r, {rule}}}") == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "later", "words"),
     [
         (
@@ -138,7 +137,7 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
     assert words in found
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "later"),
     [
         # Other operations, another stage, another value.
@@ -170,7 +169,7 @@ def test_a_rule_that_no_other_shields(first: str, later: str) -> None:
     assert warned(first, f"{{id: r, {later}}}") == []
 
 
-@each("path", SHIPPED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_no_shipped_file_is_warned_of(path: Path) -> None:
     builtin = path.stem == "test-values"
     (scenario,) = load([] if builtin else [str(path)], test_values=builtin)

@@ -1,4 +1,4 @@
-"""Rules that can never fire, and rules that an earlier one shields: a file that is right may still be meant otherwise.
+"""Warnings of a valid file: rules that can never fire, and rules that an earlier one shadows.
 
 Source: docs/scenario-language.md, When a rule is asked.
 """
@@ -19,7 +19,7 @@ from mockserver.scenario.matching import FieldTest, shown
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.paths import fields_of
-from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence, outcomes_of
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import FaultKind
 from mockserver.scenario.webhook_plan import WebhookPlan
@@ -65,14 +65,14 @@ def warnings(scenario: Scenario) -> list[Warned]:
         words = next(_alone(scenario, rule, data), None)
         if words is not None:
             found[rule.id] = Warned(rule.file, rule.line, rule.id, words)
-    tests = {rule.id: {test.path: test for test in rule.tests} for rule in scenario.rules}
+    tests = {rule.id: {test.path: test for test in rule.when.tests} for rule in scenario.rules}
     deciding = [(place, rule) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
     pairs = ((first, later) for place, first in deciding for later in scenario.rules[place + 1 :])
     for first, later in islice(pairs, _MOST_PAIRS):
         own, others = tests[first.id], tests[later.id]
         is_apart = any(_excludes(own[path], others[path]) for path in own.keys() & others.keys())
         if first.stage is later.stage and not is_apart:
-            words = _shielded(first, own, later, others)
+            words = _shadowed(first, own, later, others)
             if words is not None and not found.keys() & {first.id, later.id}:
                 found[later.id] = Warned(later.file, later.line, later.id, words)
     return sorted(found.values(), key=lambda one: one.line)
@@ -84,7 +84,7 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
     for path, wanted in when.items() if isinstance(when, Mapping) else ():
         if isinstance(wanted, Mapping) and _is_empty({"gte": 1, **wanted} if path in _COUNTED else wanted):
             yield f"never fires: no value passes its test of {path}"
-    for test in rule.tests:
+    for test in rule.when.tests:
         if test.path.startswith("state.charge.") and not test.holds(None) and not rule.operations & _WITH_CHARGE:
             yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
         if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
@@ -93,9 +93,9 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
         if test.path in _PROVIDER_PATHS and test.anyhow and len(known) > 1 and not test.anyhow & known:
             wanted = " or ".join(sorted(map(shown, test.anyhow)))
             yield f"fires only for a provider created later: {wanted} is not in this file"
-    if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcome)):
+    if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcomes[0])):
         yield f"changes nothing by its {word}, which only says what is the default"
-    window, start = rule.window, scenario.clock.start if scenario.clock is not None else None
+    window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None
     if window is not None and not window.daily and start is not None:
         end = window.end
         if window.lasts is not None and window.start is not None:
@@ -130,7 +130,7 @@ def _is_empty(wanted: Mapping[str, object]) -> bool:
     return any(low > high or (low == high and (over or under)) for low, over in least for high, under in most)
 
 
-def _shielded(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
+def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
     """Why a rule is not asked where it seems to be: an earlier one decides there."""
     both = first.operations & later.operations
     if not both:
@@ -141,14 +141,14 @@ def _shielded(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | No
     if all(path in others and _implies(others[path], test) for path, test in own.items()):
         where = "" if both == later.operations else f" in {_named(both)}"
         return f"never fires{where}: {before}"
-    if quiet and any(not _levels(outcome) <= _QUIET for outcome in outcomes_of(later.plan)):
+    if quiet and any(not _levels(outcome) <= _QUIET for outcome in later.plan.outcomes):
         return f"is not asked wherever both match: {before}"
     return None
 
 
 def _always_decides(rule: Rule) -> bool:
     """Whether every call that meets the tests of a rule ends there."""
-    if rule.nth is not None or rule.window is not None or rule.limit is not None or rule.lives is not None:
+    if rule.when.nth is not None or rule.when.window is not None or rule.limit is not None or rule.lives is not None:
         return False
     match rule.plan:
         case Always():
@@ -185,7 +185,7 @@ def _levels(outcome: Outcome) -> set[str]:
 
 def _quiet_words(rule: Rule) -> str:
     """What a rule sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
-    levels = set().union(*(_levels(outcome) for outcome in outcomes_of(rule.plan)))
+    levels = set().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
     return " and ".join(sorted(levels)) if levels <= _QUIET else ""
 
 

@@ -10,7 +10,6 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
 from tests.findings.story import Story
-from tests.rows import each
 
 IGNORED = "partial-approval-ignored"
 
@@ -39,7 +38,7 @@ def pay(
     story.call("charge.create", charge_id, charge=charge, **fields)
 
 
-@each(
+@pytest.mark.parametrize(
     ("later", "is_complete"),
     [
         ([], False),
@@ -78,7 +77,7 @@ def test_two_partial_approvals(story: Story) -> None:
     assert story.raised() == {IGNORED: 2}
 
 
-@each(
+@pytest.mark.parametrize(
     ("asked", "approved", "facts"),
     [
         (5, 5, {}),
@@ -95,7 +94,7 @@ def test_what_is_no_partial_approval(asked: int, approved: int, facts: dict[str,
     assert story.found() == []
 
 
-@each("what", ["voided", "partly_refunded", "fully_refunded"])
+@pytest.mark.parametrize("what", ["voided", "partly_refunded", "fully_refunded"])
 def test_a_partial_approval_that_was_undone(what: str) -> None:
     story = Story()
     pay(story, 20, 5)
@@ -105,7 +104,9 @@ def test_a_partial_approval_that_was_undone(what: str) -> None:
     assert story.found() == []
 
 
-@each(("op", "found"), [(op, ["wrong-state"]) for op in ("charge.capture", "charge.void", "charge.refund")])
+@pytest.mark.parametrize(
+    ("op", "found"), [(op, ["wrong-state"]) for op in ("charge.capture", "charge.void", "charge.refund")]
+)
 def test_moves_that_do_not_fit_the_state(op: str, found: list[str]) -> None:
     story = Story()
     story.call(op, code=54, charge=story.charges["ch_1"])
