@@ -7,10 +7,15 @@ if [ "${1-}" = books ]; then
     exit
 fi
 
-# ask METHOD PATH [BODY]: prints what the service says; fails unless it says yes, whole and within a second.
+# ask METHOD PATH [BODY]: prints what the service says, if it comes whole and within a second; fails unless it is yes.
 ask() {
-    curl -s --fail-with-body --max-time 1 -X "$1" "$MOCKSERVER_URL$2" -H "x-secretkey: $MOCKSERVER_SECRET_KEY" \
-        ${3:+--json "$3"}
+    said=$(curl -s --fail-with-body --max-time 1 -X "$1" "$MOCKSERVER_URL$2" \
+        -H "x-secretkey: $MOCKSERVER_SECRET_KEY" ${3:+--json "$3"})
+    set -- $?
+    case $said in
+    *\}) echo "$said" && return "$1" ;;
+    *) return 1 ;;
+    esac
 }
 
 # pay REFERENCE AMOUNT [CARD] [CAPTURE]: charge a card.

@@ -12,7 +12,7 @@ crediting = Lock()
 
 def credit():
     with crediting:
-        if not books():
+        if books()[0]["paid"] == 0:
             book("top-up-1", paid=20)
 
 
@@ -27,9 +27,10 @@ def take(body, signature):
 
 
 def trade():
+    book("top-up-1", paid=0, state="unknown")
     with webhooks(take) as webhook:
         _, charge = pay("top-up-1", 20, webhook=webhook)
-        if charge["status"] == "SUCCESS":
+        if charge.get("status") == "SUCCESS":
             credit()
         sleep(0.7)
 
