@@ -30,7 +30,7 @@ from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
 from mockserver.explore.fault_table import FAULTS, Fault
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.trial import TrialRunner, Verdict, apart
+from mockserver.explore.trial import TrialRunner, Verdict, isolated
 from mockserver.explore.verdicts import Reference, judged
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
@@ -148,8 +148,8 @@ def trial_runner(
         commands, run = Commands(environment()), process_name()
         if url is not None:
             given = TrialRunner(url, argv, commands, Path(folder), seed, run, admin_token, aftermath=aftermath)
-            with apart(given) as runner:
-                if runner.apart:
+            with isolated(given) as runner:
+                if runner.salt:
                     click.echo(
                         f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
                         "sandboxes, so ids differ from those of a run alone",
@@ -218,15 +218,15 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     missed = [rule.id for rule in scenario.rules if rule.id not in trial.fired]
-    has_books, has_struck = runner.aftermath.has_books, bool(scenario.rules) and not missed
-    found = judged(trial.ended.exit, trial.after, Reference(), has_books=has_books, has_struck=has_struck)
+    has_books, has_fired = runner.aftermath.has_books, bool(scenario.rules) and not missed
+    found = judged(trial.ended.exit, trial.after, Reference(), has_books=has_books, has_fired=has_fired)
     shown = [f"{found.verdict}: {trial.ended} in {trial.ended.seconds:.2f} s", *found.words]
     shown += [scenario.description] if scenario.description else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else []
     if trial.findings:
         shown += ["", text(trial.findings)]
     shown += ["", trial.timeline]
-    said = trial.said().rstrip()
+    said = trial.printed().rstrip()
     if said:
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))

@@ -30,25 +30,25 @@ class Judged:
     words: Sequence[str] = ()
 
 
-def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_struck: bool) -> Verdict:
-    """The verdict by findings and exit code (None: not in time) alone; ``has_struck``: the fault did.
+def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_fired: bool) -> Verdict:
+    """The verdict by findings and exit code (None: not in time) alone; ``has_fired``: the fault did.
 
     Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
     """
     if any(row["severity"] == "error" for row in findings):
         return Verdict.UNSAFE
-    if not has_struck:
+    if not has_fired:
         return Verdict.NOT_REACHED
     if code is None:
         return Verdict.HUNG
     return Verdict.SURVIVED if code == 0 else Verdict.FAILED
 
 
-def judged(code: int | None, after: Outcome, reference: Reference, *, has_books: bool, has_struck: bool) -> Judged:
+def judged(code: int | None, after: Outcome, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
     """The verdict on a run, with what it says in money; without the shop's books its money is compared with that of the
     run without a fault."""
     told = [str(row["evidence"][0]["line"]) for row in after.differing]
-    found = Verdict.UNSAFE if after.broken else verdict(code, after.findings, has_struck=has_struck)
+    found = Verdict.UNSAFE if after.broken else verdict(code, after.findings, has_fired=has_fired)
     if found is Verdict.UNSAFE:
         return Judged(found, [*after.broken, *told])
     if after.failed and found is Verdict.SURVIVED:

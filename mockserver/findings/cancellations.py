@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.record import mutable
-from mockserver.domain.remembered import Recent, memory
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.findings.doubts import HOLDING
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import amount_of, evidence_of
