@@ -147,7 +147,9 @@ def trial_runner(
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            given = TrialRunner(url, argv, commands, Path(folder), seed, run, admin_token, aftermath=aftermath)
+            given = TrialRunner(
+                url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, aftermath=aftermath
+            )
             with isolated(given) as runner:
                 if runner.salt:
                     click.echo(

@@ -33,7 +33,7 @@ def key_of(charge: Charge) -> OrderKey:
 
 
 @record
-class Order:
+class OrderCharges:
     """One order in one currency, with its charges from the oldest on, and what was transferred of them."""
 
     key: OrderKey
@@ -59,17 +59,17 @@ def charges_of(sandbox: Sandbox, key: OrderKey) -> list[Charge]:
     return [charge for charge in sandbox.charges.find(kind, value) if key_of(charge) == key]
 
 
-def orders_of(sandbox: Sandbox, key: OrderKey) -> list[Order]:
+def orders_of(sandbox: Sandbox, key: OrderKey) -> list[OrderCharges]:
     """An order, once for each of its currencies."""
     return by_currency(sandbox, key, charges_of(sandbox, key))
 
 
-def by_currency(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge]) -> list[Order]:
+def by_currency(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge]) -> list[OrderCharges]:
     """The charges of an order, parted by currency."""
     parted = defaultdict[str, list[Charge]](list)
     for charge in charges:
         parted[charge.currency].append(charge)
-    return [Order(key, currency, tuple(of), _transfers(sandbox, of)) for currency, of in parted.items()]
+    return [OrderCharges(key, currency, tuple(of), _transfers(sandbox, of)) for currency, of in parted.items()]
 
 
 def _transfers(sandbox: Sandbox, charges: Iterable[Charge]) -> tuple[Transfer, ...]:

@@ -16,11 +16,11 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.orders import Order, OrderKey, by_currency, charges_of, entries_about, key_of, parted
+from mockserver.engine.orders import OrderCharges, OrderKey, by_currency, charges_of, entries_about, key_of, parted
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
 
-Difference: TypeAlias = tuple[str, Order, list[str]]
+Difference: TypeAlias = tuple[str, OrderCharges, list[str]]
 """The name of a finding, the order that it is about, and what there is to say of it."""
 
 _MOST_LINES, _MOST_WEBHOOKS = 4, 2
@@ -73,7 +73,7 @@ class ShopBooks:
         orders = {order.currency: order for order in by_currency(self._sandbox, key, charges)}
         rows = self._by_currency(key, list(orders))
         for currency in dict.fromkeys((*orders, *rows)):
-            order = orders.get(currency) or Order(key, currency, ())
+            order = orders.get(currency) or OrderCharges(key, currency, ())
             name = mask_start(key[1], _LONGEST_NAME)
             belief = belief_of(name, rows[currency]) if currency in rows else Belief(name, is_known=False)
             truth = Truth(currency, order.charges, self._sandbox.now)
@@ -81,13 +81,13 @@ class ShopBooks:
             if found is not None:
                 yield found[0], order, [found[1], *self._told(belief, order)]
 
-    def parting(self, order: Order, entries: Sequence[JournalEntry]) -> JournalEntry | None:
+    def parting(self, order: OrderCharges, entries: Sequence[JournalEntry]) -> JournalEntry | None:
         """The journal entry with which the books and an order parted for good, if there is one."""
         belief = self._belief(order)
         truth = Truth(order.currency, order.charges, self._sandbox.now)
         return parted(belief, truth, entries, is_settled=self._is_settled)
 
-    def _belief(self, order: Order) -> Belief:
+    def _belief(self, order: OrderCharges) -> Belief:
         rows = self._by_currency(order.key, [order.currency]).get(order.currency)
         return belief_of(order.key[1], rows) if rows else Belief(order.key[1], is_known=False)
 
@@ -102,7 +102,7 @@ class ShopBooks:
             parted[row.currency or (currencies[0] if currencies else "")].append(row)
         return parted
 
-    def _told(self, belief: Belief, order: Order) -> Iterator[str]:
+    def _told(self, belief: Belief, order: OrderCharges) -> Iterator[str]:
         """What either side says of an order."""
         yield f"the shop's books: {belief.told(order.currency)}"
         figures = order.figures(self._sandbox.now)

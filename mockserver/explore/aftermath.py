@@ -18,7 +18,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
-from mockserver.explore.money import RunMoney, key_of
+from mockserver.explore.run_money import RunMoney, key_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 UNDER_WAY = "5s"
@@ -64,7 +64,7 @@ NOTHING_MORE = Aftermath()
 
 
 @record
-class Outcome:
+class RunEnd:
     """What came of it. ``differed`` are the differences of the books when the command ended, ``rows`` the shop's rows
     at the end; ``failed`` says why they could not be read; ``broken`` which invariants do not hold."""
 
@@ -84,7 +84,7 @@ class Outcome:
 
 def follow(
     sandbox: RemoteSandbox, asked: Aftermath, run: Run, files: Path, ignored: Collection[tuple[str, str]]
-) -> Outcome:
+) -> RunEnd:
     """Everything between the end of the command and the verdict. What the shop's other commands print goes to files
     whose names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for."""
     settle_down(sandbox)
@@ -113,7 +113,7 @@ def follow(
             failed = str(problem)
     money = RunMoney.of(books)
     broken = [words for one in asked.invariants if (words := one.broken(money.orders)) is not None]
-    return Outcome(money, books, findings, differed, rows, failed, broken)
+    return RunEnd(money, books, findings, differed=differed, rows=rows, failed=failed, broken=broken)
 
 
 def settle_down(sandbox: RemoteSandbox) -> None:

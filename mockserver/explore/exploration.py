@@ -14,7 +14,7 @@ from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
-from mockserver.explore.money import invariants_of, key_of, same_money
+from mockserver.explore.run_money import invariants_of, key_of, same_money
 from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Reference, judged
 

@@ -17,9 +17,9 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, Outcome, follow
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
-from mockserver.explore.money import unseen
+from mockserver.explore.run_money import unseen
 from mockserver.remote import ControlRefused, RemoteSandbox, timeline
 from mockserver.scenario.operations import OPERATIONS
 
@@ -105,7 +105,7 @@ class Trial:
 
     ended: Ended
     entries: Sequence[Mapping[str, Any]]
-    after: Outcome
+    after: RunEnd
     fired: frozenset[str]
     timeline: str
     output: Path
@@ -232,7 +232,7 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
 
 
-def _seen(sandbox: RemoteSandbox, ended: Ended, after: Outcome, output: Path) -> Trial:
+def _seen(sandbox: RemoteSandbox, ended: Ended, after: RunEnd, output: Path) -> Trial:
     entries = sandbox.journal()
     story = timeline(sandbox, entries)
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])

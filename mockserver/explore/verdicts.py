@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.domain.record import record
-from mockserver.explore.aftermath import Outcome
-from mockserver.explore.money import Difference, RunMoney, differences
+from mockserver.explore.aftermath import RunEnd
+from mockserver.explore.run_money import MoneyDifference, RunMoney, differences
 from mockserver.explore.trial import Verdict
 
 _UNKNOWN_END = "doubt-left-open"
@@ -44,7 +44,7 @@ def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_fire
     return Verdict.SURVIVED if code == 0 else Verdict.FAILED
 
 
-def judged(code: int | None, after: Outcome, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
+def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
     """The verdict on a run, with what it says in money; without the shop's books its money is compared with that of the
     run without a fault."""
     told = [str(row["evidence"][0]["line"]) for row in after.differing]
@@ -63,9 +63,9 @@ def judged(code: int | None, after: Outcome, reference: Reference, *, has_books:
     return _by_money(after, reference)
 
 
-def _by_money(after: Outcome, reference: Reference) -> Judged:
+def _by_money(after: RunEnd, reference: Reference) -> Judged:
     """Without the shop's books: what the shop did with the money, beside the run without a fault."""
-    found: Sequence[Difference] = ()
+    found: Sequence[MoneyDifference] = ()
     if reference.money is not None:
         found = differences(reference.money, after.money, reference.shared)
     harm = [one.words for one in found if one.is_harm]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.record import mutable
-from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.findings.doubts import HOLDING
 from mockserver.findings.facts import Call
 from mockserver.findings.intents import amount_of, evidence_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.explore.aftermath import Outcome
-from mockserver.explore.money import RunMoney
+from mockserver.explore.aftermath import RunEnd
+from mockserver.explore.run_money import RunMoney
 
 
-def after(findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any) -> Outcome:
+def after(findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any) -> RunEnd:
     """A run with these findings, that moved the money of these books."""
     answered = books or {"orders": [], "in_doubt": []}
-    return Outcome(RunMoney.of(answered), answered, findings, **more)
+    return RunEnd(RunMoney.of(answered), answered, findings, **more)

@@ -20,7 +20,7 @@ from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
 from mockserver.engine.orders import (
-    Order,
+    OrderCharges,
     OrderKey,
     charges_of,
     entries_about,
@@ -182,7 +182,7 @@ def _entry(call: ControlCall, sandbox: Sandbox, since: str) -> int:
     return after
 
 
-async def _page(sandbox: Sandbox, begin: int, limit: int) -> tuple[list[Order], int | None]:
+async def _page(sandbox: Sandbox, begin: int, limit: int) -> tuple[list[OrderCharges], int | None]:
     """The orders that began with a charge from a place on, and the place at which the next page begins."""
     found: list[OrderKey] = []
     then: int | None = None
@@ -204,7 +204,7 @@ async def _page(sandbox: Sandbox, begin: int, limit: int) -> tuple[list[Order], 
 
 
 def _answer(
-    sandbox: Sandbox, orders: Sequence[Order], then: int | None, totals: Mapping[str, Figures]
+    sandbox: Sandbox, orders: Sequence[OrderCharges], then: int | None, totals: Mapping[str, Figures]
 ) -> dict[str, object]:
     about = entries_about(sandbox, (charge.charge_id for order in orders for charge in order.charges))
     entries = {charge_id: [entry.number for entry in found] for charge_id, found in about.items()}
@@ -219,7 +219,7 @@ def _answer(
     }
 
 
-def _order(order: Order, now: Micros, entries: Mapping[str, Sequence[int]]) -> dict[str, object]:
+def _order(order: OrderCharges, now: Micros, entries: Mapping[str, Sequence[int]]) -> dict[str, object]:
     kind, value = order.key
     return {
         **dict.fromkeys(KEYS),

@@ -90,7 +90,7 @@ def _moved(money: RunMoney, shared: Collection[str]) -> dict[Place, Figures]:
 
 
 @record
-class Difference:
+class MoneyDifference:
     """What a run did with the money of one order that the run without a fault did not, in words. ``is_harm``: the
     customer or the shop has lost it for sure; otherwise only the shop's books can say."""
 
@@ -98,7 +98,7 @@ class Difference:
     words: str
 
 
-def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[Difference]:
+def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[MoneyDifference]:
     """How the money of a run differs from that of the run without a fault, order by order."""
     before, after = base.by_place(shared), run.by_place(shared)
     nothing = (Figures(), ZERO)
@@ -111,7 +111,9 @@ def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[
     return found
 
 
-def _difference(place: Place, was: Figures, peak: Decimal, now: Figures, *, refunds_lost: bool) -> Difference | None:
+def _difference(
+    place: Place, was: Figures, peak: Decimal, now: Figures, *, refunds_lost: bool
+) -> MoneyDifference | None:
     order, currency = place[0] or "all orders", place[1]
 
     def money(amount: Decimal) -> str:
@@ -120,18 +122,20 @@ def _difference(place: Place, was: Figures, peak: Decimal, now: Figures, *, refu
     if (now.net > was.net and now.captured > was.captured) or now.exposure > peak:
         if now.net > was.net:
             meant = money(max(was.net, was.exposure))
-            return Difference(True, f"customer paid {money(now.net)} for {order} of {meant}")
-        return Difference(True, f"{money(now.exposure)} are taken, held or pending for {order} of {money(peak)}")
+            return MoneyDifference(True, f"customer paid {money(now.net)} for {order} of {meant}")
+        return MoneyDifference(True, f"{money(now.exposure)} are taken, held or pending for {order} of {money(peak)}")
     if was.refunded and now.refunded > was.refunded and now.captured <= was.captured:
-        return Difference(True, f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
+        return MoneyDifference(
+            True, f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant"
+        )
     if refunds_lost and now.refunded + now.refunding < was.refunded:
-        return Difference(True, f"the refund of {money(was.refunded)} of {order} was not made, and nobody looked")
+        return MoneyDifference(True, f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
     if (now.net, now.held, now.pending) == (was.net, was.held, was.pending):
         return None
     told = {"paid": (was.net, now.net), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
     changed = {what: pair for what, pair in told.items() if pair[0] != pair[1]}
     said = [f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in changed.items()]
-    return Difference(False, f"{order}: {', '.join(said)}")
+    return MoneyDifference(False, f"{order}: {', '.join(said)}")
 
 
 def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
