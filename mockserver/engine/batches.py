@@ -24,11 +24,11 @@ from mockserver.domain.batch import (
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch, NewCharge
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
 from mockserver.engine import charges, step_effects
@@ -65,7 +65,7 @@ class Reading:
     meaning: str | None
 
 
-def reading(step: Step, text: str, *, is_watched: bool = True) -> Slices[Reading]:
+def reading(step: Step, text: str, *, is_watched: bool = True) -> Cooperative[Reading]:
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. Only one that
     is watched is asked what it means."""
     script, salt = _script(step)
@@ -78,7 +78,7 @@ def reading(step: Step, text: str, *, is_watched: bool = True) -> Slices[Reading
     return Reading(rows, wrong, script, salt, outcomes, meaning)
 
 
-def _meaning_of(rows: Sequence[BatchRow]) -> Slices[str]:
+def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
     """What some rows ask for: equal, in one process, for the same transactions in whatever order and words.
 
     A sum of their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members
@@ -99,7 +99,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count.
     """
     sandbox = step.sandbox
-    read = read or at_once(reading(step, command.text))
+    read = read or run_to_end(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
     most = step.assume("batch.maximum")
     if not wrong and command.count != len(rows):
@@ -303,7 +303,7 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
 
 
-def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Slices[_Outcomes]:
+def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Cooperative[_Outcomes]:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     found: _Outcomes = {}
     for place, rule in reversed(list(enumerate(rules))):

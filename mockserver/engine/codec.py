@@ -28,12 +28,12 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.constraints import Within
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import mutable, record
-from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
@@ -80,8 +80,8 @@ def _refuse(words: str) -> Any:
 class Steps:
     """How a value that may be long is written and read with a pause after each part; what is read is used up."""
 
-    write: Callable[[Any, bool], Slices[Any]]
-    read: Callable[[Any, CardRegistry], Slices[Any]]
+    write: Callable[[Any, bool], Cooperative[Any]]
+    read: Callable[[Any, CardRegistry], Cooperative[Any]]
 
 
 @mutable
@@ -183,7 +183,7 @@ class Codec:
                 raise _wanted("an object")
             return raw if key is str else _every(raw, repeat(read_key), raw, cards)
 
-        def write_in_steps(value: Mapping[Any, Any], secrets: bool) -> Slices[Any]:
+        def write_in_steps(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
             out = {}
             for key, held in value.items():
                 name = str(write_key(key, secrets))
@@ -193,7 +193,7 @@ class Codec:
                 yield
             return out
 
-        def read_in_steps(raw: Any, cards: CardRegistry) -> Slices[Any]:
+        def read_in_steps(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
             keys = keys_of(raw, cards)
             values = yield from _every_in_steps(((name, item, held) for name, held in raw.items()), cards)
             return dict(zip(keys, values, strict=True))
@@ -212,7 +212,7 @@ class Codec:
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
         if fields.long:
-            form.write = lambda value, secrets: at_once(fields.write_in_steps(value, secrets))
+            form.write = lambda value, secrets: run_to_end(fields.write_in_steps(value, secrets))
             form.steps = Steps(fields.write_in_steps, fields.read_in_steps)
         return form
 
@@ -262,7 +262,7 @@ class _Fields:
                 out[name] = write(held, secrets)
         return out
 
-    def write_in_steps(self, value: Any, secrets: bool) -> Slices[dict[str, Any]]:
+    def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
         """The same with those that may be long, and a pause after each part of them."""
         out = self.write(value, secrets)
         for name, steps in self.long.items():
@@ -283,7 +283,7 @@ class _Fields:
         # Every object with the same card shares the facts of its number.
         return cards.remember(made) if self._cls is CardNumber else made
 
-    def read_in_steps(self, raw: Any, cards: CardRegistry) -> Slices[Any]:
+    def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
         """The same with a pause after each part."""
         if not isinstance(raw, dict):
             raise _wanted("an object")
@@ -345,7 +345,7 @@ def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any],
     return made
 
 
-def _every_in_steps(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Slices[list[Any]]:
+def _every_in_steps(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
     """The same of parts with their names and forms, with a pause after each."""
     made: list[Any] = []
     faults: list[tuple[str, str]] = []
@@ -370,14 +370,14 @@ def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
             raise _wanted("a list")
         return shape(_every(range(len(raw)), repeat(item.read), raw, cards))
 
-    def write_in_steps(value: list[Any], secrets: bool) -> Slices[list[Any]]:
+    def write_in_steps(value: list[Any], secrets: bool) -> Cooperative[list[Any]]:
         out = []
         for one in value:
             out.append((yield from item.steps.write(one, secrets)) if item.steps else item.write(one, secrets))
             yield
         return out
 
-    def read_in_steps(raw: Any, cards: CardRegistry) -> Slices[list[Any]]:
+    def read_in_steps(raw: Any, cards: CardRegistry) -> Cooperative[list[Any]]:
         if not isinstance(raw, list):
             raise _wanted("a list")
         return (yield from _every_in_steps(((place, item, one) for place, one in _used_up(raw)), cards))

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Annotated, Any, Protocol
 
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
-from mockserver.domain.remembered import Recent
 from mockserver.engine.result import Asked, Result
 from mockserver.scenario.attempt import Stage
 

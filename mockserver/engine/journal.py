@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
-from mockserver.domain.remembered import Recent
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.scenario.transport import Transport
@@ -61,7 +61,7 @@ def size_of(entry: JournalEntry) -> int:
 
 
 class QuotaMember:
-    """What keeps entries of ``size`` bytes, roughly counted, of a quota that others share."""
+    """What keeps entries of ``size`` bytes, roughly counted, of a quota that it shares with others."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -79,15 +79,15 @@ class QuotaMember:
             return
         quota.held += by
         if before.bit_length() != after.bit_length():
-            quota.rank_anew(self, before)
-        # Who gives up an entry shrinks, and must not ask again: thousands may go for one large entry.
+            quota.update_rank(self, before)
+        # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for one large entry.
         if by > 0 and quota.held > quota.most:
-            quota.make_room()
+            quota.enforce()
 
 
 class JournalQuota:
-    """At most ``most`` bytes, roughly counted, for all that are in it; ``dropped`` counts the entries that were given
-    up for that, ``overflown`` those that the bound of a journal alone has pushed out."""
+    """At most ``most`` bytes, roughly counted, for all its members; ``dropped`` counts the entries that were given up
+    for that, ``overflown`` those that the bound of a journal alone has pushed out."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -103,7 +103,7 @@ class JournalQuota:
         member.quota = self
         self.held += member.size
         self._ranks[member.size.bit_length()][member] = None
-        self.make_room()
+        self.enforce()
 
     def leave(self, member: QuotaMember) -> None:
         """Count it no longer: its sandbox is gone."""
@@ -112,7 +112,7 @@ class JournalQuota:
             self.held -= member.size
             del self._ranks[member.size.bit_length()][member]
 
-    def rank_anew(self, member: QuotaMember, before: int) -> None:
+    def update_rank(self, member: QuotaMember, before: int) -> None:
         """What holds as much as it says now has held so many bytes ``before``."""
         del self._ranks[before.bit_length()][member]
         self._ranks[member.size.bit_length()][member] = None
@@ -128,8 +128,8 @@ class JournalQuota:
             f"{self.dropped} of their oldest entries have been dropped for that so far"
         )
 
-    def make_room(self) -> None:
-        """Let those that hold most give up their oldest entries until the rest fits."""
+    def enforce(self) -> None:
+        """Let those members that hold most give up their oldest entries until the rest fits."""
         while self.held > self.most:
             rank = next((rank for rank in reversed(self._ranks) if rank), None)
             largest = next(iter(rank)) if rank else None

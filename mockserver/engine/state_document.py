@@ -20,10 +20,10 @@ from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
+from mockserver.domain.cooperative import Cooperative, in_order, run_to_end
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
-from mockserver.domain.slices import Slices, at_once, in_order
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, steps_of, stored
@@ -104,7 +104,7 @@ KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)],
 """What a document may have, and its tables: of others none is read to its end."""
 
 
-def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
+def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
     state = _state(sandbox, secrets=secrets)
@@ -127,7 +127,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Slices[ExportedState]:
 
 def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     """The same at once, where there is nobody else to serve."""
-    return at_once(export(sandbox, secrets=secrets))
+    return run_to_end(export(sandbox, secrets=secrets))
 
 
 def _state(sandbox: Sandbox, *, secrets: bool) -> State:
@@ -169,7 +169,7 @@ def _clock_of(sandbox: Sandbox) -> Clock:
     return replace(clock, real=sandbox.touched if clock.holds else clock.real)
 
 
-def copied(sandbox: Sandbox, key: str, real: Micros) -> Slices[Sandbox]:
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
     """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
     begins: both share the rows, which are values, so that each takes room only for what then differs."""
     state = _state(sandbox, secrets=True)
@@ -242,7 +242,7 @@ class ReadState:
         return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
 
 
-def read(document: dict[str, Any]) -> Slices[ReadState]:
+def read(document: dict[str, Any]) -> Cooperative[ReadState]:
     """What a document says; it is used up by that. Raises ``ForeignDocument`` (90) for anything that this
     version did not write, with every fault, as far as they can be read."""
     with _naming_every_place():
@@ -270,7 +270,7 @@ def read(document: dict[str, Any]) -> Slices[ReadState]:
         return ReadState(state, cards, tables)
 
 
-def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Slices[Sandbox]:
+def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros) -> Cooperative[Sandbox]:
     """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for what makes no sense,
     all faults at once."""
     with _naming_every_place():

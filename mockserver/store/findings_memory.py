@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from mockserver.domain.remembered import Recent
+from mockserver.domain.bounded_cache import Recent
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import row_form
 from mockserver.findings.ledger import Finding, Ledger

@@ -16,7 +16,7 @@ import pytest
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
-from mockserver.domain.slices import at_once
+from mockserver.domain.cooperative import run_to_end
 from mockserver.engine import state_document
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
@@ -221,7 +221,7 @@ APART = {
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
-    document = at_once(state_document.export(sandbox, secrets=True))
+    document = run_to_end(state_document.export(sandbox, secrets=True))
     written = {*document, *document["tables"], *document["records"], "replays"}
     parts = [*Tables.__slots__, *vars(sandbox)]
     assert set(parts) - APART.keys() - written == set()
@@ -560,7 +560,7 @@ def everything() -> tuple[Api, Sandbox]:
 @pytest.mark.parametrize("secrets", [False, True])
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     api, sandbox = everything()
-    before = at_once(state_document.export(sandbox, secrets=secrets))
+    before = run_to_end(state_document.export(sandbox, secrets=secrets))
     exporting = state_document.export(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
@@ -572,7 +572,7 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     rests, document = to_the_end(exporting)
     assert document == before
     assert rests > 30
-    assert at_once(state_document.export(sandbox, secrets=secrets)) != before
+    assert run_to_end(state_document.export(sandbox, secrets=secrets)) != before
 
 
 @pytest.mark.usefixtures("every_pause")
@@ -662,20 +662,20 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "ROWS", rows)
+    monkeypatch.setattr(long_json, "LONG", rows)
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
         reply = api.call("GET", f"/__admin/state?secrets={secrets}")
-        assert reply.raw == dumps(at_once(state_document.export(sandbox, secrets=secrets)))
+        assert reply.raw == dumps(run_to_end(state_document.export(sandbox, secrets=secrets)))
         assert reply.headers["content-length"] == str(len(reply.raw))
         assert reply.headers["content-type"] == "application/json; charset=utf-8"
 
 
 def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "PART", 5_000)
-    monkeypatch.setattr(long_json, "ROWS", 10)
+    monkeypatch.setattr(long_json, "LONG", 10)
     for number in range(200):
         api.charge(reference=f"row-{number}")
     sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from mockserver.domain import slices
+from mockserver.domain import cooperative
 from mockserver.engine import state_document
 from tests.driving import NOW, Api
 
@@ -34,7 +34,7 @@ def counted() -> Api:
 
 def test_they_are_written_and_read_one_by_one(counted: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = [counted.get(target).raw for target in TARGETS]
-    monkeypatch.setattr(slices, "MANY", 4)
+    monkeypatch.setattr(cooperative, "MANY", 4)
     assert [counted.get(target).raw for target in TARGETS] == plain
     sandbox = counted.app.world.sandboxes.open(counted.key, NOW)
     assert sum(1 for _ in state_document.export(sandbox, secrets=True)) >= 30

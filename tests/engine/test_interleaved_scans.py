@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Index, Table
+from mockserver.engine.indexed_table import Index, Table, index_by
 from mockserver.engine.query import Bound, Contains, Query
 from tests.pauses import look_at_few_rows
 
@@ -93,13 +93,13 @@ class Driven:
 
     def __init__(self, random: Random) -> None:
         indexes: list[Index[Stored]] = [
-            Index("colour", lambda row: row.colour),
-            Index("price", price),
-            Index("tag", lambda row: row.tags, several=True),
+            index_by("colour", lambda row: row.colour),
+            index_by("price", price),
+            Index("tag", lambda row: row.tags),
         ]
         self.random = random
         self.table: Table[Stored] = Table(lambda row: row.key, indexes)
-        self.under_way: list[tuple[Query[Stored], Slices[None]]] = []
+        self.under_way: list[tuple[Query[Stored], Cooperative[None]]] = []
         for _ in range(random.choice([0, 40, 120])):
             self.add()
 
@@ -160,7 +160,7 @@ class Driven:
 
     def copy(self) -> None:
         query, copy = asked(self.random, 50), self.table.copied()
-        at_once(copy.look_ahead(query))
+        run_to_end(copy.look_ahead(query))
         page = copy.search(query)
         assert ([row.seq for row in page.rows], page.count) == plainly(copy, query)
 
@@ -184,7 +184,7 @@ def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: 
 
 
 def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
-    table: Table[Stored] = Table(lambda row: row.key, [Index("price", price)])
+    table: Table[Stored] = Table(lambda row: row.key, [index_by("price", price)])
     for number in range(indexed_table.STEP_ROWS + 10):
         table.add(Stored(f"id{number}", None, 1, (), 0))
     query: Query[Stored] = Query(10, equal=[("price", [1, 2])], sort=colour)

@@ -12,7 +12,7 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Index, Table
+from mockserver.engine.indexed_table import Index, Table, index_by
 from mockserver.engine.query import Bound, Contains, ListPage, Query
 from tests.depth import tries
 from tests.driving import Api
@@ -51,9 +51,9 @@ def beginning() -> Sequence[Stored]:
 
 def filled_table() -> Table[Stored]:
     indexes: list[Index[Stored]] = [
-        Index("colour", lambda row: row.colour),
-        Index("price", lambda row: row.price),
-        Index("tag", lambda row: row.tags, several=True),
+        index_by("colour", lambda row: row.colour),
+        index_by("price", lambda row: row.price),
+        Index("tag", lambda row: row.tags),
     ]
     table: Table[Stored] = Table(lambda row: row.key, indexes)
     for row in beginning():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import MINUTE, SECOND
-from mockserver.domain.remembered import Recent
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Policy, UncertainResult
 from tests.charges import charge_in
