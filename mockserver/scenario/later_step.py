@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import After, Before, Shown
+from mockserver.domain.field_metadata import After, Before, Shown
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.matching import json_text, shown

@@ -14,7 +14,7 @@ from math import exp, log
 from typing import Annotated, Any, ClassVar, get_args
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
-from mockserver.domain.marks import Before, FileKey
+from mockserver.domain.field_metadata import Before, FileKey
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING

@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import Annotated
 
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
-from mockserver.domain.marks import FileKey
+from mockserver.domain.field_metadata import FileKey
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.domain.marks import Bounds, Choice, Shown
+from mockserver.domain.field_metadata import Bounds, Choice, Shown
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.part import part

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
 from mockserver.domain.clock import SECOND, duration_text
-from mockserver.domain.marks import After, Before, Shown
+from mockserver.domain.field_metadata import After, Before, Shown
 from mockserver.domain.record import record
 from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit

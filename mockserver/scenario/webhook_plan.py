@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import Before, Bounds, Shown
+from mockserver.domain.field_metadata import Before, Bounds, Shown
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.part import apart, given, given_as, keys_of, needs, part
 from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text, iso
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import FileKey
+from mockserver.domain.field_metadata import FileKey
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record

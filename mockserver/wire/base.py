@@ -19,7 +19,7 @@ from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.clock import Instant
 from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import After, Bounds, Reads
+from mockserver.domain.field_metadata import After, Bounds, Reads
 from mockserver.domain.reading import camel, choice_of, flag_of, number_of
 from mockserver.domain.record import record
 from mockserver.wire.dates import read_moment

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_origin
 from pydantic_core import SchemaValidator
 
 from mockserver.domain.bounded_cache import by_type
-from mockserver.domain.marks import Schema, after, wrapped
+from mockserver.domain.field_metadata import Schema, after, wrapped
 from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of
 
 

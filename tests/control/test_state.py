@@ -17,7 +17,7 @@ import pytest
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
 from mockserver.domain.cooperative import run_to_end
-from mockserver.engine import importing, snapshot
+from mockserver.engine import state_document
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
@@ -145,7 +145,10 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         ({"clock": {"mode": "manual", "real": 0, "rate": 1}}, "Clock.virtual"),
         ({"counters": {"charge": "3"}}, "Counters.charge"),
         # At once: nothing else of it is read.
-        ({"counters": {f"c{number}": 1 for number in range(importing.MOST_COUNTERS + 1)}, "seed": "one"}, "Counters"),
+        (
+            {"counters": {f"c{number}": 1 for number in range(state_document.MOST_COUNTERS + 1)}, "seed": "one"},
+            "Counters",
+        ),
         ({"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}}, "Schedule.entries.0.2"),
         ({"tables": {}}, "Tables"),
         ({"rules": {"rules": []}}, "Rules.rules"),
@@ -165,11 +168,11 @@ def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dic
 
 def test_a_document_with_as_many_counters_as_there_may_be_is_taken_and_may_grow(api: Api) -> None:
     document = api.call("GET", "/__admin/state").body
-    document["counters"].update((f"c{number}", 1) for number in range(importing.MOST_COUNTERS))
+    document["counters"].update((f"c{number}", 1) for number in range(state_document.MOST_COUNTERS))
     assert api.call("PUT", "/__admin/state", document).status == 200
     fill(api)
     grown = api.call("GET", "/__admin/state")
-    assert len(grown.body["counters"]) > importing.MOST_COUNTERS
+    assert len(grown.body["counters"]) > state_document.MOST_COUNTERS
     assert api.call("PUT", "/__admin/state", raw=grown.raw).status == 200
     assert api.call("GET", "/__admin/state").raw == grown.raw
 
@@ -218,7 +221,7 @@ APART = {
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
-    document = run_to_end(snapshot.export(sandbox, secrets=True))
+    document = run_to_end(state_document.export(sandbox, secrets=True))
     written = {*document, *document["tables"], *document["records"], "replays"}
     parts = [*Tables.__slots__, *vars(sandbox)]
     assert set(parts) - APART.keys() - written == set()
@@ -557,8 +560,8 @@ def everything() -> tuple[Api, Sandbox]:
 @pytest.mark.parametrize("secrets", [False, True])
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     api, sandbox = everything()
-    before = run_to_end(snapshot.export(sandbox, secrets=secrets))
-    exporting = snapshot.export(sandbox, secrets=secrets)
+    before = run_to_end(state_document.export(sandbox, secrets=secrets))
+    exporting = state_document.export(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
     api.try_charge(3)
@@ -569,7 +572,7 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     rests, document = to_the_end(exporting)
     assert document == before
     assert rests > 30
-    assert run_to_end(snapshot.export(sandbox, secrets=secrets)) != before
+    assert run_to_end(state_document.export(sandbox, secrets=secrets)) != before
 
 
 @pytest.mark.usefixtures("every_pause")
@@ -652,8 +655,8 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
             "/charge/card",
             {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
         )
-    short, _ = to_the_end(snapshot.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
-    rests, _ = to_the_end(snapshot.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
+    short, _ = to_the_end(state_document.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
+    rests, _ = to_the_end(state_document.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
     assert rests >= short + 3
 
 
@@ -665,7 +668,7 @@ def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pyt
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
         reply = api.call("GET", f"/__admin/state?secrets={secrets}")
-        assert reply.raw == dumps(run_to_end(snapshot.export(sandbox, secrets=secrets)))
+        assert reply.raw == dumps(run_to_end(state_document.export(sandbox, secrets=secrets)))
         assert reply.headers["content-length"] == str(len(reply.raw))
         assert reply.headers["content-type"] == "application/json; charset=utf-8"
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from mockserver.engine import importing, indexed_table, snapshot
+from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import ListPage, Query
 from mockserver.web import runner
@@ -27,7 +27,7 @@ FEW = {
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "LONG": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    importing, indexed_table, use_cases, long_json, runner, snapshot, state,
+    indexed_table, use_cases, long_json, runner, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")
