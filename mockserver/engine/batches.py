@@ -30,12 +30,12 @@ from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import MethodSource
-from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
+from mockserver.domain.states import BatchEvent, ChargeState
 from mockserver.engine import charges, step_effects
 from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, finder
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
@@ -50,6 +50,9 @@ ROWS_OF_STEP = 600
 
 ROWS_OF_WEBHOOK = 3
 """How many of them a webhook counts as."""
+
+get = finder(Batch, Code.INVALID_BATCH)
+"""A batch. Raises ``NotFound`` (101)."""
 
 
 @record
@@ -132,22 +135,18 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     return step.add(batch, "received")
 
 
-def get(step: Step, batch_id: str) -> Batch:
-    """A batch. Raises ``NotFound`` (101)."""
-    return step.found(Batch, batch_id, Code.INVALID_BATCH)
-
-
-def prepare(step: Step, batch_id: str) -> None:
+def prepare(step: Step, batch: Batch, _: str) -> None:
     """The transactions of a batch are ready for the service."""
-    _move_open(step, batch_id, BatchEvent.PREPARED)
+    with step.sandbox.batches.changing(batch):
+        move(step, batch, BatchEvent.PREPARED)
 
 
-def start(step: Step, batch_id: str) -> None:
+def start(step: Step, batch: Batch, _: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    batch = _move_open(step, batch_id, BatchEvent.STARTED)
-    if batch is not None:
-        first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-        step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch_id)
+    with step.sandbox.batches.changing(batch):
+        move(step, batch, BatchEvent.STARTED)
+    first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
+    step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch.batch_id)
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
@@ -157,12 +156,10 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
-def run(step: Step, batch_id: str) -> None:
+def run(step: Step, batch: Batch, _: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
-    batch = step.sandbox.batches.get(batch_id)
-    if batch is not None and batch.status is BatchState.IN_PROGRESS:
-        with step.sandbox.batches.changing(batch):
-            _run(step, batch)
+    with step.sandbox.batches.changing(batch):
+        _run(step, batch)
 
 
 def _run(step: Step, batch: Batch) -> None:
@@ -254,15 +251,6 @@ def _refusal(refused: Refused) -> RowFailure:
     """The words of a refusal."""
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)
-
-
-def _move_open(step: Step, batch_id: str, event: BatchEvent) -> Batch | None:
-    batch = step.sandbox.batches.get(batch_id)
-    if batch is None or event not in BATCH.moves[batch.status]:
-        return None
-    with step.sandbox.batches.changing(batch):
-        move(step, batch, event)
-    return batch
 
 
 def _script(step: Step) -> tuple[BatchScript, str]:

@@ -2,7 +2,7 @@
 
 What a batch or a subscription charges is charged by the service, at a time of its own. Its declines count for the limit
 of the card schemes, but the client is accused only of what it decided: that it sent a batch, or began or resumed a
-subscription, while it knew of the declines before. Tries that the service makes by itself accuse nobody.
+subscription, while it knew of the declines before. Tries that the service makes by itself count against no client.
 """
 
 from __future__ import annotations

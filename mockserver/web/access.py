@@ -24,7 +24,7 @@ STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the sandbox and the step that it took."""
 
 STATUS = "mockserver.status"
-"""The scope key under which who answers leaves the status, as it begins to; without one there is no answer."""
+"""The scope key of the status, which is set when the answer begins; without it there is no answer."""
 
 OPERATION = "mockserver.op"
 """The scope key of what a request is counted as."""
@@ -33,7 +33,7 @@ REFUSED = "refused"
 """What requests are counted as that the guard turned away."""
 
 QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Asked again and again by machines: neither logged nor counted nor traced."""
+"""Probes: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
 _SHORT = 500
@@ -62,7 +62,7 @@ class LogLine:
 @record
 class Access:
     """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0 means no answer;
-    ``fault`` is the name of the error that nobody foresaw."""
+    ``fault`` is the name of an unforeseen error."""
 
     scope: Scope
     began: Micros

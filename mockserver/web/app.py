@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate
-from mockserver.settings import LogRecord, Settings
+from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
@@ -124,15 +124,6 @@ class Application(Starlette):
         """End answers that would go on for ever."""
         self.world.runner.stop()
 
-    @property
-    def log(self) -> Callable[[LogRecord], None] | None:
-        """What is called with each request that has been answered; None while nothing is logged."""
-        return self.world.log
-
-    @log.setter
-    def log(self, log: Callable[[LogRecord], None] | None) -> None:
-        self.world.log = log
-
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
@@ -156,7 +147,12 @@ class Application(Starlette):
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
         freeing = Freeing()
-        world.sandboxes.on_leave = freeing.expect
+
+        def leave(sandbox: Sandbox) -> None:
+            ticker.forget(sandbox)
+            freeing.expect(sandbox)
+
+        world.sandboxes.on_leave = leave
         work = [ticker.run(), world.lag.run(), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:

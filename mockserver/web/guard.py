@@ -1,4 +1,4 @@
-"""The door of the server: who may speak to it, from which page, and what is written down about it.
+"""The guard of the server: which clients and pages it lets in, and what it notes about each request.
 
 A page in a browser can reach whatever its machine can reach. So a foreign Host is refused (DNS rebinding),
 control calls that change something and posts to an inbox must not come from another site, and answers may be read from
@@ -75,7 +75,7 @@ Refusal = tuple[int, Code, str, str, str]
 
 class Guard:
     """Asks a few questions of each request before the application sees it, counts, logs and traces it, and answers an
-    error that nobody foresaw. It lets the application look for routes by tidy paths, from their beginning wherever that
+    unforeseen error. It lets the application look for routes by tidy paths, from their beginning wherever that
     is mounted: the guard judges the same. An endpoint puts back the path that was asked for.
 
     ``public_methods`` says which methods of a path a public key opens.

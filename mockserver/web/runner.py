@@ -88,7 +88,7 @@ class Runner:
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
     each knows when it was last used. ``note`` gets each sandbox that may have changed, where one is kept;
-    ``turn`` lets others have their turn in the long work of a sandbox.
+    ``turn`` serves others in the long work of a sandbox.
     """
 
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
@@ -117,7 +117,7 @@ class Runner:
         return due.is_idle_until(sandbox, sandbox.clock.read(real))
 
     async def catch_up(self, sandbox: Sandbox) -> None:
-        """Bring a sandbox to the present, letting others have their turn meanwhile."""
+        """Bring a sandbox to the present; others are served meanwhile."""
         real = self.real_clock()
         self.run(sandbox, real)
         while due.is_behind(sandbox):

@@ -63,8 +63,8 @@ class Endpoint:
         self.world = world
 
     async def fetch(self, request: Request) -> None:
-        """Have the sandbox that the request names in memory, letting others have their turn until it is: a large one
-        takes seconds. Raises ``NotKept`` (43)."""
+        """Take the sandbox that the request names into memory; others are served meanwhile, as a large one takes
+        seconds. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch(self.world.sandboxes.keys_of(request.headers))
 
@@ -78,12 +78,12 @@ class Endpoint:
         raise NotImplementedError
 
     async def interrupted(self, request: Request) -> Reply | None:
-        """What strikes while the body of the request is sent; None when it may be read. Asked only where a rule of any
-        sandbox may say so."""
+        """The fault that strikes while the body of the request is sent; None when the body may be read. Asked only when
+        a rule of any sandbox has such a fault."""
         return None
 
     def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
-        """The fields that nobody reads, each with a hint."""
+        """The fields that the operation does not read, each with a hint."""
         return {}
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -109,7 +109,7 @@ class Endpoint:
         sandbox: Sandbox | None = None
         try:
             try:
-                cut = await self.interrupted(request) if world.directory.hears_uploads else None
+                cut = await self.interrupted(request) if world.directory.has_upload_rules else None
                 if cut is None:
                     largest = self.largest or world.settings.max_body
                     parts = await read_parts(request.receive, request.headers, largest)
@@ -160,14 +160,14 @@ class Endpoint:
             store.note(request.known)
             await store.kept(request.known)
 
-    def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
+    def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
         """A fault spoils the answer of a step."""
 
     def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
         sandbox, result = step.sandbox, step.result
         if reply.fault is not None:
-            self.spoilt(reply.fault, step, body)
+            self.fault_strikes(reply.fault, step, body)
         if (reply.status or 0) >= _REFUSED and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
         step_effects.note(
@@ -208,9 +208,9 @@ class Endpoint:
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
         if (fault := reply.fault) is not None:
-            talk = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
+            conversation = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
             has_waited = fault.virtual and self.world.runner.pass_time(request.sandbox, fault.delay)
-            await talk.strike(fault, has_waited=has_waited)
+            await conversation.perform(fault, has_waited=has_waited)
             return
         scope[STATUS] = status
         if reply.chunks is not None:

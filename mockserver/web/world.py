@@ -62,8 +62,8 @@ class World:
         self.runner.uses = store.last_used()
 
     def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
-        """Whether nobody has used a sandbox since the machine's time ``since``, and nothing is under way in it: no
-        answer, no webhook, no move of its clock, nobody who waits."""
+        """Whether a sandbox has not been used since the machine's time ``since``, and nothing is under way in it: no
+        answer, no webhook, no move of its clock, no waiting call."""
         runner = self.runner
         return (
             sandbox.touched <= since

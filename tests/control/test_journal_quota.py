@@ -162,7 +162,7 @@ class Kept:
 
 def test_the_log_counts_what_was_dropped_and_does_not_repeat_itself() -> None:
     api = Api(journal_memory=20_000)
-    api.app.log = log = Kept()
+    api.app.world.log = log = Kept()
     for _ in range(130):
         api.call("GET", "/charge")
     told = [line for line in log.lines() if "--journal-memory" in line]

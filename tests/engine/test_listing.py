@@ -13,7 +13,7 @@ from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
 from mockserver.engine.query import Query
-from mockserver.engine.step import check_in_use, unnoted
+from mockserver.engine.step import method_in_use, unnoted
 from mockserver.wire.base import Body, fields_of
 from mockserver.wire.body_tables import query_type
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -113,9 +113,9 @@ def test_the_step_is_about_what_an_object_has_become(sandbox: Any) -> None:
     assert (first.refunded, after.refunded) == (0, first.amount)
 
 
-def test_a_payment_method_that_a_body_names_must_be_there() -> None:
+def test_a_payment_method_that_a_body_names_must_be_there(sandbox: Any) -> None:
     faults = Faults()
-    check_in_use(None, "none", "PaymentMethodId", faults)
+    assert method_in_use(unnoted(sandbox), "none", "PaymentMethodId", faults) is None
     with pytest.raises(Invalid) as refused:
         faults.refuse()
     assert refused.value.code is Code.INVALID_PAYMENT_METHOD_ID

@@ -107,13 +107,13 @@ MOVES: list[tuple[Any, Callable[[Any], Any], dict[str, object], Any]] = [
     ),
     (
         charge(ChargeState.SUCCESS),
-        lambda one: one.after_refund(one.refund_of(Decimal(5), "broken", NOW, None)),
+        lambda one: one.after_refund(one.refund_of(Decimal(5), "broken", NOW)),
         {"status": ChargeState.PARTIAL_REFUND, "refunded": Decimal(5), "refundable": Decimal(15)},
         charge(ChargeState.AUTHORISED),
     ),
     (
         charge(ChargeState.SUCCESS),
-        lambda one: one.after_refund(one.refund_of(None, None, NOW, None)),
+        lambda one: one.after_refund(one.refund_of(None, None, NOW)),
         {"status": ChargeState.REFUND, "refunded": Decimal(20), "refundable": Decimal(0)},
         charge(ChargeState.REFUND, refunded=Decimal(20)),
     ),
@@ -224,8 +224,8 @@ def test_a_move_gives_the_next_value_or_is_refused_by_the_state_table(
         (lambda: charge(ChargeState.AUTHORISED).after_capture(Decimal(21), NOW), 77),
         (lambda: charge(ChargeState.AUTHORISED).after_capture(Decimal(0), NOW), 74),
         (lambda: charge(ChargeState.AUTHORISED).after_capture(Decimal("1.001"), NOW), 2),
-        (lambda: charge(ChargeState.SUCCESS).refund_of(Decimal("20.01"), None, NOW, None), 76),
-        (lambda: charge(ChargeState.SUCCESS).refund_of(Decimal(-1), None, NOW, None), 74),
+        (lambda: charge(ChargeState.SUCCESS).refund_of(Decimal("20.01"), None, NOW), 76),
+        (lambda: charge(ChargeState.SUCCESS).refund_of(Decimal(-1), None, NOW), 74),
     ],
 )
 def test_an_amount_that_a_move_cannot_take_is_refused(move: Callable[[], object], code: int) -> None:

@@ -54,7 +54,7 @@ class ControlCall:
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
     async def fetch(self, key: str) -> None:
-        """Have another sandbox in memory, letting others have their turn until it is. Raises ``NotKept`` (43)."""
+        """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch([key])
 
@@ -225,7 +225,7 @@ class ControlEndpoint(Endpoint):
         """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
-            # A parameter that is misspelt, or that came in a body which nobody reads, must not widen what a call does.
+            # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body
