@@ -56,7 +56,7 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
 
 def check_reached(sandbox: RemoteSandbox) -> None:
     """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
-    misspelt: an unused sandbox looks faultless. Raises as ``RemoteSandbox.call``."""
+    misspelt: an unused sandbox has no findings. Raises as ``RemoteSandbox.call``."""
     # A test that moves the clock of the wrong sandbox has asked nothing of it.
     page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
     if page["count"] or page["dropped"]:

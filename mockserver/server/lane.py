@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
-from mockserver.domain.remembered import Remembered
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.server.guards import GuardedProtocol
 from mockserver.web.asgi import TRANSPORT, Send
@@ -74,7 +74,7 @@ def _is_short(head: bytes) -> bool:
     return len(head) <= 1_000 and head.count(b"\n") <= _MOST_FIELDS
 
 
-_remembered_head = Remembered(512, _read_head, _is_short).__getitem__
+_remembered_head = BoundedCache(512, _read_head, _is_short).__getitem__
 
 
 def _fields(lines: bytes) -> tuple[Headers, int] | None:
@@ -90,7 +90,7 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
     return headers, int(lengths[0]) if lengths else 0
 
 
-_fields_of = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
+_fields_of = BoundedCache(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
 """Most clients send the same ones with every request."""
 
 
@@ -217,7 +217,7 @@ def _head(answer: tuple[int, Headers]) -> bytes | None:
 
 
 _ENDING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
-_head_of = Remembered(256, _head).__getitem__
+_head_of = BoundedCache(256, _head).__getitem__
 
 
 class StartedCoroutine(Coroutine[Any, Any, None]):

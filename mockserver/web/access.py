@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
-from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.asgi import Scope
@@ -145,4 +145,4 @@ def _key_of(scope: Scope) -> str | None:
     return sent.decode("latin-1") or None
 
 
-_second_text = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
+_second_text = BoundedCache[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__

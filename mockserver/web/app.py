@@ -33,9 +33,9 @@ from mockserver.web.world import World
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-    from mockserver.engine.kept.commits import Row
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.web.storing import StoreRoom
+    from mockserver.store.schema import Row
+    from mockserver.web.store_references import StoreReferences
 
 
 class Application(Starlette):
@@ -98,14 +98,13 @@ class Application(Starlette):
         sandbox = self.world.sandboxes.open(key, self.world.real_clock())
         return sandbox.director.idle(sandbox.config.scenarios)
 
-    def store_room(self, rows: Iterable[Row]) -> StoreRoom:
+    def store_references(self, rows: Iterable[Row]) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
-        from mockserver.web.storing import StoreRoom
+        from mockserver.web.store_references import StoreReferences
 
-        room = StoreRoom(rows, self.world.directory)
         endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
-        room.know(one for one in endpoints if isinstance(one, OperationEndpoint))
-        return room
+        operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
+        return StoreReferences(rows, self.world.directory, operations)
 
     async def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
@@ -199,13 +198,14 @@ async def _leave_it_answered(request: Request, fault: Exception) -> Response:
 
 def _keep(app: Application, path: str) -> None:
     """Keep the sandboxes in a file. Raises ``StoreRefused``."""
-    from mockserver.adapters.store_file import StoreFile
-    from mockserver.engine.kept.commits import SERVER
-    from mockserver.web.storing import Store
+    from mockserver.store.file import StoreFile
+    from mockserver.store.schema import SERVER
+    from mockserver.store.writer import Store
 
     world = app.world
     file = StoreFile(path, full=world.settings.store_sync == "full")
-    world.keep(Store(file, world.sandboxes, app.store_room(file.rows(SERVER)), world.real_clock, world.runner.changed))
+    context = app.store_references(file.rows(SERVER))
+    world.keep(Store(file, world.sandboxes, context, world.real_clock, world.runner.changed))
 
 
 def create_app(

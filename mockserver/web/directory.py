@@ -13,7 +13,7 @@ from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised, invalid
 from mockserver.engine.config import SandboxConfig, ServerConfig
-from mockserver.engine.journal import JournalRoom
+from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
@@ -74,8 +74,8 @@ class Directory:
         self.connections = Connections(self.config.rules, self.config.seed, self.config.counts)
         self.config.counts.name(self.config.rules.by_id)
         self._real_clock = real_clock
-        room = JournalRoom(settings.journal_memory)
-        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room, settings.most_sandboxes)
+        quota = JournalQuota(settings.journal_memory)
+        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, quota, settings.most_sandboxes)
 
     def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
@@ -232,7 +232,7 @@ class Directory:
         the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
-        keys = await sandboxes.shelf.fetch_with_page(object_id) if sandboxes.shelf is not None else ()
+        keys = await sandboxes.storage.fetch_with_page(object_id) if sandboxes.storage is not None else ()
         if public_key is not None:
             here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
             named = sandboxes.get(here[0]) if here else None

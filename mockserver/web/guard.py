@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from mockserver.domain.addresses import CONTROL_WORDS
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
-from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, STATUS, Access
 from mockserver.web.asgi import (
@@ -210,7 +210,7 @@ def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int, bytes]:
     return [b"", *hosts][-1], origins[-1], len(hosts), b", ".join(codings)
 
 
-_senders_of = Remembered(512, _senders, are_usual).__getitem__
+_senders_of = BoundedCache(512, _senders, are_usual).__getitem__
 
 
 def _names(settings: Settings) -> frozenset[str]:

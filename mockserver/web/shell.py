@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
@@ -38,8 +38,11 @@ from mockserver.web.asgi import (
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.transport_faults import Conversation
-from mockserver.web.world import StorePort, World
+from mockserver.web.world import World
 from mockserver.wire.fields import Fields
+
+if TYPE_CHECKING:
+    from mockserver.store.writer import Store
 
 _REFUSED = 400
 
@@ -151,7 +154,7 @@ class Endpoint:
                 if step.result.watched or step.result.webhooks:
                     self._finish(receive, step)
 
-    async def kept(self, store: StorePort, request: Request) -> None:
+    async def kept(self, store: Store, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
         if request.known is not None:
             store.note(request.known)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -20,10 +20,13 @@ from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, Hung
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import InModule, RouteRow
 from mockserver.web.shell import Endpoint
-from mockserver.web.world import StorePort, World
+from mockserver.web.world import World
 from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, control_body, read_exactly
 from mockserver.wire.jsonio import loads
+
+if TYPE_CHECKING:
+    from mockserver.store.writer import Store
 
 JSON = "application/json"
 
@@ -202,7 +205,7 @@ class ControlEndpoint(Endpoint):
         """The open sandbox that the call names, if any; its function opens another."""
         return self.world.sandboxes.named(request.headers) if self.route.keyed else None
 
-    async def kept(self, store: StorePort, request: Request) -> None:
+    async def kept(self, store: Store, request: Request) -> None:
         """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it has seen."""
         if request.method == "GET":
             await store.kept(request.known)
