@@ -139,7 +139,8 @@ async def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str |
     matched = [entry for entry, (times, _) in zip(entries, found, strict=True) if times]
     missed = [miss for _, miss in found if miss is not None]
     near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
-    return Verification(expected, count, matched[-MOST_SHOWN:], near, _doubt(loss, expected, count))
+    doubt = None if expected.bounds.most is None and expected.bounds.hold(count) else loss
+    return Verification(expected, count, matched[-MOST_SHOWN:], near, doubt)
 
 
 def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, NearMiss | None]:
