@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import Bounds, Reads, Shown
+from mockserver.domain.field_metadata import Bounds, Reads, Shown
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
 from mockserver.scenario.part import keys_of, one_of, only_one, part

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from mockserver.domain.marks import After, Before, Bounds, Shown
+from mockserver.domain.field_metadata import After, Before, Bounds, Shown
 from mockserver.domain.masking import mask_text
 from mockserver.scenario.scalars import Text
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from mockserver.assumptions import ROWS
 from mockserver.domain.clock import ClockMode
-from mockserver.domain.marks import After, Before, Bounds, Choice, FileKey, Marker, Schema, Shown, ShownWith
+from mockserver.domain.field_metadata import After, Before, Bounds, Choice, FileKey, Marker, Schema, Shown, ShownWith
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap

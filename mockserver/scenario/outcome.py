@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from mockserver.domain.clock import Micros, duration_text
-from mockserver.domain.marks import Before
+from mockserver.domain.field_metadata import Before
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.later_step import Later, Move, act_of_payer

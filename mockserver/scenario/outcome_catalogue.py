@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.marks import Before, FileKey, Marker, ShownWith, after
+from mockserver.domain.field_metadata import Before, FileKey, Marker, ShownWith, after
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario.operations import FOREIGN_DECLINES, hint

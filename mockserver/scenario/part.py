@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_a
 
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.domain.marks import FileKey
+from mockserver.domain.field_metadata import FileKey
 from mockserver.domain.record import record
 from mockserver.scenario.operations import unknown_key
 

@@ -14,7 +14,7 @@ from math import exp, log
 from typing import Annotated, Any, ClassVar, get_args
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
-from mockserver.domain.marks import Before, FileKey
+from mockserver.domain.field_metadata import Before, FileKey
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
@@ -25,7 +25,7 @@ _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
 
 
-class Said:
+class OutcomeTraits:
     """What each outcome says of itself besides its ``words`` for explanations.
 
     ``word`` is its key in a file, ``fits`` the operations in which it can happen, ``by_name`` those of them in which it
@@ -44,7 +44,7 @@ class Said:
 
 
 @part
-class Approve(Said):
+class Approve(OutcomeTraits):
     """The provider takes the payment."""
 
     word = "approve"
@@ -56,7 +56,7 @@ class Approve(Said):
 
 
 @record
-class Decline(Said):
+class Decline(OutcomeTraits):
     """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
 
     ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
@@ -91,7 +91,7 @@ class Settlement(StrEnum):
 
 
 @part
-class Pending(Said):
+class Pending(OutcomeTraits):
     """The provider answers later."""
 
     word = "pending"
@@ -109,16 +109,12 @@ class Pending(Said):
         )
 
 
-class PayerAnswer(StrEnum):
-    """What the payer of a challenge does."""
-
-    PASSES = "passes"
-    FAILS = "fails"
-    ABANDONS = "abandons"
+PayerAnswer = StrEnum("PayerAnswer", "PASSES FAILS ABANDONS")
+"""What the payer of a challenge does."""
 
 
 @part
-class Challenge(Said):
+class Challenge(OutcomeTraits):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
     schema: ClassVar[dict[str, Any]] = needs(given("after"), given("payer"))
@@ -144,7 +140,7 @@ class Challenge(Said):
 
 
 @part
-class PartialApprove(Said):
+class PartialApprove(OutcomeTraits):
     """The provider approves a part of the amount only."""
 
     word = "partial_approve"

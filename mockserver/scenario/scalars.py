@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
 from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
-from mockserver.domain.marks import Before, Reads, Shown
+from mockserver.domain.field_metadata import Before, Reads, Shown
 from mockserver.domain.reading import number_of
 from mockserver.scenario.matching import shown
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.domain.marks import Bounds, Choice, Shown
+from mockserver.domain.field_metadata import Bounds, Choice, Shown
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.part import part
@@ -28,12 +28,8 @@ class ClockPlan:
     rate: int = 1
 
 
-class Certificate(StrEnum):
-    """What is wrong with the certificate of the TLS port."""
-
-    EXPIRED = "expired"
-    WRONG_NAME = "wrong_name"
-    UNTRUSTED_CHAIN = "untrusted_chain"
+Certificate = StrEnum("Certificate", "EXPIRED WRONG_NAME UNTRUSTED_CHAIN")
+"""What is wrong with the certificate of the TLS port."""
 
 
 @part

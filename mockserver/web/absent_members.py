@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import Schema
+from mockserver.domain.field_metadata import Schema
 from mockserver.domain.masking import mask_start
 from mockserver.domain.problem import Problem
 from mockserver.scenario.scenario import Scenario

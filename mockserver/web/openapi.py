@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.marks import Schema
+from mockserver.domain.field_metadata import Schema
 from mockserver.domain.problem import Problem
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record

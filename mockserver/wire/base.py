@@ -15,13 +15,13 @@ from inspect import get_annotations
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, cast, get_origin, get_type_hints
 
 from mockserver.domain.addresses import never_called
+from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.clock import Instant
 from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import After, Bounds, Reads
+from mockserver.domain.field_metadata import After, Bounds, Reads
 from mockserver.domain.reading import camel, choice_of, flag_of, number_of
 from mockserver.domain.record import record
-from mockserver.domain.remembered import by_type
 from mockserver.wire.dates import read_moment
 
 _SHORT = 10

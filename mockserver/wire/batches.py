@@ -9,7 +9,7 @@ from typing import Annotated
 
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
-from mockserver.domain.marks import Bounds
+from mockserver.domain.field_metadata import Bounds
 from mockserver.wire.base import Body, Map, Required, Whole, field
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import WebhookConfig

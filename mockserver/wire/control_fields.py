@@ -16,7 +16,7 @@ from mockserver.assumptions import Profile
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.clock import FASTEST, ClockMode, Micros, parse_duration, parse_instant
 from mockserver.domain.errors import invalid, nearest
-from mockserver.domain.marks import Reads
+from mockserver.domain.field_metadata import Reads
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
 from mockserver.domain.webhook_subscription import WebhookType

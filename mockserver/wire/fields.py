@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, quote
 
 from pydantic_core import ValidationError
 
+from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_field, mask_start
-from mockserver.domain.remembered import by_type
 from mockserver.wire.base import Body
 from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, fold, refuse_many, spellings_of, validate
 from mockserver.wire.jsonio import MalformedJson, loads

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Annotated
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
-from mockserver.domain.marks import Bounds, Reads
+from mockserver.domain.field_metadata import Bounds, Reads
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
 from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, field, one_of

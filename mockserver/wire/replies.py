@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 from mockserver.domain.clock import Instant, Micros
-from mockserver.domain.marks import Shown
+from mockserver.domain.field_metadata import Shown
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table

@@ -13,7 +13,7 @@ from inspect import getdoc
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 
-from mockserver.domain.marks import Schema, wrapped
+from mockserver.domain.field_metadata import Schema, wrapped
 from mockserver.wire.base import REQUIRED, Body, BodyField, fields_of
 from mockserver.wire.folding import nested_body
 

@@ -14,8 +14,8 @@ from typing import Any, get_args, get_origin
 
 from pydantic_core import SchemaValidator
 
-from mockserver.domain.marks import Schema, after, wrapped
-from mockserver.domain.remembered import by_type
+from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.field_metadata import Schema, after, wrapped
 from mockserver.wire.base import REQUIRED, Body, BodyField, Extra, fields_of
 
 

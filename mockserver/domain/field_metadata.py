@@ -1,4 +1,4 @@
-"""Marks of annotations: how a value is read, its bounds, and its JSON schema.
+"""Metadata of annotated fields: how a value is read, its bounds, and its JSON schema.
 
 They take part in what pydantic does with annotations, by its own two hooks, and so do the bodies of requests, which are
 read without pydantic. A function that reads raises ``ValueError`` with what is allowed.
@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 
 class Marker:
-    """Base of all marks: changes nothing."""
+    """Base of all metadata: changes nothing."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
         return handler(source)
@@ -119,7 +119,7 @@ class Choice(Marker):
 
 
 def wrapped(inner: Callable[[Any], Schema], hooks: Iterable[Callable[..., Schema]]) -> Callable[[Any], Schema]:
-    """How a type becomes a schema by the hooks of its marks, from the first to the last: each has the one before it as
+    """How a type becomes a schema by the hooks of its metadata, from first to last: each has the one before it as
     its handler, the first has ``inner``."""
     for hook in hooks:
         inner = partial(hook, handler=inner)
