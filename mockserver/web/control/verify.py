@@ -168,10 +168,6 @@ def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
     return [Attempt(op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call)]
 
 
-def _doubt(loss: str | None, expected: Expected, count: int) -> str | None:
-    return None if expected.bounds.most is None and expected.bounds.hold(count) else loss
-
-
 @record
 class Expected:
     """One expectation. ``text`` is the operation as the caller wrote it."""
