@@ -10,8 +10,9 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field, PlainValidator, WithJsonSchema
+
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import Bounds, Reads, Shown
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
 from mockserver.scenario.part import keys_of, one_of, only_one, part
@@ -23,7 +24,7 @@ _WHICH = ("at", "every", "where", "share")
 _WHAT = ("decline", "approve", "pending", "provider_down", "provider_timeout", "stall")
 _COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}}
 
-Rows = Annotated[frozenset[Count], Bounds(min_length=1), Shown({**_COUNTS, "minItems": 1})]
+Rows = Annotated[frozenset[Count], Field(min_length=1), WithJsonSchema({**_COUNTS, "minItems": 1})]
 
 
 class BatchEnd(StrEnum):
@@ -52,7 +53,8 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
 
 Where = Annotated[
     tuple[FieldTest, ...] | None,
-    Reads(_read_where, {"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
+    PlainValidator(_read_where),
+    WithJsonSchema({"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
 ]
 
 
@@ -102,7 +104,7 @@ class Progress:
 class ResultsPlan:
     """What is wrong with the results text."""
 
-    omit_rows: Annotated[frozenset[Count], Shown(_COUNTS)] = frozenset()
+    omit_rows: Annotated[frozenset[Count], WithJsonSchema(_COUNTS)] = frozenset()
     shuffle: Flag = False
     cut: Annotated[int, whole(0, 100_000_000)] | None = None
 

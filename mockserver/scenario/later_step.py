@@ -12,9 +12,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import After, Before, Shown
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.matching import json_text, shown
@@ -79,7 +80,7 @@ def read_event(value: object) -> str:
 class Emit:
     """A webhook of your own, to every receiver of the charge's webhooks."""
 
-    event: Annotated[str, Before(read_event), Shown({"type": "string", "pattern": f"^{_EVENT}$"})]
+    event: Annotated[str, BeforeValidator(read_event), WithJsonSchema({"type": "string", "pattern": f"^{_EVENT}$"})]
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -116,11 +117,13 @@ class Later:
     schema: ClassVar[dict[str, Any]] = one_of(Move)
 
     after: Duration
-    set: Annotated[dict[str, Any] | None, Shown(_SET_SCHEMA)] = None
+    set: Annotated[dict[str, Any] | None, WithJsonSchema(_SET_SCHEMA)] = None
     capture: LaterAmount | None = None
     void: Empty | None = None
     refund: LaterAmount | None = None
-    settle: Annotated[Text, After(_ending), Shown({"enum": list(Settlement), "type": "string"})] | None = None
+    settle: (
+        Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None
+    ) = None
     emit: Emit | None = None
     delete: Empty | None = None
     move: Move = field(init=False)

@@ -6,14 +6,14 @@ durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UT
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field
 from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, GetPydanticSchema, Tag, WithJsonSchema
 
 from mockserver.assumptions import ROWS
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import ClockMode
-from mockserver.domain.marks import After, Before, Bounds, Choice, FileKey, Marker, Schema, Shown, ShownWith
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.matching import OPERATORS
@@ -137,11 +137,8 @@ class ChanceWeighted:
 
 
 ChanceWord = Annotated[
-    ChanceOne | list[ChanceWeighted],
-    Choice(
-        lambda value: "<weighted>" if isinstance(value, list) else "<one>",
-        {"<one>": ChanceOne, "<weighted>": Annotated[list[ChanceWeighted], Bounds(min_length=1)]},
-    ),
+    Annotated[ChanceOne, Tag("<one>")] | Annotated[list[ChanceWeighted], Field(min_length=1), Tag("<weighted>")],
+    Discriminator(lambda value: "<weighted>" if isinstance(value, list) else "<one>"),
 ]
 
 
@@ -149,9 +146,9 @@ ChanceWord = Annotated[
 class ClockWindow:
     """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
 
-    from_: Annotated[Point | None, FileKey("from")] = None
+    from_: Annotated[Point | None, Field(alias="from")] = None
     to: Point | None = None
-    for_: Annotated[Duration | None, FileKey("for")] = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
 
 
 @part
@@ -171,7 +168,10 @@ class Limit:
 
 
 LimitWord = Annotated[
-    Limit, Before(lambda value: value if isinstance(value, dict) else {"times": value}, takes=Count | Limit)
+    Limit,
+    BeforeValidator(
+        lambda value: value if isinstance(value, dict) else {"times": value}, json_schema_input_type=Count | Limit
+    ),
 ]
 
 
@@ -195,22 +195,22 @@ class RuleMap:
 
     id: Id
     description: Text | None = None
-    when: Annotated[dict[str, Any], Shown(_WHEN)] = field(default_factory=dict)
-    key: Annotated[list[Text], Bounds(min_length=1, max_length=10)] | None = None
+    when: Annotated[dict[str, Any], WithJsonSchema(_WHEN)] = field(default_factory=dict)
+    key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = None
     then: ThenMap | None = None
-    sequence: Annotated[list[StepMap], Bounds(min_length=1, max_length=MAX_STEPS)] | None = None
+    sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
     at_end: AtEnd | None = None
     chance: ChanceWord | None = None
     limit: LimitWord | None = None
     per: Period | None = None
-    for_: Annotated[Duration | None, FileKey("for")] = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
     expect: ExpectMap | None = None
 
 
 FindingName = Annotated[
     str,
-    After(lambda name: kind_of(name).name),
-    Shown({"type": "string", "enum": list(FINDINGS)}),
+    AfterValidator(lambda name: kind_of(name).name),
+    WithJsonSchema({"type": "string", "enum": list(FINDINGS)}),
 ]
 
 
@@ -230,7 +230,7 @@ class ClockMap:
 class FindingsMap:
     """Limits for findings; what is left out stays as it is."""
 
-    allow: Annotated[list[FindingName], Bounds(max_length=100)] | None = None
+    allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
     retry_limit: Annotated[int, whole(0, 1_000)] | None = None
     retry_window: Duration | None = None
     timeout: Duration | None = None
@@ -246,14 +246,10 @@ class TlsMap:
     certificate: Certificate
 
 
-class _ReadLater(Marker):
-    """Plain data as far as reading goes; a rule in the schema. Its own model is not made for that until then."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return {"type": "any"}
-
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
-        return handler(adapter(RuleMap).core_schema)
+_Rule = Annotated[
+    Any, GetPydanticSchema(get_pydantic_json_schema=lambda _, handler: handler(adapter(RuleMap).core_schema))
+]
+"""Plain data as far as reading goes; a rule in the schema, whose own model is not made until then."""
 
 
 @part
@@ -266,13 +262,13 @@ class ScenarioFile:
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
     draws: Draws = Draws.SANDBOX
     clock: ClockMap | None = None
-    assumptions: Annotated[dict[str, Any], ShownWith({"propertyNames": {"enum": list(ROWS)}})] = field(
+    assumptions: Annotated[dict[str, Any], Field(json_schema_extra={"propertyNames": {"enum": list(ROWS)}})] = field(
         default_factory=dict
     )
-    providers: Annotated[list[ProviderMap], Bounds(max_length=1000)] = field(default_factory=list)
-    setup: Annotated[list[CallMap], Bounds(max_length=1000)] = field(default_factory=list)
+    providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
+    setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
-    rules: Annotated[list[Annotated[Any, _ReadLater()]], Bounds(max_length=MAX_RULES)] = field(default_factory=list)
+    rules: Annotated[list[_Rule], Field(max_length=MAX_RULES)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
-    examples: Annotated[list[ExampleMap], Bounds(max_length=100)] = field(default_factory=list)
+    examples: Annotated[list[ExampleMap], Field(max_length=100)] = field(default_factory=list)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+from pydantic import BeforeValidator
+
 from mockserver.domain.clock import Micros, duration_text
-from mockserver.domain.marks import Before
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.later_step import Later, Move, act_of_payer
@@ -155,7 +156,10 @@ class OutcomeMap:
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
-        PartialApprove | None, Before(lambda value: None if value is None else {"amount": value}, takes=Positive | None)
+        PartialApprove | None,
+        BeforeValidator(
+            lambda value: None if value is None else {"amount": value}, json_schema_input_type=Positive | None
+        ),
     ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None

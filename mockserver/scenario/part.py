@@ -9,44 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
+from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
-from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+from pydantic import ConfigDict, TypeAdapter, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
-from mockserver.domain.marks import FileKey
 from mockserver.domain.record import record
+from mockserver.domain.remembered import by_type
 from mockserver.scenario.operations import unknown_key
 
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
-
 T = TypeVar("T")
-
-
-def _checked(name: str, known: Sequence[str], data: Any, read: Callable[[Any], Any]) -> Any:
-    """What is read of the data of a part. Names the nearest known key for each unknown one, besides the faults of
-    others."""
-    unknown = [key for key in data if key not in known] if isinstance(data, dict) else []
-    if not unknown:
-        return read(data)
-    faults = [_fault("unknown_key", unknown_key(str(key), known), (str(key),), None, {}) for key in unknown]
-    try:
-        read({key: value for key, value in data.items() if key in known})
-    except ValidationError as problem:
-        faults += [
-            _fault(one["type"], one["msg"], one["loc"], one["input"], one.get("ctx", {}))
-            for one in problem.errors(include_url=False)
-            # What is wrong with the whole may be due to the key that is not read.
-            if one["loc"]
-        ]
-    raise ValidationError.from_exception_data(name, faults)
-
-
-def _fault(
-    kind: Any, text: str, place: tuple[int | str, ...], got: object, context: Mapping[str, Any]
-) -> InitErrorDetails:
-    error = PydanticCustomError(kind, "{text}", {**context, "text": text})
-    return InitErrorDetails(type=error, loc=place, input=got)
 
 
 def given(key: str) -> dict[str, Any]:
@@ -100,18 +73,38 @@ def part(cls: type[T]) -> type[T]:
     explanations say of it.
     """
     made: Any = record(cls)
-    made.__pydantic_config__ = {
-        "extra": "forbid",
-        "hide_input_in_errors": True,
-        "json_schema_extra": getattr(cls, "schema", None),
-        "alias_generator": lambda name: _keys(made)[name],
-    }
-    _PARTS.append(made)
+    made.__pydantic_config__ = ConfigDict(
+        extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
+    )
+    made.read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
     return made  # type: ignore[no-any-return]
 
 
-_PARTS: list[Any] = []
-"""Parts that pydantic does not know yet."""
+def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
+    known, prepared = keys_of(cls), getattr(cls, "given", None)
+    is_known = isinstance(data, dict) and all(key in known for key in data)
+    if prepared is not None and is_known:
+        data = prepared(data)
+    try:
+        return handler(data)
+    except ValidationError as refused:
+        if is_known:
+            raise
+        faults = [_fault(one, known) for one in refused.errors(include_url=False)]
+        raise ValidationError.from_exception_data(cls.__name__, faults) from None
+
+
+def _fault(fault: ErrorDetails, known: Sequence[str]) -> InitErrorDetails:
+    """A fault of a part, an unknown key with the nearest known one."""
+    kind, text, place = fault["type"], fault["msg"], fault["loc"]
+    if kind in _UNKNOWN:
+        place = (*place[:-1], str(place[-1]))
+        kind, text = "unknown_key", unknown_key(str(place[-1]), known)
+    error = PydanticCustomError(cast(Any, kind), "{text}", {**fault.get("ctx", {}), "text": text})
+    return InitErrorDetails(type=error, loc=place, input=fault["input"])
+
+
+_UNKNOWN = ("unexpected_keyword_argument", "invalid_key")
 
 
 def read_part(cls: type[T], data: object) -> T:
@@ -122,35 +115,16 @@ def read_part(cls: type[T], data: object) -> T:
 
 @cache
 def adapter(cls: Any) -> TypeAdapter[Any]:
-    """What reads a part, and knows its JSON schema. pydantic is loaded for it."""
-    from pydantic import TypeAdapter, model_validator
-
-    while _PARTS:
-        _PARTS.pop().read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read_part)))
-    made = TypeAdapter(cls)
-    # Parts that have this one in them take what was made for it, as pydantic does with its own classes.
-    cls.__pydantic_core_schema__ = made.core_schema
-    return made
+    """What reads a part, and knows its JSON schema."""
+    return TypeAdapter(cls)
 
 
-def _read_part(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
-    known, given = keys_of(cls), getattr(cls, "given", None)
-    if given is not None and isinstance(data, dict) and all(key in known for key in data):
-        data = given(data)
-    read: T = _checked(cls.__name__, known, data, handler)
-    return read
-
-
+@by_type
 def keys_of(cls: Any) -> list[str]:
     """The keys that a part has in a file."""
-    return list(_keys(cls).values())
-
-
-@cache
-def _keys(cls: Any) -> Mapping[str, str]:
     hints = get_type_hints(cls, include_extras=True)
-    keys = {name: [one.key for one in get_args(hint) if isinstance(one, FileKey)] for name, hint in hints.items()}
-    return {one.name: (*keys[one.name], one.name)[0] for one in fields(cls) if one.init}
+    said = {name: [one.alias for one in get_args(hint) if isinstance(one, FieldInfo)] for name, hint in hints.items()}
+    return [next(filter(None, said[one.name]), one.name) for one in fields(cls) if one.init]
 
 
 @part

@@ -13,8 +13,9 @@ from enum import StrEnum
 from math import exp, log
 from typing import Annotated, Any, ClassVar, get_args
 
+from pydantic import BeforeValidator, Field
+
 from mockserver.domain.clock import SECOND, Micros, duration_text
-from mockserver.domain.marks import Before, FileKey
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
@@ -173,8 +174,8 @@ class Latency:
         any_of(("p50", "p99")), {"allOf": [given("p50"), given("p99"), {"not": any_of(("min", "max"))}]}
     )
 
-    low: Annotated[Duration, FileKey("min")] = 0
-    high: Annotated[Duration, FileKey("max")] = 0
+    low: Annotated[Duration, Field(alias="min")] = 0
+    high: Annotated[Duration, Field(alias="max")] = 0
     p50: Duration | None = None
     p99: Duration | None = None
 
@@ -203,7 +204,10 @@ class Latency:
 
 
 LatencyWord = Annotated[
-    Latency, Before(lambda value: value if isinstance(value, dict) else {"min": value}, takes=Duration | Latency)
+    Latency,
+    BeforeValidator(
+        lambda value: value if isinstance(value, dict) else {"min": value}, json_schema_input_type=Duration | Latency
+    ),
 ]
 
 

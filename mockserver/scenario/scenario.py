@@ -8,8 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
+
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.domain.marks import Bounds, Choice, Shown
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
 from mockserver.scenario.part import part
@@ -55,9 +56,9 @@ class ProviderMap:
     """A provider that exists when the sandbox opens."""
 
     id: Id
-    type: Annotated[Text, Shown({"enum": list(CAPABILITIES)})] = "dummy"
+    type: Annotated[Text, WithJsonSchema({"enum": list(CAPABILITIES)})] = "dummy"
     name: Text | None = None
-    currency: Annotated[str, Bounds(pattern=r"^[A-Za-z]{3}$")] = "AUD"
+    currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
     country: Text | None = None
     fallback: Text | None = None
     latency: LatencyWord | None = None
@@ -80,7 +81,7 @@ class CallMap:
 
     _: KW_ONLY
     id: Id | None = None
-    call: Annotated[str, Bounds(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
+    call: Annotated[str, Field(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
     headers: dict[str, Text] | None = None
     body: Any = None
     expect: ReplyMap | None = None
@@ -108,7 +109,7 @@ class AdvanceMap:
 class WaitMap:
     """Repeat a GET while time moves on, until the answer is as expected."""
 
-    wait: Annotated[str, Bounds(pattern=r"^GET /\S*$")]
+    wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
     expect: ReplyMap
     headers: dict[str, Text] | None = None
     timeout: Duration = 60_000_000
@@ -126,8 +127,8 @@ def _step_kind(value: object) -> str:
 
 
 StepWord = Annotated[
-    CallMap | AdvanceMap | WaitMap,
-    Choice(_step_kind, {"<call>": CallMap, "<advance>": AdvanceMap, "<wait>": WaitMap}),
+    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
+    Discriminator(_step_kind),
 ]
 
 
@@ -135,8 +136,8 @@ StepWord = Annotated[
 class ExampleMap:
     """An example of the scenario, as calls."""
 
-    name: Annotated[str, Bounds(min_length=1, max_length=200)]
-    calls: Annotated[list[StepWord], Bounds(min_length=1, max_length=1000)]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
 
 
 @record

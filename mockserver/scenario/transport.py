@@ -11,8 +11,9 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
 from mockserver.domain.clock import SECOND, duration_text
-from mockserver.domain.marks import After, Before, Shown
 from mockserver.domain.record import record
 from mockserver.findings.facts import Doubt
 from mockserver.scenario.edits import Edit, Omit
@@ -146,11 +147,11 @@ def _pause(value: object) -> object:
     return value
 
 
-Headers = dict[Annotated[str, After(_header_name)], Annotated[Text, After(_header_value)]]
+Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]]
 Pause = Annotated[
     int,
-    Before(_pause),
-    Shown({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
+    BeforeValidator(_pause),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
 ]
 
 

@@ -10,9 +10,10 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.marks import Before, Bounds, Shown
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.part import apart, given, given_as, keys_of, needs, part
 from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
@@ -34,8 +35,8 @@ def _read_answer(value: object) -> object:
 
 Answer = Annotated[
     int | str,
-    Before(_read_answer),
-    Shown({"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"const": "timeout"}]}),
+    BeforeValidator(_read_answer),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"const": "timeout"}]}),
 ]
 
 
@@ -97,7 +98,7 @@ class WebhookPlan:
     edit: Edit | None = None
     omit: Omit = ()
     authorization: Text | None = None
-    receiver: Annotated[tuple[Answer, ...], Bounds(max_length=100)] = ()
+    receiver: Annotated[tuple[Answer, ...], Field(max_length=100)] = ()
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:

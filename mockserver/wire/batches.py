@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import Field
+
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
-from mockserver.domain.marks import Bounds
-from mockserver.wire.base import Body, Map, Required, Whole, field
+from mockserver.wire.base import Body, Map, Required, Whole
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import WebhookConfig
 
-Description = Annotated[str, Bounds(max_length=LONGEST_DESCRIPTION)]
+Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 
 
 class BatchCreation(Body):
     """Submit a batch of payments with stored methods."""
 
-    count: Whole = field(description="number of transactions in the text")
+    also = {"webhookConfig": "webhook"}  # noqa: RUF012
+
+    count: Whole = Field(description="number of transactions in the text")
     description: Description
-    batch: Required = field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
-    webhook: WebhookConfig | None = field(None, also="webhookConfig")
+    batch: Required = Field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
+    webhook: WebhookConfig | None = None
     metadata: Map | None = None
 
     def command(self) -> NewBatch:

@@ -9,11 +9,12 @@ import re
 from decimal import Decimal
 from typing import Annotated
 
+from pydantic import Field, PlainValidator, WithJsonSchema
+
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
-from mockserver.domain.marks import Bounds, Reads
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
-from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, field, one_of
+from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, one_of
 from mockserver.wire.replies import Members, reply_of
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
@@ -25,7 +26,9 @@ def _read_payer_amount(value: object) -> Decimal:
     raise ValueError("wanted an amount in plain digits, such as 12.50")
 
 
-PayerAmount = Annotated[Decimal, Reads(_read_payer_amount, {"type": "string", "pattern": f"^{_PLAIN}$"})]
+PayerAmount = Annotated[
+    Decimal, PlainValidator(_read_payer_amount), WithJsonSchema({"type": "string", "pattern": f"^{_PLAIN}$"})
+]
 """An amount as a payer types it: ``1e3`` is a slip of the finger, not a thousand."""
 
 
@@ -35,13 +38,13 @@ class PaymentLinkCreation(Body):
     title: str | None = None
     amount: Number | None = None
     currency: str | None = None
-    allowed_payment_types: Choices[str] | None = field(None, description="one or more; null offers all")
+    allowed_payment_types: Choices[str] | None = Field(None, description="one or more; null offers all")
     description: str | None = None
-    image: str | None = field(None, description="a data URI: data:image/png;base64,...")
+    image: str | None = Field(None, description="a data URI: data:image/png;base64,...")
     confirmation_message: str | None = None
-    redirect_url: str | None = field(None, description="absolute, http or https")
+    redirect_url: str | None = Field(None, description="absolute, http or https")
     call_to_action: one_of(CallToAction) | None = None  # type: ignore[valid-type]
-    limit_payments: Whole | None = field(None, description="1 or more")
+    limit_payments: Whole | None = Field(None, description="1 or more")
     invoice_id: str | None = None
     metadata: Map | None = None
 
@@ -64,7 +67,7 @@ class LinkCard(Body):
 class LinkPaymentInput(Body):
     """One payment on the page of a link. ``attempt`` is the key of the page view."""
 
-    attempt: Annotated[str, Bounds(min_length=1, max_length=64)]
+    attempt: Annotated[str, Field(min_length=1, max_length=64)]
     payment_type: one_of(LinkPaymentType) = LinkPaymentType.CARD  # type: ignore[valid-type]
     amount: PayerAmount | None = None
     payment_information: LinkCard | None = None

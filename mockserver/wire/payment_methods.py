@@ -3,6 +3,8 @@ docs/spec/published-facts.md, 2.5, 2.6."""
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mockserver.domain.commands import (
     CardChanges,
     MethodTerms,
@@ -18,7 +20,7 @@ from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.vault import Expiry
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole, field
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
@@ -149,9 +151,9 @@ class ProviderSwitch(Body):
 class CardFields(Body):
     """New data of a stored card; what is not given stays."""
 
-    expiry_date: str | None = field(None, description="MM/YY")
+    expiry_date: str | None = Field(None, description="MM/YY")
     cardholder: str | None = None
-    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
+    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
 
 
 class CardUpdate(Body):
@@ -167,7 +169,7 @@ class CardUpdate(Body):
 class Removal(Body):
     """Whether the provider removes its copy too."""
 
-    gateway_delete: Flag | None = field(None, description="default true")
+    gateway_delete: Flag | None = Field(None, description="default true")
 
     def asks_provider(self) -> bool:
         """True unless the caller says false (service document, Limits)."""

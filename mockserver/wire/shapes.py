@@ -6,6 +6,8 @@ Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/publ
 from dataclasses import asdict
 from typing import TypeAlias
 
+from pydantic import Field
+
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.commands import MethodTerms
@@ -26,7 +28,6 @@ from mockserver.wire.base import (
     Required,
     Text40,
     Whole,
-    field,
 )
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
@@ -36,11 +37,11 @@ from mockserver.wire.replies import Members
 class CardRequestInformation(Body):
     """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
 
-    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
-    expiry_date: str | None = field(None, description="MM/YY")
-    ccv: str | None = field(None, description="3 or 4 digits, 4 for Amex")
+    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
+    expiry_date: str | None = Field(None, description="MM/YY")
+    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
     cardholder: str | None = None
-    three_ds_server_trans_id: str | None = field(None, alias="threeDSServerTransID", description="a UUID")
+    three_ds_server_trans_id: str | None = Field(None, alias="threeDSServerTransID", description="a UUID")
     external_three_ds_data: Map | None = None
 
     def details(self) -> CardDetails:
@@ -110,8 +111,8 @@ class Order(Body):
     order_number: str | None = None
     freight_amount: Number | None = None
     duty_amount: Number | None = None
-    tax_amount: Number | None = field(None, description="of the client script")
-    discount_amount: Number | None = field(None, description="of the client script")
+    tax_amount: Number | None = Field(None, description="of the client script")
+    discount_amount: Number | None = Field(None, description="of the client script")
     items: Objects[OrderItem] | None = None
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
-from mockserver.wire.base import Map, Number, field
+from mockserver.wire.base import Map, Number
 from mockserver.wire.payment_methods import CardVaulting
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
@@ -21,7 +23,7 @@ class CardTokenFields(CardVaulting):
     payment_information: CardRequestInformation | None = None
     ip: str | None = None
     metadata: Map | None = None
-    three_ds_email: str | None = field(
+    three_ds_email: str | None = Field(
         None, alias="threeDSEmail", description="of the client script: the payer is there and can be challenged"
     )
 

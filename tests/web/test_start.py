@@ -17,9 +17,8 @@ import mockserver
 
 HEAVY = {
     # Of other libraries.
-    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "pydantic", "re2", "rich"),
+    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "re2", "rich"),
     *("sqlite3", "trustme", "xml", "yaml"),
-    *("importlib.metadata", "zipfile", "zoneinfo"),
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("store_file", "strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
