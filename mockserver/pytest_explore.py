@@ -29,7 +29,7 @@ from httpx import HTTPError
 
 from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
@@ -181,13 +181,11 @@ _hung_key: pytest.StashKey[str] = pytest.StashKey()
 class Tried:
     """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend.
 
-    ``seconds`` is what the test takes without it, ``is_manual`` says that it sets its clock by hand.
+    ``seconds`` is what the test takes without it.
     """
 
     experiment: Experiment
     seconds: float
-    client_timeout: Micros
-    is_manual: bool
 
     def __repr__(self) -> str:
         return self.name
@@ -197,18 +195,12 @@ class Tried:
         """What stands in brackets behind the name of the test: ``charge.create#1-lost_answer``."""
         return f"{self.experiment.point}-{self.experiment.fault}"
 
-    @property
-    def waits(self) -> float:
-        """Seconds of real time that a client waits in vain."""
-        return self.experiment.waits(self.client_timeout, is_manual=self.is_manual)
-
     def scenario(self, sandbox: RemoteSandbox | None = None) -> str:
         """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
-        strikes = [
-            (replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)), fault)
+        rules = [
+            fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
             for point, fault in self.experiment.strikes
         ]
-        rules = Experiment(tuple(strikes)).rules(self.client_timeout, is_manual=self.is_manual)
         return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
     def meet(self, sandbox: RemoteSandbox) -> None:
@@ -308,8 +300,8 @@ class Explorer:
             return {}
         places = {name: place for place, name in enumerate(FAULTS)}
         points = points_of(learnt["calls"])
-        known = learnt["seconds"], self.client_timeout, learnt["is_manual"]
-        found = [Tried(one, *known) for one in experiments(points, self.faults)]
+        faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
+        found = [Tried(one, learnt["seconds"]) for one in experiments(points, faults)]
         found.sort(key=lambda one: (points.index(one.experiment.strikes[0][0]), places[one.experiment.fault]))
         return {one.name: one for one in found}
 
@@ -424,13 +416,12 @@ class Explorer:
         item.stash[_struck_key] = has_struck = sandbox is not None and tried.has_struck(sandbox)
         found = verdict(int(failed) if limit is None else None, bad, has_struck=has_struck)
         item.stash[_verdict_key] = found.value
-        story = "; ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in tried.experiment.strikes)
         said = {
             Verdict.UNSAFE: "".join("\n\n" + "\n".join(lines_of(row)) for row in bad),
             Verdict.HUNG: f"; not done in {limit} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }
-        return found, f"{found}: {story}{said.get(found, '')}"
+        return found, f"{found}: {tried.experiment.story}{said.get(found, '')}"
 
     def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
@@ -439,7 +430,7 @@ class Explorer:
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
         """End what takes too long, where the system has an alarm for that and nothing else has set it."""
-        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.waits
+        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.experiment.waits
         is_main = threading.current_thread() is threading.main_thread()
         if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
             began = time.monotonic()

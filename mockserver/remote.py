@@ -28,6 +28,7 @@ __tracebackhide__ = True
 
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
+_LONGEST_NAME = 100
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
 
 
@@ -127,7 +128,8 @@ class RemoteSandbox:
         :class:`ControlRefused` (400) with line and column of every fault, ``FileNotFoundError`` and ``ScenarioRefused``
         for an unknown name.
         """
-        self.call("PUT", "/__admin/scenarios", content=self._scenario_text(text_or_path))
+        text, name = self._scenario_text(text_or_path)
+        self.call("PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None)
         self.stand(self._standing)
 
     def stand(self, text: str | None) -> None:
@@ -234,21 +236,22 @@ class RemoteSandbox:
         if "client" in self.__dict__:
             self.client.close()
 
-    def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> str:
+    def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> tuple[str, str | None]:
+        """The text, and what it is called where it does not say so itself."""
         if isinstance(text_or_path, Mapping):
-            return dumps(text_or_path)
+            return dumps(text_or_path), None
         text = str(text_or_path)
         if isinstance(text_or_path, str) and ("\n" in text or text.lstrip().startswith("{") or ": " in text):
-            return text
+            return text, None
         for folder in (*self._folders, Path()):
             if (path := folder / text).is_file():
-                return path.read_text("utf-8")
+                return path.read_text("utf-8"), path.name[-_LONGEST_NAME:]
         from mockserver.adapters.scenario_files import shipped_file
 
         if Path(text).suffix in _SCENARIO_SUFFIXES:
             looked = " and ".join(dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd())))
             raise FileNotFoundError(f"no scenario file {text} in {looked}")
-        return shipped_file(text).read_text("utf-8")
+        return shipped_file(text).read_text("utf-8"), text
 
 
 class RemoteClock:

@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from functools import cache
 from inspect import iscoroutinefunction, signature
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests import depth
 
 if TYPE_CHECKING:
     from tests.driving import Api
+    from tests.served import Process
 
 SLOW = {Path(__file__).with_name(name) for name in ("browser", "e2e", "fuzz", "plugin")}
 """Folders of tests that start a browser or processes, or send thousands of requests."""
@@ -36,6 +38,22 @@ def _no_settings_from_outside() -> None:
 def every_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let others be served at every pause of long work, however little of it has been done."""
     monkeypatch.setattr("mockserver.web.runner.TURN", 0)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Process]:
+    """A real server for all tests that need no options of their own; each takes a key of its own."""
+    from tests.served import serve
+
+    process = serve("--log-level", "error")
+    yield process
+    assert process.stop() == 0
+
+
+@pytest.fixture(scope="session")
+def url(server: Process) -> str:
+    """The address of that server."""
+    return server.url
 
 
 @pytest.fixture

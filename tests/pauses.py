@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+import pytest
+
 from mockserver.domain.slices import Slices
+from mockserver.engine import indexed_table
+from mockserver.web.endpoints import use_cases
 
 T = TypeVar("T")
 
@@ -21,3 +25,10 @@ def drive(work: Slices[T], between: Callable[[], object] = lambda: None) -> tupl
             return made, pauses
         pauses += 1
         between()
+
+
+def look_at_few_rows(patch: pytest.MonkeyPatch, rows: int) -> None:
+    """Let searches look at so many rows in a step."""
+    for module in (indexed_table, use_cases):
+        patch.setattr(module, "STEP_ROWS", rows)
+    patch.setattr(indexed_table, "_FEW_ROWS", max(rows // 10, 1))

@@ -19,12 +19,17 @@ CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"}
 CHARGE = {"providerId": PROVIDER, "amount": 12.5, "paymentInformation": CARD}
 
 
-@dataclass(slots=True)
+@dataclass
 class Process:
     """A serving process and its port."""
 
     port: int
-    process: subprocess.Popen[str] | warm.Started
+    process: subprocess.Popen[str]
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
 
     def call(self, method: str, path: str, body: object = None, key: str = "sk_e2e") -> tuple[int, Any]:
         """One request on a connection of its own; status and JSON of the answer."""
@@ -45,24 +50,29 @@ class Process:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Stop it by a signal; the exit code."""
         self.process.send_signal(number)
-        code = self.process.wait(20)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
+        return self.end()
+
+    def end(self) -> int:
+        """Wait until it has ended; its exit code."""
+        assert self.process.stdout is not None
+        self.process.stdout.read()
+        self.process.stdout.close()
+        return self.process.wait(20)
 
 
 def serve(*options: str, port: int = 0, errors: Path | None = None, files: int | None = None) -> Process:
     """Start a server and wait for its ready line. ``errors`` takes its standard error, ``files`` is how many it may
-    have open."""
-    command = ["mockserver", "serve", "--port", str(port), *options]
-    with open(errors or os.devnull, "w") as told:
-        if files is None:
-            process = warm.started(*command, stdout=subprocess.PIPE, stderr=told, text=True)
-        else:
-            limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable, "-m", *command]
-            process = subprocess.Popen(
-                limited, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=told, text=True
-            )
+    have open: then it is a process of its own, which can be measured."""
+    command = ["-m", "mockserver", "serve", "--port", str(port), *options]
+    limited = ["sh", "-c", f'ulimit -n {files}; exec "$@"', "sh", sys.executable]
+    with open(errors or os.devnull, "a") as told:
+        process = subprocess.Popen(
+            [*(limited if files else warm.python()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
+        )
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("ready on "):

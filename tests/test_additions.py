@@ -167,14 +167,12 @@ def greet(call: ControlCall) -> tuple[int, object]:
         ],
     },
     "an assumption": {
-        "mockserver/assumptions/table.csv": [("link.untitled,taken,,payment links without a title,an example\n", "")],
-        "mockserver/assumptions/table.py": [
-            ('UNTITLED = _row("link.untitled", choice("taken", "refuse"))\n', "LINK_URL = _row(")
+        "mockserver/assumptions/table.csv": [
+            ("link.untitled,taken,,taken | refuse,payment links without a title,an example\n", "")
         ],
         "mockserver/engine/payment_links.py": [
-            ("from mockserver.assumptions.table import UNTITLED\n", "from mockserver.assumptions.table import"),
             (
-                """    if not command.title and step.assume(UNTITLED) == "refuse":
+                """    if not command.title and step.assume("link.untitled") == "refuse":
         faults.add(Code.VALIDATION_ERROR, "Title", "required")
 """,
                 "    faults.refuse()\n",
@@ -198,7 +196,7 @@ def greet(call: ControlCall) -> tuple[int, object]:
                 "## polled-hard",
             )
         ],
-        "mockserver/findings/habits.py": [
+        "mockserver/findings/request_checks.py": [
             (
                 """        if call.charge is not None and call.charge.amount >= 5000:
             evidence = Evidence(f"{call.charge.amount}", entry=call.entry)

@@ -12,7 +12,6 @@ import yaml
 
 from mockserver.settings import Settings, unknown_variables
 from tests import warm
-from tests.rows import each
 from tools import derived, docs, tables
 
 TEXTS = {page: page.read_text("utf-8") for page in docs.PAGES}
@@ -65,7 +64,7 @@ def test_every_table_is_shown_once() -> None:
     assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", EVERYTHING)) == sorted(tables.PRINT)
 
 
-@each("path", derived.FILES)
+@pytest.mark.parametrize("path", derived.FILES)
 def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str) -> None:
     assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.docs prints it again"
 
@@ -134,12 +133,12 @@ def links(page: Path) -> list[Path]:
     return [(page.parent / target).resolve() for target in found]
 
 
-@each("page", docs.PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert [str(target) for target in links(page) if not target.exists()] == []
 
 
-@each("page", docs.PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", docs.PAGES, ids=lambda page: page.name)
 def test_every_link_of_the_site_leads_to_one_of_its_pages(page: Path) -> None:
     pytest.importorskip("mkdocs")
     from tools import site

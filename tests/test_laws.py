@@ -6,10 +6,8 @@ Each has its numbers in a constant. A commit that raises one says why; one that 
 from __future__ import annotations
 
 import ast
-import io
 import re
 import sys
-import tokenize
 import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -19,7 +17,7 @@ from types import FrameType
 import pytest
 
 from tests.driving import Api, card_charge
-from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of
+from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, parsed, statements
 
 MOST_LINES = 46_060
 """Lines of all modules of the package."""
@@ -66,9 +64,6 @@ CHANGING |= {"update", "sort", "reverse", "move_to_end", "popleft"}
 """Methods that change a list, a dictionary or a set."""
 
 
-parsed = cache(ast.parse)
-
-
 def tree(path: Path) -> ast.Module:
     return parsed(path.read_text("utf-8"))
 
@@ -79,9 +74,7 @@ def beyond(found: Mapping[str, set[str]], allowed: Mapping[str, frozenset[str]])
 
 
 def functions(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for found in ast.walk(node):
-        if isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield found
+    return (one for one in statements(node) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 @cache
@@ -89,7 +82,7 @@ def docstring_lines(source: str) -> set[int]:
     """Lines of texts that stand as statements: docstrings of modules, classes, functions and constants."""
     return {
         line
-        for node in ast.walk(parsed(source))
+        for node in statements(parsed(source))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
@@ -97,13 +90,7 @@ def docstring_lines(source: str) -> set[int]:
 
 def code_lines(source: str) -> set[int]:
     """Lines that hold anything but blanks, comments and docstrings."""
-    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
-    found = {
-        line
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type not in silent
-        for line in range(token.start[0], token.end[0] + 1)
-    }
+    found = {number for number, line in enumerate(source.splitlines(), 1) if line.split("#")[0].strip()}
     return found - docstring_lines(source)
 
 
@@ -174,10 +161,16 @@ def test_work_in_steps_is_known_by_what_it_does(source: str, does: bool) -> None
 
 def tricks(node: ast.AST) -> set[str]:
     """Ways to make or change code while it runs that a module uses."""
-    names = {found.id for found in ast.walk(node) if isinstance(found, ast.Name)}
-    attributes = {found.attr for found in ast.walk(node) if isinstance(found, ast.Attribute)}
-    imported = {name.name for found in ast.walk(node) if isinstance(found, ast.ImportFrom) for name in found.names}
-    return (names | imported) & TRICKS | attributes & (TRICKS - {"eval", "exec"})
+    found: set[str] = set()
+    for one in ast.walk(node):
+        match one:
+            case ast.Name(id=name) | ast.alias(name=name) if name in TRICKS:
+                found.add(name)
+            case ast.Attribute(attr=name) if name in TRICKS - {"eval", "exec"}:
+                found.add(name)
+            case _:
+                pass
+    return found
 
 
 def test_no_module_makes_or_changes_code() -> None:

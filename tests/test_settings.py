@@ -17,7 +17,6 @@ from mockserver.settings import (
     resolve,
     unknown_variables,
 )
-from tests.rows import each
 
 ROWS = {setting.name: setting for setting in SETTINGS}
 
@@ -31,7 +30,7 @@ def test_nothing_given_means_the_defaults() -> None:
     assert Settings.load({}, {}) == Settings()
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "text", "value"),
     [
         ("host", "0.0.0.0", "0.0.0.0"),
@@ -76,7 +75,7 @@ def test_flag_and_variable_read_the_same_value(name: str, text: str, value: obje
         assert Settings.load({name: flag}, {}) == from_variable
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("host", "http://localhost"),
@@ -179,7 +178,7 @@ def test_settings_that_agree_are_accepted() -> None:
     assert Settings(tls_cert="a.pem", tls_key="b.pem", port=0, tls_port=0).tls_port == 0
 
 
-@each("name", ["keys", "allow_host", "scenario"])
+@pytest.mark.parametrize("name", ["keys", "allow_host", "scenario"])
 def test_a_list_of_nothing_is_refused_and_an_empty_variable_is_not_given(name: str) -> None:
     with pytest.raises(SettingsError, match=f"^{ROWS[name].flag}: got "):
         Settings.load({name: ("",)}, {})
@@ -190,7 +189,7 @@ def test_overrides_are_parted_into_settings_and_the_rest() -> None:
     assert Settings(port=1).override({"seed": 7, "log": print}) == (Settings(port=1, seed=7), {"log": print})
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
         ("port", 4111, "4111"),

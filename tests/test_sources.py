@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.assumptions import ROWS
-from tools.imports import MODULES, PACKAGE
+from tools.imports import MODULES, PACKAGE, parsed, statements
 
 ROOT = PACKAGE.parent
 SPEC = {"service document": "docs/spec/service.md", "published facts": "docs/spec/published-facts.md"}
@@ -107,14 +107,12 @@ def bad_sentence(sentence: str) -> list[str]:
 def docstrings() -> Iterator[tuple[Path, str]]:
     """Every text that stands as a statement, with its lines joined, paragraph by paragraph."""
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if (
-                isinstance(node, ast.Expr)
-                and isinstance(node.value, ast.Constant)
-                and isinstance(node.value.value, str)
-            ):
-                for paragraph in node.value.value.split("\n\n"):
-                    yield path, " ".join(paragraph.split())
+        for node in statements(parsed(path.read_text("utf-8"))):
+            match node:
+                case ast.Expr(value=ast.Constant(value=str(text))):
+                    yield from ((path, " ".join(paragraph.split())) for paragraph in text.split("\n\n"))
+                case _:
+                    pass
 
 
 def test_every_source_of_a_docstring_is_in_the_repository() -> None:
@@ -130,7 +128,7 @@ def test_every_fact_that_a_sentence_or_a_table_names_is_in_the_repository() -> N
     constants = [
         (path, node.value)
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parsed(path.read_text("utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     found = [

@@ -7,7 +7,6 @@ has imported everything and checked a scenario. A server that such a process sta
 from __future__ import annotations
 
 import atexit
-import contextlib
 import gc
 import marshal
 import os
@@ -23,13 +22,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
 from types import SimpleNamespace
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 from _pytest.config import default_plugins
 from click.testing import CliRunner
@@ -48,7 +46,11 @@ def python() -> list[str]:
     watched."""
     if not hasattr(os, "pidfd_open"):
         return [sys.executable]
-    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), _address()]
+    return _client(_address())
+
+
+def _client(address: str) -> list[str]:
+    return [sys.executable, "-I", "-S", str(Path(__file__).with_name("warm_client.py")), address]
 
 
 def workers(count: int) -> list[str]:
@@ -56,115 +58,10 @@ def workers(count: int) -> list[str]:
     return ["--dist", "load", "--tx", f"{count}*popen//python={shlex.join(python())}"]
 
 
-def started(
-    module: str,
-    *args: str,
-    cwd: Path | str | None = None,
-    env: Mapping[str, str] | None = None,
-    stdin: int = subprocess.DEVNULL,
-    stdout: int | IO[Any] | None = None,
-    stderr: int | IO[Any] | None = None,
-    text: bool = False,
-) -> subprocess.Popen[Any] | Started:
-    """``python -m module args`` as ``subprocess.Popen`` begins it, and with the same faces."""
-    if not hasattr(os, "pidfd_open"):
-        command = [sys.executable, "-m", module, *args]
-        return subprocess.Popen(command, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr, text=text)
-    return Started((module, *args), str(cwd or os.getcwd()), env or os.environ, (stdin, stdout, stderr), text)
-
-
-class Started:
-    """A process begun warm: as much of ``subprocess.Popen`` as tests of servers use. The signals are its own."""
-
-    def __init__(
-        self,
-        args: Sequence[str],
-        folder: str,
-        environ: Mapping[str, str],
-        streams: Sequence[int | IO[Any] | None],
-        text: bool,
-    ) -> None:
-        self.args, self.returncode = args, None
-        ours: list[IO[Any] | None] = [None, None, None]
-        theirs, opened = [], []
-        for number, given in enumerate(streams):
-            if given == subprocess.PIPE:
-                ends = os.pipe()
-                its, mine = ends if number == 0 else ends[::-1]
-                ours[number] = os.fdopen(mine, ("w" if number == 0 else "r") + ("" if text else "b"))
-                opened.append(its)
-            elif given == subprocess.DEVNULL:
-                its = os.open(os.devnull, os.O_RDWR)
-                opened.append(its)
-            elif given == subprocess.STDOUT:
-                its = theirs[1]
-            else:
-                its = number if given is None else given if isinstance(given, int) else given.fileno()
-            theirs.append(its)
-        self.stdin, self.stdout, self.stderr = ours
-        self._line = socket.socket(socket.AF_UNIX)
-        self._line.connect(_address())
-        asked = marshal.dumps((list(args), folder, dict(environ)))
-        socket.send_fds(self._line, [len(asked).to_bytes(8, "big")], theirs)
-        self._line.sendall(asked)
-        self.pid = int.from_bytes(self._line.recv(8), "big")
-        for number in opened:
-            os.close(number)
-
-    def poll(self) -> int | None:
-        """Its exit code, if it has ended."""
-        if self.returncode is None and select.select([self._line], [], [], 0)[0]:
-            self.returncode = int.from_bytes(self._line.recv(8), "big", signed=True)
-            self._line.close()
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        """Its exit code when it has ended. Raises ``subprocess.TimeoutExpired``."""
-        if self.returncode is None:
-            select.select([self._line], [], [], timeout)
-        if (code := self.poll()) is None:
-            raise subprocess.TimeoutExpired(self.args, timeout or 0)
-        return code
-
-    def send_signal(self, number: int) -> None:
-        """Tell it something, if it has not ended."""
-        if self.poll() is None:
-            # It may have ended since, or before and this has not been told yet.
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    def communicate(self, timeout: float | None = None) -> tuple[Any, Any]:
-        """What it says from now on, on both streams, to its end."""
-        if self.stdin is not None:
-            self.stdin.close()
-        reads = [Future[Any]() for _ in range(2)]
-        for stream, read in zip((self.stdout, self.stderr), reads, strict=True):
-            if stream is None or stream.closed:
-                read.set_result(None)
-            else:
-                threading.Thread(target=_drain, args=(stream, read), daemon=True).start()
-        self.wait(timeout)
-        return reads[0].result(timeout), reads[1].result(timeout)
-
-    def __enter__(self) -> Started:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for stream in (self.stdin, self.stdout, self.stderr):
-            if stream is not None:
-                stream.close()
-        self.wait()
-
-
-def _drain(stream: IO[Any], read: Future[Any]) -> None:
-    read.set_result(stream.read())
-    stream.close()
+def started(module: str, *args: str, **how: Any) -> subprocess.Popen[Any]:
+    """``python -m module args``, ``how`` as for ``subprocess.Popen``. Its id is that of a process that ends as it ends,
+    and hands its signals on."""
+    return subprocess.Popen([*python(), "-m", module, *args], **{"stdin": subprocess.DEVNULL, **how})
 
 
 @cache
@@ -204,7 +101,7 @@ def _listen(address: str) -> None:
                 line, _ = listener.accept()
                 if os.fork() == 0:
                     listener.close()
-                    _attend(line)
+                    _attend(line, address)
                 line.close()
     os.unlink(address)
     os.rmdir(os.path.dirname(address))
@@ -230,7 +127,7 @@ def _reaped() -> bool:
         return False
 
 
-def _attend(line: socket.socket) -> NoReturn:
+def _attend(line: socket.socket, address: str) -> NoReturn:
     """Run what is asked for on a line, and end it when the line does."""
     size, streams, _, _ = socket.recv_fds(line, 8, 3)
     asked = b""
@@ -243,7 +140,9 @@ def _attend(line: socket.socket) -> NoReturn:
         _become(environ, streams)
         paths = environ.get("PYTHONPATH", "").split(os.pathsep)
         sys.path[:1] = [folder, *filter(None, paths)]
-        local_server.__dict__["subprocess"] = SimpleNamespace(**{**vars(subprocess), "Popen": Forked})
+        local_server.__dict__["subprocess"] = SimpleNamespace(
+            **{**vars(subprocess), "Popen": partial(_begun, _client(address))}
+        )
         _run(args)
     for stream in streams:
         os.close(stream)
@@ -259,54 +158,10 @@ def _attend(line: socket.socket) -> NoReturn:
         os._exit(0)
 
 
-class Forked:
-    """As much of ``subprocess.Popen`` as ``local_server`` uses, for ``python -P -m module args``."""
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        env: Mapping[str, str],
-        stdin: int,
-        stdout: IO[bytes],
-        stderr: int,
-        start_new_session: bool,
-    ) -> None:
-        assert (command[1:3], stdin, stderr, start_new_session) == (["-P", "-m"], subprocess.PIPE, subprocess.STDOUT, 1)
-        reading, writing = os.pipe()
-        self.returncode: int | None = None
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.setsid()
-            _become(env, (reading, stdout.fileno(), stdout.fileno()))
-            _run(command[3:])
-        os.close(reading)
-        self.stdin = os.fdopen(writing, "wb")
-
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.returncode = os.waitstatus_to_exitcode(status)
-        return self.returncode
-
-    def wait(self, timeout: float | None = None) -> int:
-        end = time.monotonic() + (3600 if timeout is None else timeout)
-        while (code := self.poll()) is None:
-            if time.monotonic() > end:
-                raise subprocess.TimeoutExpired("a server", timeout or 0)
-            time.sleep(0.002)
-        return code
-
-    def terminate(self) -> None:
-        self._send(signal.SIGTERM)
-
-    def kill(self) -> None:
-        self._send(signal.SIGKILL)
-
-    def _send(self, number: int) -> None:
-        if self.poll() is None:
-            os.kill(self.pid, number)
+def _begun(python: Sequence[str], command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+    """What ``local_server`` starts by ``python -P -m module args``."""
+    assert command[1:3] == ["-P", "-m"]
+    return subprocess.Popen([*python, *command[2:]], **how)
 
 
 def _become(environ: Mapping[str, str], streams: Sequence[int]) -> None:

@@ -23,11 +23,14 @@ def layer_of(module: str) -> str:
     return "root" if len(parts) == 1 or parts[1] == "__main__" else parts[1]
 
 
+parsed = cache(ast.parse)
+
+
 @cache
 def imports(source: str, module: str, *, package: bool = False) -> Sequence[tuple[int, str]]:
     """Line and absolute dotted name of every module that ``source`` imports."""
     found: list[tuple[int, str]] = []
-    for node in _statements(ast.parse(source)):
+    for node in statements(parsed(source)):
         if isinstance(node, ast.Import):
             found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -40,12 +43,12 @@ def imports(source: str, module: str, *, package: bool = False) -> Sequence[tupl
     return found
 
 
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
+def statements(node: ast.AST) -> Iterator[ast.AST]:
     """Every statement, however deep: a tenth of all nodes."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
             yield child
-            yield from _statements(child)
+            yield from statements(child)
 
 
 @cache

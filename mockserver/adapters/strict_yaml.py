@@ -3,13 +3,14 @@
 Plain words become ``true``, ``false``, ``null``, whole numbers and exact decimals only where YAML 1.2 (core) and JSON
 agree; ``18:05``, ``012345``, ``NO`` and dates stay texts; ``1e3``, ``0x1F``, ``.inf`` and numbers of more than 15
 digits are refused with "quote this". No tags, no merge keys, no keys twice, no anchors beyond a small limit. JSON is
-a subset and takes the same way.
+a subset and takes the same way. ``scenario_text`` writes a scenario as a file that people read and edit: ``read`` gives
+back what was written.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -52,28 +53,24 @@ def read(text: str, file: str) -> Document:
     reading.
     """
     if len(text) > MAX_CHARACTERS:
-        raise ScenarioRefused(
-            [_problem(file, None, f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed")]
-        )
-    strange = _STRANGE_BREAK.search(text)
-    if strange is not None:
+        words = f"got {len(text)} characters, at most {MAX_CHARACTERS} are allowed"
+        raise ScenarioRefused([ScenarioProblem(file, 1, 1, "", words)])
+    if (strange := _STRANGE_BREAK.search(text)) is not None:
         before = text[: strange.start()]
-        place = ScenarioProblem(
-            file,
-            before.count("\n") + 1,
-            len(before) - before.rfind("\n"),
-            "",
-            f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line; write it as an escape",
-        )
-        raise ScenarioRefused([place])
+        place = before.count("\n") + 1, len(before) - before.rfind("\n")
+        words = f"got the character U+{ord(strange[0]):04X}, which YAML takes for the end of a line"
+        raise ScenarioRefused([ScenarioProblem(file, *place, "", f"{words}; write it as an escape")])
     events = yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
     try:
         return _Reader(file, events).document()
     except yaml.MarkedYAMLError as problem:
         words = " ".join(part for part in (problem.context, problem.problem) if part)
-        if _is_tab(text, problem.problem_mark):
+        lines, mark = text.split("\n"), problem.problem_mark
+        line = lines[mark.line] if mark is not None and mark.line < len(lines) else ""
+        # A tab looks like the spaces that YAML wants.
+        if mark is not None and line[mark.column : mark.column + 1] == "\t":
             words = "got a tab, and only spaces indent a line"
-        elif _is_misindented(text, problem):
+        elif _is_misindented(line, problem):
             words += " - is the line indented like its neighbours?"
         raise ScenarioRefused([_problem(file, problem.problem_mark, f"not valid YAML: {words}")]) from None
     except yaml.YAMLError as problem:
@@ -81,17 +78,9 @@ def read(text: str, file: str) -> Document:
         raise ScenarioRefused([_problem(file, None, f"not valid YAML: {first}")]) from None
 
 
-def _is_tab(text: str, mark: Any) -> bool:
-    """Whether a problem is a tab, which looks like the spaces that YAML wants."""
-    line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
-    return line[mark.column : mark.column + 1] == "\t"
-
-
-def _is_misindented(text: str, problem: yaml.MarkedYAMLError) -> bool:
+def _is_misindented(line: str, problem: yaml.MarkedYAMLError) -> bool:
     """Whether the first word of a line does not continue the map or list before it, or a key runs on a text."""
-    mark = problem.problem_mark
-    line = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])
-    before = line[: mark.column].strip() if mark else "-"
+    before = line[: problem.problem_mark.column].strip() if problem.problem_mark else "-"
     if str(problem.context).startswith("while parsing a block"):
         return not before
     return "mapping values are not allowed" in str(problem.problem) and ":" not in before
@@ -107,8 +96,7 @@ def _one_escape(pair: re.Match[str]) -> str:
 
 
 def _problem(file: str, mark: Any, message: str) -> ScenarioProblem:
-    line, column = _place(mark)
-    return ScenarioProblem(file, line, column, "", message)
+    return ScenarioProblem(file, *_place(mark), "", message)
 
 
 def _place(mark: Any) -> tuple[int, int]:
@@ -226,3 +214,52 @@ class _Reader:
         if _DOUBTFUL.fullmatch(text):
             self._complain(event, f"got {text[:40]}: quote this for a text, or write a number with plain digits")
         return text
+
+
+_PLAIN = re.compile(r"[A-Za-z]([A-Za-z0-9 _./-]*[A-Za-z0-9*])?|[0-9]+(us|ms|s|m|h|d|w)")
+_NOT_TEXT = re.compile(r"(?i)true|false|null|yes|no|on|off|[yn]")
+_PARAGRAPH = re.compile(r"[!-~]+( [!-~]+)+")
+_FIRST_LINE = "# yaml-language-server: $schema=scenario.schema.json"
+_WIDTH = 108
+_LONGEST_LINE = 88
+"""Characters, as Python shows them, up to which a map or a list stands in one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Plain words stay plain, other texts are quoted, long ones folded; decimals keep their digits; small maps and
+    lists stand in one line; nothing is an alias."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def text(self, value: str) -> yaml.ScalarNode:
+        if len(value) > _LONGEST_LINE and _PARAGRAPH.fullmatch(value):
+            return self.represent_scalar("tag:yaml.org,2002:str", value, style=">")
+        plain = _PLAIN.fullmatch(value) is not None and _NOT_TEXT.fullmatch(value) is None
+        return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
+
+    def number(self, value: Decimal) -> yaml.ScalarNode:
+        return self.represent_scalar("tag:yaml.org,2002:float", format(value, "f"))
+
+    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
+        return super().represent_mapping(tag, mapping, flow_style=_is_short(mapping))
+
+    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
+        return super().represent_sequence(tag, sequence, flow_style=_is_short(sequence))
+
+
+_Dumper.add_representer(str, _Dumper.text)
+_Dumper.add_representer(Decimal, _Dumper.number)
+
+
+def _is_short(value: Iterable[object]) -> bool:
+    return len(str(value)) <= _LONGEST_LINE
+
+
+def scenario_text(scenario: Mapping[str, object]) -> str:
+    """The YAML text of a scenario's plain data, keys in the order given."""
+    text: str = yaml.dump(dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    return f"{_FIRST_LINE}\n{text}"

@@ -14,10 +14,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from mockserver.adapters.fair_share import FairShare
-from mockserver.adapters.webhook_sender import CONNECTIONS, Sent, WebhookSender
-from mockserver.assumptions.table import WEBHOOK_TIMEOUT
+from mockserver.adapters.webhook_sender import CONNECTIONS, WebhookSender
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.domain.delivery import Delivery, Try
+from mockserver.domain.delivery import Delivery, Sent, Try
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
 from mockserver.engine.sandbox import Sandbox, masked_key
@@ -132,7 +131,7 @@ class WebhookDispatcher:
         self._changed(sandbox)
 
     async def _send(self, sandbox: Sandbox, delivery: Delivery) -> Sent:
-        within, headers = sandbox.assumed[WEBHOOK_TIMEOUT], delivery.headers()
+        within, headers = sandbox.assumed["webhook.timeout"], delivery.headers()
         sending = partial(self._sender.send, delivery.url, headers, delivery.content.raw, within, sandbox)
         if self._tracing is None:
             return await sending()

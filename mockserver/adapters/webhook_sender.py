@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mockserver.domain.addresses import FORBIDDEN_WORDS, may_be_called, never_called
 from mockserver.domain.clock import SECOND, Micros
-from mockserver.domain.record import record
+from mockserver.domain.delivery import Sent
 
 if TYPE_CHECKING:
     import httpx
@@ -112,16 +112,6 @@ _LONGEST_PART = 3_600.0
 
 _PORTS = {"http": 80, "https": 443}
 Resolve = Callable[[str, Hashable], Awaitable[list[str]]]
-
-
-@record
-class Sent:
-    """How a try went: the receiver's status, or what went wrong; ``final`` when no later try can go better."""
-
-    status: int | None
-    error: str | None
-    latency: Micros
-    final: bool = False
 
 
 class _Refused(Exception):

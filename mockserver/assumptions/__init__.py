@@ -1,22 +1,20 @@
 """What the service document leaves open, as one table of questions, and the answers in force for one sandbox.
 
 Profile ``documented`` keeps to the words of the service document; ``sdk`` speaks as the published client libraries
-expect. A value can be overridden per server, per sandbox and per scenario. Code asks ``assumed[ROW]`` and gets a typed
-value.
+expect. A value can be overridden per server, per sandbox and per scenario. Code asks ``assumed[KEY]``, and a use
+case ``step.assume(KEY)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from mockserver.assumptions.table import ROWS as ROWS
 from mockserver.assumptions.table import Assumption as Assumption
 from mockserver.assumptions.table import Profile as Profile
 from mockserver.assumptions.table import ValueKind as ValueKind
 from mockserver.domain.errors import invalid, nearest
-
-T = TypeVar("T")
 
 
 class Assumed:
@@ -32,9 +30,8 @@ class Assumed:
         for key, given in self.overrides.items():
             self.values[key] = read(key, given)
 
-    def __getitem__(self, row: Assumption[T]) -> T:
-        value: T = self.values[row.key]
-        return value
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
 
     def or_else(self, profile: Profile, overrides: Mapping[str, object]) -> Assumed:
         """These, when they are of this profile and have just these overrides; else others. Raises ``Invalid`` (90)."""

@@ -27,8 +27,8 @@ from mockserver.explore import exploration, report
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
 from mockserver.explore.fault_table import FAULTS, Fault
-from mockserver.explore.kept import Kept, OtherExploration
-from mockserver.explore.trial import Laboratory, Verdict, apart, verdict
+from mockserver.explore.folder import ExplorationFolder, OtherExploration
+from mockserver.explore.trial import TrialRunner, Verdict, apart, verdict
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 
@@ -105,11 +105,11 @@ def explore(
     with stopping(url, command[0]):
         try:
             if replay is not None:
-                with laboratory(url, admin_token, command, seed) as lab:
-                    sys.exit(Exit.FOUND if _replay(lab, replay, plan).reaches(least) else Exit.STOPPED)
-            kept = Kept(out)
-            with kept.claimed(), laboratory(url, admin_token, command, seed) as lab:
-                made = _explore(lab, plan, _baseline(lab, plan), kept, resume=resume)
+                with trial_runner(url, admin_token, command, seed) as runner:
+                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
+            kept = ExplorationFolder(out)
+            with kept.claimed(), trial_runner(url, admin_token, command, seed) as runner:
+                made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 _report(made, kept, form, least)
         except NoBaseline as problem:
             stop(Exit.BASELINE, str(problem))
@@ -122,31 +122,31 @@ def explore(
 
 
 @contextmanager
-def laboratory(url: str | None, admin_token: str | None, command: tuple[str, ...], seed: int) -> Iterator[Laboratory]:
+def trial_runner(url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int) -> Iterator[TrialRunner]:
     """A server, started here unless one is given, and all that the command is run with."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            with apart(Laboratory(url, command, commands, Path(folder), seed, run, admin_token=admin_token)) as lab:
-                if lab.apart:
+            with apart(TrialRunner(url, argv, commands, Path(folder), seed, run, admin_token=admin_token)) as runner:
+                if runner.apart:
                     click.echo(
                         f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
                         "sandboxes, so ids differ from those of a run alone",
                         err=True,
                     )
-                yield lab
+                yield runner
             return
         started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
         try:
-            yield Laboratory(started, command, commands, Path(folder), seed, run)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()
             process.wait()
 
 
-def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
-    base = exploration.baseline(lab, plan.timeout)
+def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
+    base = exploration.baseline(runner, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
@@ -155,13 +155,13 @@ def _baseline(lab: Laboratory, plan: Plan) -> Baseline:
     return base
 
 
-def _explore(lab: Laboratory, plan: Plan, base: Baseline, kept: Kept, *, resume: bool) -> Exploration:
+def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationFolder, *, resume: bool) -> Exploration:
     patience = duration_text(plan.client_timeout)
     if not resume:
-        kept.begin(lab.argv, lab.seed, patience)
-    known = kept.resume(lab.argv, lab.seed, patience)
+        kept.begin(runner.argv, runner.seed, patience)
+    known = kept.resume(runner.argv, runner.seed, patience)
     with _progress() as progress:
-        return exploration.explore(lab, plan, base, known=known, keep=kept.keep, progress=progress)
+        return exploration.explore(runner, plan, base, known=known, keep=kept.keep, progress=progress)
 
 
 @contextmanager
@@ -179,7 +179,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
+def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     """Run once under a scenario file and print what happened; the verdict."""
     try:
         scenario = read_file(file)
@@ -187,14 +187,14 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
         stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
-        lab = replace(lab, seed=scenario.seed)
+        runner = replace(runner, seed=scenario.seed)
     try:
-        trial = lab.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
+        trial = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
         if refused.status != BAD_REQUEST:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
-    missed = [rule.id for rule in scenario.rules if rule.id not in trial.struck]
+    missed = [rule.id for rule in scenario.rules if rule.id not in trial.fired]
     found = verdict(trial.ended.exit, trial.findings, has_struck=bool(scenario.rules) and not missed)
     shown = [f"{found}: {trial.ended} in {trial.ended.seconds:.2f} s"]
     shown += [scenario.description] if scenario.description else []
@@ -209,7 +209,7 @@ def _replay(lab: Laboratory, file: Path, plan: Plan) -> Any:
     return found
 
 
-def _report(made: Exploration, kept: Kept, form: str, least: Any) -> None:
+def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page = report.page(made)
     data = report.as_json(made, scenarios)

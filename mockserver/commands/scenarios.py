@@ -22,12 +22,13 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
 from mockserver.domain.errors import Refused, nearest
+from mockserver.domain.reading import camel
 from mockserver.scenario.explain import explain as explained
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.reference import SCHEMA_ID, json_schema
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from mockserver.settings import Settings
 from mockserver.wire.jsonio import MalformedJson, loads
 
@@ -37,19 +38,9 @@ from mockserver.wire.jsonio import MalformedJson, loads
 def outcomes(as_json: bool) -> None:
     """Print every outcome by name, with its codes and their meaning."""
     if as_json:
-        rows = [
-            {
-                "name": row.name,
-                "errorCode": row.error_code,
-                "errorMessage": row.error_message,
-                "gatewayCode": row.gateway_code,
-                "gatewayMessage": row.gateway_message,
-                "isRetryable": row.is_retryable,
-                "meaning": row.meaning,
-            }
-            for row in CATALOGUE.values()
-        ]
-        show(rows, as_json=True)
+        refused = ("error_code", "error_message", "gateway_code", "gateway_message", "is_retryable")
+        shown = ("name", *refused, "meaning")
+        show([{camel(name): getattr(row, name) for name in shown} for row in CATALOGUE.values()], as_json=True)
         return
     retry = {True: "yes", False: "no", None: "-"}
     show(

@@ -12,8 +12,8 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import load
-from mockserver.adapters.scenario_text import scenario_text
-from mockserver.commands.explore import interruptions, laboratory, stop, stopping
+from mockserver.adapters.strict_yaml import scenario_text
+from mockserver.commands.explore import interruptions, stop, stopping, trial_runner
 from mockserver.commands.options import options
 from mockserver.domain.masking import mask_text
 from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Stopped
@@ -58,9 +58,9 @@ def shrink(
         out.mkdir(parents=True, exist_ok=True)
         ids = seed if seed is not None else read.seed or Settings().seed
         try:
-            with laboratory(url, admin_token, command, ids) as lab:
+            with trial_runner(url, admin_token, command, ids) as runner:
                 report = partial(click.echo, err=True)
-                made = Shrinking(lab, source, key=key, finding=finding, timeout=timeout, report=report).shrink()
+                made = Shrinking(runner, source, key=key, finding=finding, timeout=timeout, report=report).shrink()
         except Stopped as stopped:
             made, code = stopped.made, Exit.INTERRUPTED
         except NoFailure as problem:

@@ -25,7 +25,7 @@ from mockserver.domain.constraints import (
     Within,
 )
 from mockserver.domain.errors import Invalid
-from mockserver.domain.money import CURRENCIES, exact, number_text
+from mockserver.domain.money import CURRENCIES, number_text, positive
 from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import CheckoutTransfer, Instrument
@@ -164,7 +164,7 @@ class Charge:
         Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
         """
         status = CHARGE.advance(self.status, event)
-        captured = self.amount if amount is None else _positive(amount, self)
+        captured = self.amount if amount is None else positive(amount, CURRENCIES[self.currency])
         if captured > self.amount:
             words = f"got {number_text(captured)}, authorised are {number_text(self.amount)} {self.currency}"
             raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": words})
@@ -209,7 +209,7 @@ class Charge:
         """
         CHARGE.advance(self.status, ChargeEvent.PARTLY_REFUNDED)
         left = self.refundable
-        given = left if amount is None else _positive(amount, self)
+        given = left if amount is None else positive(amount, CURRENCIES[self.currency])
         if given > left or not left:
             words = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
@@ -248,11 +248,3 @@ class Charge:
             voided=None,
             returned=None,
         )
-
-
-def _positive(amount: Decimal, charge: Charge) -> Decimal:
-    if amount <= 0:
-        raise Invalid(
-            Code.INVALID_AMOUNT_MUST_BE_POSITIVE, {"Amount": f"got {number_text(amount)}, wanted more than 0"}
-        )
-    return exact(amount, CURRENCIES[charge.currency])

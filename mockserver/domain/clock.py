@@ -66,12 +66,8 @@ class Instant(int):
     tenths: int
 
 
-class ClockMode(StrEnum):
-    """How sandbox time follows the machine's: with it, not at all, or at a multiple of it."""
-
-    REAL = "real"
-    MANUAL = "manual"
-    FAST = "fast"
+ClockMode = StrEnum("ClockMode", "REAL MANUAL FAST")
+"""How sandbox time follows the machine's: with it, not at all, or at a multiple of it."""
 
 
 @mutable

@@ -54,6 +54,17 @@ class Try:
         return self.status is not None and 200 <= self.status < 300
 
 
+@record
+class Sent:
+    """How a try went over the network: the receiver's status, or what went wrong; ``final`` when no later try can go
+    better."""
+
+    status: int | None
+    error: str | None
+    latency: Micros
+    final: bool = False
+
+
 class MediaType(StrEnum):
     """How a message is written."""
 

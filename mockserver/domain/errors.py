@@ -18,10 +18,14 @@ The domain knows no HTTP: ``wire`` maps each class to a status, ``codes`` holds 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import ParamSpec, TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.masking import mask_text
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _LONGEST_WORD = 200
 """Longer words are not misspelt names, and are not compared."""
@@ -147,8 +151,16 @@ class Faults(list[tuple[Code, str, str]]):
         """Remember a fault for which the service has no code of its own (90)."""
         self.add(Code.VALIDATION_ERROR, field, text)
 
+    def attempt(self, check: Callable[P, T], *given: P.args, **named: P.kwargs) -> T | None:
+        """What a check gives; None, and its faults are remembered, when it raises ``Invalid``."""
+        try:
+            return check(*given, **named)
+        except Invalid as refused:
+            self.absorb(refused)
+            return None
+
     def absorb(self, refused: Invalid) -> None:
-        """Remember the faults of a check that raises when it is asked alone."""
+        """Remember the faults of a check that has raised."""
         self.extend((refused.code, field, text) for field, text in (refused.details or {}).items())
 
     def blames(self, field: str) -> bool:
@@ -167,3 +179,11 @@ class Faults(list[tuple[Code, str, str]]):
         codes = {code for code, _, _ in self}
         code = codes.pop() if len(codes) == 1 else Code.VALIDATION_ERROR
         raise Invalid(code, None if code in _MUTE else {field: text for _, field, text in self})
+
+    def sure(self, checked: T | None) -> T:
+        """What all checks have let pass. Raises ``Invalid`` as ``refuse``, ``RuntimeError`` for nothing without a
+        fault."""
+        self.refuse()
+        if checked is None:
+            raise RuntimeError("a check gave nothing and found no fault")
+        return checked

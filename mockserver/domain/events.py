@@ -8,24 +8,12 @@ from enum import StrEnum
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
 
-
-class Subject(StrEnum):
-    """The kind of object that an event is about."""
-
-    CHARGE = "charge"
-    VAULT = "vault"
-    CCV = "ccv"
-    CUSTOMER = "customer"
-    PAYMENT_METHOD = "payment_method"
-    PROVIDER = "provider"
-    TOKEN = "token"
-    PAYMENT_LINK = "payment_link"
-    BATCH = "batch"
-    SUBSCRIPTION = "subscription"
-    PAYTO = "payto"
-    NETWORK_TOKEN = "network_token"
-    TRANSFER = "transfer"
-    WEBHOOK_SUBSCRIPTION = "webhook_subscription"
+Subject = StrEnum(
+    "Subject",
+    "CHARGE VAULT CCV CUSTOMER PAYMENT_METHOD PROVIDER TOKEN "
+    "PAYMENT_LINK BATCH SUBSCRIPTION PAYTO NETWORK_TOKEN TRANSFER WEBHOOK_SUBSCRIPTION",
+)
+"""The kind of object that an event is about."""
 
 
 @record

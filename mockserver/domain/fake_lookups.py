@@ -7,9 +7,9 @@ system numbers come from the range kept for documentation (RFC 5398). Cities and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import TypeVar
+from typing import TypeAlias
 
 from mockserver.domain.cards import Brand, Funding
 from mockserver.domain.ids import digest
@@ -20,7 +20,6 @@ REMEMBERED = 4096
 """Answers that each lookup keeps: one charge asks again for what the charge before it asked."""
 
 _LONGEST_ADDRESS = 64
-_Row = TypeVar("_Row")
 
 
 @record
@@ -49,39 +48,18 @@ class IpInfo:
     timezone: str | None = None
 
 
-@record
-class _Issuer:
-    country_code: str
-    country: str
-    name: str
-    test_iins: str
-    """Leading digits of the published test cards (test values), so that demonstrations read the same everywhere."""
-
-
-@record
-class _City:
-    name: str
-    region: str
-    country: str
-    place: str
-    postal: str
-    timezone: str
-
-
-@record
-class _Network:
-    organisation: str
-    domain: str
-
-
-_issuers = cache(partial(read_table, "issuers", _Issuer))
-_cities = cache(partial(read_table, "cities", _City))
-_networks = cache(partial(read_table, "networks", _Network))
+_Row: TypeAlias = dict[str, str]
 
 
 @cache
-def _test_issuers() -> dict[str, _Issuer]:
-    return {iin: issuer for issuer in _issuers() for iin in issuer.test_iins.split()}
+def _rows(table: str) -> Sequence[_Row]:
+    return read_table(table, dict)
+
+
+@cache
+def _test_issuers() -> dict[str, _Row]:
+    """The issuers of the published test cards (test values), so that demonstrations read the same everywhere."""
+    return {iin: issuer for issuer in _rows("issuers") for iin in issuer["test_iins"].split()}
 
 
 # The ranges kept for documentation (RFC 5737, RFC 3849) stand for public addresses in everybody's tests.
@@ -91,8 +69,8 @@ _DOCUMENTATION = tuple(map(ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.
 @lru_cache(maxsize=REMEMBERED)
 def iin_data(iin: str, brand: Brand, funding: Funding) -> IinData:
     """Issuer and country of a card by its first six digits; one fixed row for each published test card."""
-    issuer = _test_issuers().get(iin) or _drawn(_issuers(), "issuer", iin)
-    return IinData(brand.value, issuer.country, issuer.country_code, issuer.name, funding.value)
+    issuer = _test_issuers().get(iin) or _drawn("issuers", "issuer", iin)
+    return IinData(brand.value, issuer["country"], issuer["country_code"], issuer["name"], funding.value)
 
 
 def ip_info(ip: str, seed: int) -> IpInfo:
@@ -106,7 +84,7 @@ def ip_info(ip: str, seed: int) -> IpInfo:
 
 def bank_name(bank_code: str) -> str:
     """The bank of a bank code: the first two characters name it, as in Australia's BSB numbers."""
-    return _drawn(_issuers(), "bank", bank_code.strip()[:2].upper()).name
+    return _drawn("issuers", "bank", bank_code.strip()[:2].upper())["name"]
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -120,22 +98,12 @@ def _ip_info(ip: str, seed: int) -> IpInfo:
     if not _is_public(address):
         return IpInfo(ip)
     network = address.packed[: 3 if address.version == 4 else 6]
-    city = _drawn(_cities(), "city", seed, network)
-    provider = _drawn(_networks(), "network", seed, network)
+    provider = _drawn("networks", "network", seed, network)
     # From the bytes: the text of an IPv6 address may carry a zone, which no host name can.
     packed = address.packed
     host = "-".join(map(str, packed)) if len(packed) == 4 else packed.hex("-", 2)
-    return IpInfo(
-        ip=ip,
-        hostname=f"{host}.{provider.domain}",
-        city=city.name,
-        region=city.region,
-        country=city.country,
-        loc=city.place,
-        org=provider.organisation,
-        postal=city.postal,
-        timezone=city.timezone,
-    )
+    place = _drawn("cities", "city", seed, network)
+    return IpInfo(ip=ip, hostname=f"{host}.{provider['domain']}", org=provider["organisation"], **place)
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -143,5 +111,6 @@ def _is_public(address: IPv4Address | IPv6Address) -> bool:
     return is_documented or (address.is_global and not address.is_multicast)
 
 
-def _drawn(rows: Sequence[_Row], *parts: object) -> _Row:
+def _drawn(table: str, *parts: object) -> _Row:
+    rows = _rows(table)
     return rows[int.from_bytes(digest(*parts, size=4), "big") % len(rows)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from enum import Enum
 from functools import lru_cache
 from urllib.parse import parse_qsl, unquote
 
@@ -30,7 +29,7 @@ LONGEST_TEXT = 20_000
 CARD_VARIABLE = "$CARD_NUMBER"
 """Replaces a card number that is not a published test number, in a request that is to be sent again."""
 
-KEY = re.compile(r"(?<![0-9A-Za-z])sk_[\w.~-]+")
+KEY = re.compile(r"sk_(?<![0-9A-Za-z]sk_)[\w.~-]+")
 _CARD_FIELDS = frozenset({"cardnumber", "pan", "accountnumberpan"})
 _CCV_FIELD = re.compile(r"(?:ccv|cvv|cvc|cvn|csc)2?$|securitycode$|verificationvalue$")
 _CCV_PRINTED = (
@@ -123,66 +122,62 @@ def mask_digits(text: str) -> str:
     return "".join("*" if plain.isdigit() else char for char, plain in zip(text, plain_of(text), strict=True))
 
 
-def sendable_field(name: str, text: str) -> str:
-    """The whole text of a field, fit to be sent again."""
-    masked = mask_field(name, text)
-    if masked == text or clean(text) in TEST_NUMBERS:
-        return text
-    match _kind_of(name[-LONGEST_NAME:]):
-        case _Kind.CARD:
-            return CARD_VARIABLE
-        case _Kind.CCV:
-            return _TEST_CCV[: len(text)]
-        case _:
-            return masked
-
-
 def mask_field(name: str, text: str) -> str:
     """The whole text of a field, masked by its name and its form."""
-    match _kind_of(name[-LONGEST_NAME:]):
-        case _Kind.CCV | _Kind.KEY:
-            return "***"
-        case _Kind.PHONE if is_phone(text):
-            return text
-        case _Kind.CARD:
-            masked = mask_text(text)
-            # With so few digits it is a search by the leading ones, or was masked before.
-            is_shown = sum(map(str.isdigit, masked)) <= _LONGEST_PREFIX
-            return masked if is_shown else masked[:4] + mask_digits(masked[4:])
-        case _:
-            return mask_text(text)
+    return _mask_of(name[-LONGEST_NAME:])(text)
 
 
-class _Kind(Enum):
-    """What a field holds, by its name."""
-
-    PLAIN = "anything"
-    CARD = "a card number, right or wrong"
-    CCV = "a card verification value"
-    KEY = "a key or a credential"
-    PHONE = "a phone number"
-
-
-@lru_cache(maxsize=1_000)
-def _kind_of(name: str) -> _Kind:
-    folded = _NOT_WORD.sub("", name.lower())
-    if folded in _KEY_FIELDS:
-        return _Kind.KEY
-    if _CCV_FIELD.search(folded):
-        return _Kind.CCV
-    if _PHONE_FIELD.search(folded):
-        return _Kind.PHONE
-    return _Kind.CARD if folded in _CARD_FIELDS else _Kind.PLAIN
+def sendable_field(name: str, text: str) -> str:
+    """The whole text of a field, fit to be sent again."""
+    mask = _mask_of(name[-LONGEST_NAME:])
+    masked = mask(text)
+    if masked == text or clean(text) in TEST_NUMBERS:
+        return text
+    if mask is _mask_card:
+        return CARD_VARIABLE
+    return _TEST_CCV[: len(text)] if mask is _mask_ccv else masked
 
 
 def is_masked_by_name(name: str) -> bool:
     """Whether a field of this name, or whose name ends like this, is masked whatever its text looks like."""
-    return _kind_of(name[-LONGEST_NAME:]) not in (_Kind.PLAIN, _Kind.PHONE)
+    return _mask_of(name[-LONGEST_NAME:]) in (_mask_card, _mask_ccv, _mask_key)
 
 
 def is_for_phones(name: str) -> bool:
     """Whether a field of this name holds a phone number."""
-    return _kind_of(name[-LONGEST_NAME:]) is _Kind.PHONE
+    return _mask_of(name[-LONGEST_NAME:]) is _mask_phone
+
+
+@lru_cache(maxsize=1_000)
+def _mask_of(name: str) -> Callable[[str], str]:
+    """What masks the text of a field of this name."""
+    folded = _NOT_WORD.sub("", name.lower())
+    if folded in _KEY_FIELDS:
+        return _mask_key
+    if _CCV_FIELD.search(folded):
+        return _mask_ccv
+    if _PHONE_FIELD.search(folded):
+        return _mask_phone
+    return _mask_card if folded in _CARD_FIELDS else mask_text
+
+
+def _mask_key(_: str) -> str:
+    return "***"
+
+
+def _mask_ccv(_: str) -> str:
+    return "***"
+
+
+def _mask_phone(text: str) -> str:
+    return text if is_phone(text) else mask_text(text)
+
+
+def _mask_card(text: str) -> str:
+    """A card number, right or wrong. With so few digits it is a search by the leading ones, or was masked before."""
+    masked = mask_text(text)
+    is_shown = sum(map(str.isdigit, masked)) <= _LONGEST_PREFIX
+    return masked if is_shown else masked[:4] + mask_digits(masked[4:])
 
 
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:

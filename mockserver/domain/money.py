@@ -83,6 +83,19 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
     return Decimal(number_text(amount))
 
 
+def positive(amount: Decimal, currency: Currency) -> Decimal:
+    """The exact amount. Raises ``Invalid`` 74 (not above 0), and as ``exact``."""
+    check_positive(amount)
+    return exact(amount, currency)
+
+
+def check_positive(amount: Decimal) -> None:
+    """Raises ``Invalid`` (74) for 0 and less."""
+    if amount <= 0:
+        words = f"got {number_text(amount)}, wanted more than 0"
+        raise Invalid(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, {"Amount": words})
+
+
 def check_length(amount: Decimal) -> None:
     """Raises ``Invalid`` (2) for a finite number with more than 15 digits before the point."""
     if amount.adjusted() >= MAX_INTEGER_DIGITS:

@@ -88,7 +88,8 @@ class ProviderSummary:
 
 @record
 class Provider:
-    """A configured provider of one sandbox. ``latency`` is the simulated time of the dummy type, in microseconds."""
+    """A configured provider of one sandbox. ``latency`` is the simulated time of the dummy type, in microseconds;
+    ``capabilities`` are what its type can do."""
 
     provider_id: str
     summary: ProviderSummary
@@ -107,6 +108,10 @@ class Provider:
     require: tuple[ProviderCondition, ...] = ()
     state: Presence = Presence.ACTIVE
     seq: int = -1
+    capabilities: frozenset[Capability] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "capabilities", CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY))
 
     def after_update(self, given: ProviderDetails, latency: tuple[Micros, Micros] | None) -> Provider:
         """With the fields that are given; ``latency`` is that of the authentication parameters."""
@@ -120,27 +125,20 @@ class Provider:
         """Removed; what it charged stays. Raises ``WrongState`` (39)."""
         return replace(self, state=PROVIDER.advance(self.state, PresenceEvent.REMOVED))
 
-    @property
-    def capabilities(self) -> frozenset[Capability]:
-        """What its type can do."""
-        return CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY)
-
     def cost_of(self, amount: Decimal, money: Currency, card: CardNumber | None) -> Decimal | None:
         """Estimated cost of a payment, to the digits of its currency; None when the price list has no row for it."""
+        brand = card.brand if card is not None else None
         for cost in self.costs:
-            if (cost.scheme is None and cost.international is None) or self._fits(cost, card):
+            if cost.scheme in (None, brand) and (
+                cost.international is None or cost.international is self._is_international(card)
+            ):
                 return share(amount, cost.percent, money.digits, cost.fixed)
         return None
 
-    def _fits(self, cost: Cost, card: CardNumber | None) -> bool:
-        if cost.scheme is not None and (card is None or cost.scheme is not card.brand):
-            return False
-        if cost.international is None:
-            return True
+    def _is_international(self, card: CardNumber | None) -> bool:
         if card is None or self.country is None:
-            return not cost.international
-        home = iin_data(card.iin, card.brand, card.funding).country_code
-        return cost.international == (home != self.country.upper())
+            return False
+        return iin_data(card.iin, card.brand, card.funding).country_code != self.country.upper()
 
 
 @record

@@ -60,12 +60,8 @@ class Initiator(StrEnum):
     MERCHANT = "MERCHANT"
 
 
-class ChallengeAnswer(StrEnum):
-    """What a payer can do with a 3-D Secure challenge."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    CANCEL = "cancel"
+ChallengeAnswer = StrEnum("ChallengeAnswer", "PASS FAIL CANCEL")
+"""What a payer can do with a 3-D Secure challenge."""
 
 
 @record

@@ -122,70 +122,30 @@ CHARGE_STATE_BY_WORD: Mapping[str, ChargeState] = {
 }
 """Charge states by every accepted spelling, in lower case (assumption ``charge.status_filter``)."""
 
+ChargeEvent = StrEnum(
+    "ChargeEvent",
+    "AUTHORISED PAID PENDING CHALLENGED DECLINED CAPTURED VOIDED "
+    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED LAST_REFUND_FAILED",
+)
+"""What can happen to a charge."""
 
-class ChargeEvent(StrEnum):
-    """What can happen to a charge."""
+VaultState = StrEnum("VaultState", "STORED EXPIRED DELETED")
+"""Whether a vault item still answers."""
 
-    AUTHORISED = "authorised"
-    PAID = "paid"
-    PENDING = "pending"
-    CHALLENGED = "challenged"
-    DECLINED = "declined"
-    CAPTURED = "captured"
-    VOIDED = "voided"
-    EXPIRED = "expired"
-    SETTLED = "settled"
-    RETURNED = "returned"
-    ABANDONED = "abandoned"
-    PARTLY_REFUNDED = "partly_refunded"
-    FULLY_REFUNDED = "fully_refunded"
-    REFUND_FAILED = "refund_failed"
-    LAST_REFUND_FAILED = "last_refund_failed"
+VaultEvent = StrEnum("VaultEvent", "EXPIRED DELETED")
+"""What can happen to a vault item."""
 
+CcvState = StrEnum("CcvState", "ABSENT HELD SPENT EXPIRED")
+"""What became of the card verification value of a vault item."""
 
-class VaultState(StrEnum):
-    """Whether a vault item still answers."""
+CcvEvent = StrEnum("CcvEvent", "PAID DELAY_PASSED ITEM_GONE")
+"""What removes a ccv: the first payment for the card, the short delay, or the end of its vault item."""
 
-    STORED = "stored"
-    EXPIRED = "expired"
-    DELETED = "deleted"
+Presence = StrEnum("Presence", "ACTIVE REMOVED")
+"""Whether a customer, a payment method, a provider or a webhook subscription is in use."""
 
-
-class VaultEvent(StrEnum):
-    """What can happen to a vault item."""
-
-    EXPIRED = "expired"
-    DELETED = "deleted"
-
-
-class CcvState(StrEnum):
-    """What became of the card verification value of a vault item."""
-
-    ABSENT = "absent"
-    HELD = "held"
-    SPENT = "spent"
-    EXPIRED = "expired"
-
-
-class CcvEvent(StrEnum):
-    """What removes a ccv: the first payment for the card, the short delay, or the end of its vault item."""
-
-    PAID = "paid"
-    DELAY_PASSED = "delay_passed"
-    ITEM_GONE = "item_gone"
-
-
-class Presence(StrEnum):
-    """Whether a customer, a payment method, a provider or a webhook subscription is in use."""
-
-    ACTIVE = "active"
-    REMOVED = "removed"
-
-
-class PresenceEvent(StrEnum):
-    """What can happen to its presence."""
-
-    REMOVED = "removed"
+PresenceEvent = StrEnum("PresenceEvent", "REMOVED")
+"""What can happen to its presence."""
 
 
 class SubscriptionState(StrEnum):
@@ -197,15 +157,8 @@ class SubscriptionState(StrEnum):
     SUSPENDED = "Suspended"
 
 
-class SubscriptionEvent(StrEnum):
-    """What can happen to a subscription."""
-
-    CREATED = "created"
-    UPDATED = "updated"
-    SUSPENDED = "suspended"
-    RESUMED = "resumed"
-    CANCELLED = "cancelled"
-    COMPLETED = "completed"
+SubscriptionEvent = StrEnum("SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED")
+"""What can happen to a subscription."""
 
 
 class TransferState(StrEnum):
@@ -215,11 +168,8 @@ class TransferState(StrEnum):
     SUCCESS = "SUCCESS"
 
 
-class TransferEvent(StrEnum):
-    """What can happen to a transfer."""
-
-    ORDERED = "ordered"
-    SETTLED = "settled"
+TransferEvent = StrEnum("TransferEvent", "ORDERED SETTLED")
+"""What can happen to a transfer."""
 
 
 class TokenState(StrEnum):
@@ -230,12 +180,8 @@ class TokenState(StrEnum):
     EXPIRED = "EXPIRED"
 
 
-class TokenEvent(StrEnum):
-    """What can happen to a payment token: a use that leaves some, the last use, the end of its time."""
-
-    USED = "used"
-    USED_UP = "used_up"
-    EXPIRED = "expired"
+TokenEvent = StrEnum("TokenEvent", "USED USED_UP EXPIRED")
+"""What can happen to a payment token: a use that leaves some, the last use, the end of its time."""
 
 
 class PayToState(StrEnum):
@@ -249,14 +195,8 @@ class PayToState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
-class PayToEvent(StrEnum):
-    """What can happen to a PayTo agreement."""
-
-    AGREED = "agreed"
-    SUSPENDED = "suspended"
-    DECLINED = "declined"
-    EXPIRED = "expired"
-    CANCELLED = "cancelled"
+PayToEvent = StrEnum("PayToEvent", "AGREED SUSPENDED DECLINED EXPIRED CANCELLED")
+"""What can happen to a PayTo agreement."""
 
 
 class NetworkTokenState(StrEnum):
@@ -268,13 +208,8 @@ class NetworkTokenState(StrEnum):
     DELETED = "DELETED"
 
 
-class NetworkTokenEvent(StrEnum):
-    """What can happen to a network token."""
-
-    ACTIVATED = "activated"
-    DEACTIVATED = "deactivated"
-    SUSPENDED = "suspended"
-    DELETED = "deleted"
+NetworkTokenEvent = StrEnum("NetworkTokenEvent", "ACTIVATED DEACTIVATED SUSPENDED DELETED")
+"""What can happen to a network token."""
 
 
 class BatchState(StrEnum):
@@ -287,47 +222,20 @@ class BatchState(StrEnum):
     FAILED = "FAILED"
 
 
-class BatchEvent(StrEnum):
-    """What can happen to a batch."""
+BatchEvent = StrEnum("BatchEvent", "PREPARED STARTED FINISHED BROKE_DOWN")
+"""What can happen to a batch."""
 
-    PREPARED = "prepared"
-    STARTED = "started"
-    FINISHED = "finished"
-    BROKE_DOWN = "broke_down"
+BatchRowEvent = StrEnum("BatchRowEvent", "PREPARED STARTED PAID REFUSED RETURNED")
+"""What can happen to a row of a batch."""
 
+DeliveryState = StrEnum("DeliveryState", "HELD WAITING SENDING DELIVERED GIVEN_UP")
+"""Where a delivery stands."""
 
-class BatchRowEvent(StrEnum):
-    """What can happen to a row of a batch."""
-
-    PREPARED = "prepared"
-    STARTED = "started"
-    PAID = "paid"
-    REFUSED = "refused"
-    RETURNED = "returned"
-
-
-class DeliveryState(StrEnum):
-    """Where a delivery stands."""
-
-    HELD = "held"
-    WAITING = "waiting"
-    SENDING = "sending"
-    DELIVERED = "delivered"
-    GIVEN_UP = "given_up"
-
-
-class DeliveryEvent(StrEnum):
-    """What can happen to a delivery."""
-
-    PLANNED = "planned"
-    HELD_BACK = "held_back"
-    RELEASED = "released"
-    CAME_DUE = "came_due"
-    ACCEPTED = "accepted"
-    FAILED = "failed"
-    EXHAUSTED = "exhausted"
-    WITHDRAWN = "withdrawn"
-    RESENT = "resent"
+DeliveryEvent = StrEnum(
+    "DeliveryEvent",
+    "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT",
+)
+"""What can happen to a delivery."""
 
 
 CHARGE = law("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from mockserver.assumptions.table import AMOUNT_MAXIMUM, AMOUNT_MINIMUM, CURRENCY_DEFAULT
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.money import CURRENCIES, Currency, check_length, currency, exact, number_text
@@ -34,25 +33,22 @@ def check(step: Step, amount: Decimal, given: str | Currency | None, faults: Fau
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
-    known = given if isinstance(given, Currency) else CURRENCIES.get(given or step.assume(CURRENCY_DEFAULT))
-    try:
-        if known is None and isinstance(given, str) and given:
-            known = currency(given)
-    except Invalid as refused:
-        faults.absorb(refused)
+    known = given if isinstance(given, Currency) else CURRENCIES.get(given or step.assume("currency.default"))
+    if known is None and isinstance(given, str) and given:
+        known = faults.attempt(currency, given)
     if known is None and amount <= 0:
         faults.wrong("Amount", "wanted more than 0")
         return None
+    if known is None:
+        faults.attempt(check_length, amount)
+        return None
+    least, most = step.assume("amount.minimum"), step.assume("amount.maximum")
+    least = known.unit if least is None else least
+    if amount < least or (most and amount > most):
+        bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
+        faults.wrong("Amount", f"wanted {bounds}")
+        return None
     try:
-        if known is None:
-            check_length(amount)
-            return None
-        least, most = step.assume(AMOUNT_MINIMUM), step.assume(AMOUNT_MAXIMUM)
-        least = known.unit if least is None else least
-        if amount < least or (most and amount > most):
-            bounds = f"at least {least:f}" + (f" and at most {most:f}" if most else "")
-            faults.wrong("Amount", f"wanted {bounds}")
-            return None
         return Money(exact(amount, known), known)
     except Invalid as refused:
         faults.absorb(refused)
@@ -67,18 +63,10 @@ def check_transfer(transfer: CheckoutTransfer, amount: Decimal, money: Currency 
     given = transfer.amount
     if not transfer.account or given is None:
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
-    elif given <= 0 or (money is not None and not _fits(given, money)):
+    elif given <= 0 or (money is not None and not Faults().attempt(exact, given, money) is not None):
         digits = "" if money is None else f" with at most {money.digits} digits after the point"
         text = f"got {number_text(given)}, wanted more than 0{digits}"
         faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", text)
     elif given > amount and not faults.blames("Amount"):
         text = f"got {number_text(given)}, charged are {number_text(amount)}"
         faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Transfer.Amount", text)
-
-
-def _fits(amount: Decimal, money: Currency) -> bool:
-    try:
-        exact(amount, money)
-    except Invalid:
-        return False
-    return True

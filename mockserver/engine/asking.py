@@ -30,7 +30,8 @@ def ask(
     also: str | None = None,
     number: int = 1,
 ) -> Outcome:
-    """What happens when a provider is asked to act on an instrument; a scripted latency is added to the step's.
+    """What happens when a provider is asked to act on an instrument. A scripted latency is added to the step's; to act
+    on a charge takes that of the provider's settings otherwise, or of the assumption ``provider.latency``.
 
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
@@ -58,6 +59,9 @@ def ask(
             raise Unreached(fault)
         step.result.latency += fault.delay
     step.result.latency += decision.delay
+    if decision.outcome.latency is None and op.startswith("charge."):
+        low, high = step.assume("provider.latency") if provider.latency is None else provider.latency
+        step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
     return decision.outcome
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
-from mockserver.assumptions.table import BATCH_FLOW, BATCH_MAXIMUM
 from mockserver.domain.batch import (
     LINES,
     Batch,
@@ -33,15 +32,18 @@ from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
 from mockserver.engine import charges, step_effects
+from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, found
+from mockserver.engine.step import Step
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
 _ORDINARY = BatchScript()
+
+_ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
 
 ROWS_OF_STEP = 600
 """Rows taken in one step, at most: other sandboxes and their callers wait no longer than that takes, some 20 ms."""
@@ -99,7 +101,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     sandbox = step.sandbox
     read = read or at_once(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
-    most = step.assume(BATCH_MAXIMUM)
+    most = step.assume("batch.maximum")
     if not wrong and command.count != len(rows):
         wrong["Count"] = f"got {command.count}, the batch has {len(rows)} transactions"
     elif not wrong and not rows:
@@ -108,17 +110,15 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
         wrong["Batch"] = f"got {len(rows)} transactions, wanted at most {most}"
     if wrong:
         raise Invalid(Code.INVALID_BATCH_DATA, wrong)
-    batch = sandbox.batches.add(
-        Batch(
-            batch_id=sandbox.ids.hex32("batch"),
-            description=command.description,
-            added=sandbox.now,
-            pace=_pace(step, len(rows), read.script),
-            rows=rows,
-            results_fault=_results_fault(read.script, read.salt),
-            metadata=command.metadata,
-            webhook=command.webhook,
-        )
+    batch = Batch(
+        batch_id=sandbox.ids.hex32("batch"),
+        description=command.description,
+        added=sandbox.now,
+        pace=_pace(step, len(rows), read.script),
+        rows=rows,
+        results_fault=_results_fault(read.script, read.salt),
+        metadata=command.metadata,
+        webhook=command.webhook,
     )
     batch.meaning = read.meaning
     if read.script.rows:
@@ -126,17 +126,15 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
         sandbox.scripts[batch.batch_id] = said
         for number in read.outcomes.keys() - said.keys():
             batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
-    created, started, _ = step.assume(BATCH_FLOW)
+    created, started, _ = step.assume("batch.flow")
     sandbox.schedule.plan(sandbox.now + created, Due.BATCH_PREPARED, batch.batch_id)
     sandbox.schedule.plan(sandbox.now + started, Due.BATCH_STARTED, batch.batch_id)
-    step.result.about["batch"] = batch
-    step.emit(Subject.BATCH, batch.batch_id, "received", None, batch.status)
-    return batch
+    return step.add(batch, "received")
 
 
 def get(step: Step, batch_id: str) -> Batch:
     """A batch. Raises ``NotFound`` (101)."""
-    return found(step, step.sandbox.batches, "batch", batch_id, Code.INVALID_BATCH)
+    return step.found(Batch, batch_id, Code.INVALID_BATCH)
 
 
 def prepare(step: Step, batch_id: str) -> None:
@@ -222,6 +220,7 @@ def _take(step: Step, batch: Batch, place: int) -> None:
                 reference=row.reference or None,
                 batch_id=batch.batch_id,
             ),
+            _ORIGIN,
         )
     except Refused as refused:
         batch.end_row(place, _refusal(refused), None, row.amount)
@@ -229,7 +228,7 @@ def _take(step: Step, batch: Batch, place: int) -> None:
     batch.end_row(place, _failure_of(charge), charge.charge_id, charge.amount)
     if sandbox.watch is not None and batch.results_fault is None:
         # A client cannot be blamed for what spoilt results made it believe.
-        sandbox.watch.charged(charge, sandbox.now, sandbox.journal.last)
+        sandbox.watch.declines.charged(charge, sandbox.now, sandbox.journal.last)
 
 
 def _end(step: Step, batch: Batch) -> None:
@@ -275,7 +274,7 @@ def _script(step: Step) -> tuple[BatchScript, str]:
 
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
-    _, started, each = step.assume(BATCH_FLOW)
+    _, started, each = step.assume("batch.flow")
     steps = [PacePoint(0, started)]
     for point in script.progress:
         steps.append(PacePoint(_share(point.reach, count), max(point.after, steps[-1].after)))

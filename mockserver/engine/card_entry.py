@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from mockserver.assumptions.table import CARD_CCV, CARD_EXPIRED, CARD_REQUIRED
 from mockserver.domain.cards import CCV_LENGTHS, MAX_LENGTH, MIN_LENGTH, Card, CardNumber, clean, passes_luhn
 from mockserver.domain.clock import Micros, datetime_of, instant_of
 from mockserver.domain.codes import Code
@@ -44,10 +43,10 @@ def check(
         check_ccv(details.ccv, found[0].number, faults)
         return found
     facts = check_number(step, details.number, faults)
-    if details.ccv is None and step.assume(CARD_CCV) == "required":
+    if details.ccv is None and step.assume("card.ccv") == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
-    dated = details.expiry or step.assume(CARD_REQUIRED) == "number_and_expiry"
+    dated = details.expiry or step.assume("card.required") == "number_and_expiry"
     expiry = check_expiry_date(sandbox, details.expiry, faults, skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
@@ -116,7 +115,7 @@ def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, skip
 def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> None:
     """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
     read = read_expiry(card.expiry) if card is not None and card.expiry else None
-    if read is not None and read[1] < _month_of(step.sandbox.now) and step.assume(CARD_EXPIRED) == "refuse":
+    if read is not None and read[1] < _month_of(step.sandbox.now) and step.assume("card.expired") == "refuse":
         faults.add(
             Code.EXPIRED_CARD, field, f"its card expired {read[0]}, today is {datetime_of(step.sandbox.now):%Y-%m-%d}"
         )
@@ -146,10 +145,3 @@ def _end_of(expiry: str) -> Micros:
 def bare(number: str) -> str:
     """The digits of a number that was checked before."""
     return clean(number) or number
-
-
-def sure(facts: CardNumber | None) -> CardNumber:
-    """Facts after their faults were refused."""
-    if facts is None:
-        raise RuntimeError("a card without facts passed its checks")
-    return facts

@@ -9,47 +9,45 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TypeAlias
 
-from mockserver.assumptions.table import (
-    AUTHORISATION_EXPIRES_AFTER,
-    BATCH_RETURNED,
-    BATCH_THREE_DS,
-    CAPTURE_AMOUNT,
-    CHALLENGE_EXPIRES_AFTER,
-    FAILOVER,
-    PENDING_REFUND,
-    PENDING_SETTLES_AFTER,
-    PENDING_TYPES,
-    PROVIDER_LATENCY,
-    REFUND_AMOUNT,
-    SUBSCRIPTION_THREE_DS,
-)
 from mockserver.domain.batch import RowFailure
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
-from mockserver.domain.errors import Faults, WrongState
-from mockserver.domain.events import Subject
+from mockserver.domain.errors import Faults, Refused, WrongState
 from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
-from mockserver.domain.sources import CheckoutTransfer, PaymentType, TokenSource
-from mockserver.domain.states import ChargeEvent, ChargeState
-from mockserver.engine import amount_check, asking, providers, sources, subscription_course, tokens, transfers, vault
+from mockserver.domain.record import record
+from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
+from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent, SubscriptionState
+from mockserver.engine import amount_check, asking, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due
+from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.sources import ChargePlan, ProviderRoute
-from mockserver.engine.step import Step, found
+from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
 
-_NO_PAYER = Decline(
+
+@record
+class Origin:
+    """What asks for a charge whose source a client does not name: its ``source`` in rules, and the second name of the
+    step. Where no payer is there, the ``assumption`` says whether a charge that asks for 3-D Secure ``fails``, or is
+    charged without."""
+
+    source: str
+    op: str
+    assumption: str | None = None
+    fails: str = ""
+
+
+_RENEWAL = Origin("subscription", "subscription.renew", "subscription.three_ds", "payment_fails")
+
+NO_PAYER_DECLINE = Decline(
     "three_ds_challenge", Code.REQUIRE_THREE_D_SECURE, Code.REQUIRE_THREE_D_SECURE.message, None, None, False
 )
 """A challenge without a payer to answer it."""
-
-_UNATTENDED = {"batch": (BATCH_THREE_DS, "row_fails"), "subscription": (SUBSCRIPTION_THREE_DS, "payment_fails")}
-"""Sources whose payer is not there: whether a payment that asks for 3-D Secure fails or is charged without."""
 
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
 _PAID = _TAKEN | {ChargeState.AUTHORISED}
@@ -63,7 +61,7 @@ _SLOW = frozenset({PaymentType.BANK_ACCOUNT, PaymentType.PAYTO})
 """Types whose provider answers later when no scenario says otherwise (assumption ``charge.pending_types``)."""
 
 
-def create(step: Step, command: NewCharge) -> Charge:
+def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Charge:
     """Take a payment or authorise one, trying the next provider after each retryable failure.
 
     A payment that every provider declined is stored too, as ``FAILED``. Raises ``Invalid`` with all faults of the
@@ -80,25 +78,22 @@ def create(step: Step, command: NewCharge) -> Charge:
         amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
         faults.add(*providers.lacks(begun.provider, Capability.AUTHORISE))
-    if faults:
-        faults.refuse()
-    if begun is None or money is None:
-        raise RuntimeError("a charge without a route passed its checks")
-    return _store(step, command, begun, _try_routes(step, command, begun), money)
+    if faults or begun is None or money is None:
+        begun, money = faults.sure(begun), faults.sure(money)
+    return _store(step, command, begun, _try_routes(step, command, begun, origin), money)
 
 
 def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
     charge = get(step, charge_id)
-    step.assume(CAPTURE_AMOUNT)
     after = charge.after_capture(amount, step.sandbox.now)
     if after.amount != charge.amount:
         _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
     pending = _consult(step, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
     if pending is None:
         return move(step, charge, after, ChargeEvent.CAPTURED)
-    _await(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+    _plan_settlement(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
     waits = charge.after_capture(amount, step.sandbox.now, ChargeEvent.PENDING)
     return move(step, charge, waits, ChargeEvent.PENDING)
 
@@ -115,7 +110,6 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     sandbox = step.sandbox
     charge = get(step, charge_id)
-    step.assume(REFUND_AMOUNT)
     wanted = charge.refund_of(amount, comment, sandbox.now, None)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
@@ -123,15 +117,15 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     if pending is None:
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
-    _await(step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
-    if step.assume(PENDING_REFUND) == "at_once":
+    _plan_settlement(step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark)
+    if step.assume("charge.pending_refund") == "at_once":
         return give_back(step, charge, charge.after_refund(wanted))
-    return step.replace(sandbox.charges, charge, charge.after_reserving(wanted))
+    return step.change(charge, charge.after_reserving(wanted))
 
 
 def get(step: Step, charge_id: str) -> Charge:
     """A charge. Raises ``NotFound`` (84)."""
-    return found(step, step.sandbox.charges, "charge", charge_id, Code.INVALID_CHARGE_ID)
+    return step.found(Charge, charge_id, Code.INVALID_CHARGE_ID)
 
 
 def settle(step: Step, charge_id: str, event: ChargeEvent) -> None:
@@ -152,7 +146,7 @@ def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> No
     if charge is None or after is None:
         return
     if after.refunded == charge.refunded:
-        step.replace(step.sandbox.charges, charge, after)
+        step.change(charge, after)
     elif settled:
         give_back(step, charge, after)
     else:
@@ -166,23 +160,49 @@ def expire(step: Step, charge_id: str) -> None:
         move(step, charge, charge.after_void(ChargeEvent.EXPIRED, step.sandbox.now), ChargeEvent.EXPIRED)
 
 
-def _named(command: NewCharge) -> tuple[str, str | None]:
-    """The name of the source that rules see, and the second name of the step that it gives."""
-    if command.batch_id is not None:
-        return "batch", "batch.row"
-    if command.subscription_id is not None:
-        return "subscription", "subscription.renew"
-    if command.payment_link_id is not None:
-        return "payment_link", "payment_link.pay"
-    return command.source.word, None
+def renew(step: Step, entry: ScheduledWork) -> None:
+    """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
+    row = step.sandbox.subscriptions.get(entry.subject)
+    if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
+        return
+    step.result.about["subscription"] = row
+    amount = subscriptions.next_amount(step, row)
+    if not amount:
+        subscriptions.go_on(step, row)
+        return
+    step.learn(
+        {
+            "subscriptionId": row.subscription_id,
+            "paymentMethodId": row.payment_method_id,
+            "amount": amount,
+            "currency": row.currency,
+            "metadata": dict(row.metadata or {}),
+        }
+    )
+    try:
+        create(
+            step,
+            NewCharge(
+                source=MethodSource(row.payment_method_id),
+                amount=amount,
+                currency=row.currency,
+                initiator=Initiator.MERCHANT,
+                webhook=row.webhook,
+                metadata=row.metadata,
+                subscription_id=row.subscription_id,
+            ),
+            _RENEWAL,
+        )
+    except Refused:
+        subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
 
 
 _Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
 """What the providers said: the last route tried, its outcome, and the tries that failed."""
 
 
-def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
-    source, also = _named(command)
+def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origin | None) -> _Verdict:
+    source, also = (command.source.word, None) if origin is None else (origin.source, origin.op)
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
     ways: list[ProviderRoute] = [begun, *begun.others]
@@ -192,14 +212,17 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan) -> _Verdict:
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
         else:
-            outcome = ask_provider(step, "charge.create", route, source, also=also, number=len(failed) + 1)
-        if isinstance(outcome.provider, Challenge) and source in _UNATTENDED:
-            assumption, fails = _UNATTENDED[source]
-            outcome = replace(outcome, provider=_NO_PAYER if step.assume(assumption) == fails else Approve())
+            number = len(failed) + 1
+            outcome = asking.ask(
+                step, "charge.create", route.provider, route.instrument, source, also=also, number=number
+            )
+        if isinstance(outcome.provider, Challenge) and origin is not None and origin.assumption is not None:
+            fails = step.assume(origin.assumption) == origin.fails
+            outcome = replace(outcome, provider=NO_PAYER_DECLINE if fails else Approve())
         if not isinstance(outcome.provider, Decline):
             break
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
-        if not outcome.provider.is_retryable or step.assume(FAILOVER) == "never":
+        if not outcome.provider.is_retryable or step.assume("failover") == "never":
             break
         ways = sources.ways_left(step, tried, ways, command.amount)
     return route, outcome, tuple(failed)
@@ -218,19 +241,6 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
     )
 
 
-def ask_provider(
-    step: Step, op: str, route: ProviderRoute, source: str, *, also: str | None = None, number: int = 1
-) -> Outcome:
-    """What the rules let a provider say to a step of a charge; the time it takes is added to the step's latency: that
-    of the rule, of the provider's settings, or of the assumption ``provider.latency``."""
-    outcome = asking.ask(step, op, route.provider, route.instrument, source, also=also, number=number)
-    if outcome.latency is None:
-        own = route.provider.latency
-        low, high = own if own is not None else step.assume(PROVIDER_LATENCY)
-        step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
-    return outcome
-
-
 def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict, money: Money) -> Charge:
     sandbox = step.sandbox
     (route, outcome, failed), amount = verdict, money.amount
@@ -240,7 +250,7 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
-    charge = sandbox.charges.add(
+    charge = step.add(
         command.begun(
             sandbox.ids,
             event,
@@ -253,10 +263,9 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
             customer_id=begun.instrument.customer_id,
             failed_attempts=failed,
             verified=begun.verified,
-        )
+        ),
+        event,
     )
-    step.result.about["charge"] = charge
-    step.emit(Subject.CHARGE, charge.charge_id, event, None, charge.status)
     follow_up(step, charge, event, outcome)
     _follow(step, charge, None)
     return charge
@@ -268,30 +277,35 @@ def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: Provider
         event = None if said.event is ChargeEvent.CHALLENGED and begun.verified else said.event
     else:
         slow = command.capture and route.instrument.type in _SLOW
-        event = ChargeEvent.PENDING if slow and step.assume(PENDING_TYPES) == "bank_account_and_payto" else None
+        event = (
+            ChargeEvent.PENDING if slow and step.assume("charge.pending_types") == "bank_account_and_payto" else None
+        )
     return event or (ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED)
+
+
+_ENDS = {
+    ChargeEvent.AUTHORISED: ("charge.authorisation_expires_after", Due.AUTHORISATION_EXPIRY),
+    ChargeEvent.CHALLENGED: ("charge.challenge_expires_after", Due.CHALLENGE_EXPIRY),
+}
+"""How long a charge may stay as an event has left it, and what ends it then."""
 
 
 def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid."""
     sandbox = step.sandbox
-    if event is ChargeEvent.AUTHORISED:
-        due = sandbox.now + step.assume(AUTHORISATION_EXPIRES_AFTER)
-        sandbox.schedule.plan(due, Due.AUTHORISATION_EXPIRY, charge.charge_id)
-    elif event is ChargeEvent.PENDING:
+    if event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
-        _await(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
-    elif event is ChargeEvent.CHALLENGED:
-        sandbox.schedule.plan(
-            sandbox.now + step.assume(CHALLENGE_EXPIRES_AFTER), Due.CHALLENGE_EXPIRY, charge.charge_id
-        )
+        _plan_settlement(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+    elif event in _ENDS:
+        assumption, end = _ENDS[event]
+        sandbox.schedule.plan(sandbox.now + step.assume(assumption), end, charge.charge_id)
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:
-    return pending.after if pending.after is not None else step.assume(PENDING_SETTLES_AFTER)
+    return pending.after if pending.after is not None else step.assume("charge.pending_settles_after")
 
 
-def _await(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
+def _plan_settlement(step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = "") -> None:
     """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad one."""
     what = ends[0] if pending.settle is Settlement.SUCCESS else ends[1]
     step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
@@ -302,7 +316,7 @@ def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | No
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return None
-    outcome = ask_provider(step, op, ProviderRoute(provider, charge.instrument), "charge")
+    outcome = asking.ask(step, op, provider, charge.instrument, "charge")
     asking.refuse_declined(outcome, refusal)
     return outcome.provider if isinstance(outcome.provider, Pending) else None
 
@@ -321,8 +335,7 @@ def give_back(step: Step, before: Charge, after: Charge) -> Charge:
 
 def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charge:
     """Keep a charge as it is after an event, and let follow what its move means for others."""
-    step.replace(step.sandbox.charges, before, after)
-    step.emit(Subject.CHARGE, after.charge_id, event, before.status, after.status)
+    step.change(before, after, event)
     _follow(step, after, before.status)
     return after
 
@@ -334,11 +347,11 @@ def _follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
     if charge.payment_link_id is not None:
         link = step.sandbox.payment_links.get(charge.payment_link_id)
         if link is not None:
-            step.replace(step.sandbox.payment_links, link, link.after_charge(before, charge.status))
+            step.change(link, link.after_charge(before, charge.status))
     if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
         _pass_on(step, charge, charge.transfer)
     if charge.subscription_id is not None:
-        subscription_course.follow(step, charge, before)
+        subscriptions.follow(step, charge, before)
     if charge.batch_id is not None and before in _TAKEN and charge.status is ChargeState.FAILED:
         _fail_row(step, charge, charge.batch_id)
 
@@ -356,7 +369,7 @@ def _fail_row(step: Step, charge: Charge, batch_id: str) -> None:
     """A row of a batch whose payment is returned has failed (assumption ``batch.returned_row``)."""
     batches = step.sandbox.batches
     batch = batches.get(batch_id)
-    if batch is None or step.assume(BATCH_RETURNED) != "row_fails":
+    if batch is None or step.assume("batch.returned_row") != "row_fails":
         return
     place = batch.place_of(charge.charge_id)
     if place is not None:

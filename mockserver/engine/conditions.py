@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from mockserver.domain.delivery import Delivery
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
-from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
-from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
+from mockserver.scenario.matching import TEXT, Difference, FieldTest, Kind, compile_test, known_operators
 from mockserver.scenario.paths import STORED, followed, kind_of
 
 MOST_TESTS = 1_000
@@ -29,22 +27,25 @@ MOST_READ = 20_000
 
 Wanted = Mapping[str, object]
 
-_DELIVERY: Mapping[str, Callable[[Delivery], object]] = {
-    "id": lambda one: one.delivery_id,
-    "messageId": lambda one: one.message_id,
-    "type": lambda one: one.message.type,
-    "eventType": lambda one: one.message.event_type,
-    "subject": lambda one: one.message.subject_id,
-    "url": lambda one: one.url,
-    "state": lambda one: one.state.value,
-    "tries": lambda one: len(one.tries),
+_FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
+    "webhook": {
+        "id": lambda one: one.delivery_id,
+        "messageId": lambda one: one.message_id,
+        "type": lambda one: one.message.type,
+        "eventType": lambda one: one.message.event_type,
+        "subject": lambda one: one.message.subject_id,
+        "url": lambda one: one.url,
+        "state": lambda one: one.state.value,
+        "tries": lambda one: len(one.tries),
+    },
+    "inbox": {
+        "method": lambda one: one.method,
+        "path": lambda one: one.path,
+        "signature": lambda one: one.signature.value,
+        "authorization": lambda one: one.headers.get("authorization"),
+    },
 }
-_ARRIVAL: Mapping[str, Callable[[InboxMessage], object]] = {
-    "method": lambda one: one.method,
-    "path": lambda one: one.path,
-    "signature": lambda one: one.signature.value,
-    "authorization": lambda one: one.headers.get("authorization"),
-}
+"""Fields of what is not a stored object."""
 
 
 @record
@@ -62,22 +63,24 @@ class WaitCondition:
         rows, count = self._rows(sandbox)
         if self.id is not None and not count:
             return f"no {self.kind} '{mask_start(self.id, 64)}' in this sandbox"
-        fits, other = 0 if self.tests else count, None
-        most = most_looked_at(self.tests)
-        for row in islice(rows, most) if self.tests else ():
+        most = most_looked_at(self.tests) if self.tests else 0
+        fits, why = 0 if self.tests else count, None
+        for row in islice(rows, most):
             if fits >= self.count:
                 break
-            if all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests):
-                fits += 1
-            elif other is None:
-                other = row
+            difference = self._difference(sandbox, row)
+            fits += difference is None
+            why = why or difference
         if fits >= self.count:
             return None
         among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
         words = f"{fits} of {self.count} fit, out of {among}"
-        differences = (test.difference_of(self._read(sandbox, other, test.path)) for test in self.tests)
-        why = next((difference for difference in differences if difference is not None), None)
-        return f"{words}; the newest other: {why}" if other is not None and why is not None else words
+        return f"{words}; the newest other: {why}" if why is not None else words
+
+    def _difference(self, sandbox: Sandbox, row: Any) -> Difference | None:
+        """The first test that a row fails."""
+        found = (test.difference_of(self._read(sandbox, row, test.path)) for test in self.tests)
+        return next((one for one in found if one is not None), None)
 
     def _rows(self, sandbox: Sandbox) -> tuple[Iterable[Any], int]:
         """What is looked at, the newest first, and how many that are. Long tables are not copied for each look."""
@@ -96,14 +99,10 @@ class WaitCondition:
                 return ((), 0) if row is None else ((row,), 1)
 
     def _read(self, sandbox: Sandbox, row: Any, path: str) -> object:
-        match row:
-            case Delivery():
-                return _DELIVERY[path](row)
-            case InboxMessage():
-                return _ARRIVAL[path](row)
-            case _:
-                value = value_at(sandbox, row, path)
-                return value_at(sandbox, row, "state") if value is None and path == "status" else value
+        if self.kind in _FIELDS:
+            return _FIELDS[self.kind][path](row)
+        value = value_at(sandbox, row, path)
+        return value_at(sandbox, row, "state") if value is None and path == "status" else value
 
 
 def most_looked_at(tests: Sequence[object]) -> int:
@@ -185,9 +184,9 @@ def _read_as(kind: Kind, wanted: object) -> object:
 
 def _kind_of(kind: str, path: str) -> Kind:
     """How tests read a field. Raises ``ValueError`` when there is none."""
-    known = _DELIVERY if kind == "webhook" else _ARRIVAL if kind == "inbox" else None
-    if known is None:
+    if kind not in _FIELDS:
         return kind_of(followed(STORED[snake(kind)], path))
+    known = _FIELDS[kind]
     if path not in known:
         raise ValueError(f"{path[:60]}: no such field{nearest(path[:60], known)}, allowed: {', '.join(known)}")
     return TEXT

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from mockserver.assumptions.table import REMOVAL_TAKES_METHODS, REMOVED_IN_LIST
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCustomer, NewMethod
 from mockserver.domain.customer import Customer, CustomerDetails
 from mockserver.domain.errors import Faults, WrongState
-from mockserver.domain.events import Subject
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import replace, updated
@@ -21,7 +19,7 @@ from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.step import Step, found, unknown
+from mockserver.engine.step import Step, unknown
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
@@ -36,12 +34,9 @@ def create(step: Step, command: NewCustomer) -> Customer:
     wanted = payment_methods.checked(step, command.method)
     payment_methods.ask(step, "customer.create", wanted)
     bare = Customer(sandbox.ids.hex32("customer"), sandbox.now, metadata=command.metadata, webhook=command.webhook)
-    customer = sandbox.customers.add(updated(bare, command.details))
-    step.result.about["customer"] = customer
+    customer = updated(bare, command.details)
     method = payment_methods.store(step, wanted, customer)
-    customer = _with_default(step, customer, method)
-    step.emit(Subject.CUSTOMER, customer.customer_id, "created", None, customer.state)
-    return customer
+    return step.add(replace(customer, default_payment_method_id=method.payment_method_id))
 
 
 def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMethod:
@@ -54,8 +49,7 @@ def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMetho
     payment_methods.ask(step, "payment_method.create", wanted)
     method = payment_methods.store(step, wanted, customer)
     if command.terms.set_default or customer.default_payment_method_id is None:
-        _with_default(step, customer, method)
-        step.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
+        step.change(customer, replace(customer, default_payment_method_id=method.payment_method_id), "updated")
     return method
 
 
@@ -71,10 +65,8 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
         _check_default(step.sandbox, customer, default_payment_method_id, faults)
     faults.refuse()
     after = customer.after_update(details, default_payment_method_id)
-    customer = step.replace(step.sandbox.customers, customer, after)
-    _show_on_methods(step, customer)
-    step.emit(Subject.CUSTOMER, customer_id, "updated", customer.state, customer.state)
-    return customer
+    _show_on_methods(step, after)
+    return step.change(customer, after, "updated")
 
 
 def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
@@ -88,19 +80,17 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
     if ask_provider:
         for method in kept:
             payment_methods.ask_to_forget(step, "customer.delete", method)
-    step.replace(step.sandbox.customers, customer, after)
-    if step.assume(REMOVAL_TAKES_METHODS) == "yes":
+    if step.assume("removed.customer_methods") == "yes":
         payer = after.payer()
         for method in kept:
             payment_methods.remove(step, method, payer)
     _show_on_methods(step, after)
-    step.emit(Subject.CUSTOMER, customer_id, "removed", customer.state, after.state)
-    return after
+    return step.change(customer, after, "removed")
 
 
 def get(step: Step, customer_id: str) -> Customer:
     """A customer, removed ones included. Raises ``NotFound`` (52)."""
-    return found(step, step.sandbox.customers, "customer", customer_id, Code.INVALID_CUSTOMER_ID)
+    return step.found(Customer, customer_id, Code.INVALID_CUSTOMER_ID)
 
 
 def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
@@ -109,7 +99,7 @@ def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
     Raises ``NotFound`` (52).
     """
     get(step, customer_id)
-    index = "customer" if step.assume(REMOVED_IN_LIST) == "shown" else "in_use"
+    index = "customer" if step.assume("removed.in_customer_list") == "shown" else "in_use"
     return list(step.sandbox.payment_methods.find(index, customer_id))[::-1]
 
 
@@ -136,11 +126,6 @@ def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
 
 
-def _with_default(step: Step, customer: Customer, method: PaymentMethod) -> Customer:
-    after = replace(customer, default_payment_method_id=method.payment_method_id)
-    return step.replace(step.sandbox.customers, customer, after)
-
-
 def show_on(step: Step, entry: ScheduledWork) -> None:
     """A customer has changed: the payment methods that follow those of the step before show it."""
     customer = step.sandbox.customers.get(entry.subject)
@@ -153,6 +138,6 @@ def _show_on_methods(step: Step, customer: Customer, start: int = 0) -> None:
     payer, methods, end = customer.payer(), step.sandbox.payment_methods, start + SHOWN
     for method in islice(methods.find("customer", customer.customer_id), start, end):
         if method.payer != payer:
-            step.replace(methods, method, replace(method, payer=payer))
+            step.change(method, replace(method, payer=payer))
     if methods.count("customer", customer.customer_id) > end:
         step.sandbox.schedule.plan(step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from urllib.parse import urlsplit
 
-from mockserver.assumptions.table import WEBHOOK_RETRY, WEBHOOK_TIMEOUT, WEBHOOK_VERSION
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
@@ -100,7 +99,7 @@ def come_due(step: Step, delivery_id: str) -> None:
         if isinstance(said, int):
             report(sandbox, delivery, Try(delivery.due, said, scripted=True))
         else:
-            waited = step.assume(WEBHOOK_TIMEOUT)
+            waited = step.assume("webhook.timeout")
             report(sandbox, delivery, Try(delivery.due, error="timeout", latency=waited, scripted=True))
         return
     inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
@@ -112,7 +111,7 @@ def come_due(step: Step, delivery_id: str) -> None:
         return
     sandbox.deliveries.outbox.append(delivery_id)
     if sandbox.watch is not None:
-        sandbox.watch.sent(delivery_id, sandbox.journal.last)
+        sandbox.watch.webhooks.sent(delivery_id, sandbox.journal.last)
 
 
 def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = False, in_inbox: bool = False) -> None:
@@ -122,7 +121,7 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
         return
     delivery.tries.append(made)
     delivery.series += 1
-    pauses = sandbox.assumed[WEBHOOK_RETRY]
+    pauses = sandbox.assumed["webhook.retry"]
     if made.is_accepted:
         _move(sandbox, delivery, DeliveryEvent.ACCEPTED)
     elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(sandbox, delivery.subscription_id):
@@ -296,7 +295,7 @@ def _plan_one(
             url=receiver.url,
             authorization=receiver.authorization if wanted.authorization is None else wanted.authorization,
             content=content,
-            version=sandbox.assumed[WEBHOOK_VERSION],
+            version=sandbox.assumed["webhook.version"],
             added=sandbox.now,
             due=sandbox.now + wanted.delay + number * wanted.gap,
             ordering_key=delivery_id if wanted.together else message.subject_id or message_id,

@@ -15,7 +15,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
 from mockserver.scenario.matching import Difference
-from mockserver.scenario.rule import Rule, differences
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 
@@ -46,13 +46,13 @@ class DryRule:
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
         """Remember an entry on which it did not fire."""
-        failed, place = min((_failed(self.rule, attempt), place) for place, attempt in enumerate(meant))
+        failed, place = min((len(self.rule.when.differences(attempt)), place) for place, attempt in enumerate(meant))
         self._misses.append((failed, -entry.number, entry, meant[place]))
 
     def explain(self) -> None:
         """Say of the nearest misses what differed."""
         for _, _, entry, attempt in nsmallest(MOST_NEAR, self._misses):
-            self.near.append((entry, differences(self.rule.tests, self.rule.window, attempt)))
+            self.near.append((entry, self.rule.when.differences(attempt)))
 
 
 class DryRun:
@@ -103,12 +103,6 @@ class DryRun:
                 asked.entries = [*asked.entries, entry.number][-MOST_NAMED:]
             else:
                 asked.miss(entry, attempts)
-
-
-def _failed(rule: Rule, attempt: Attempt) -> int:
-    """How many tests an attempt fails."""
-    outside = rule.window is not None and rule.window.difference(attempt.now, attempt.now) is not None
-    return sum(not test.holds(test.read(attempt)) for test in rule.tests) + outside
 
 
 def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:

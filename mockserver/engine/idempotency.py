@@ -96,21 +96,16 @@ class Idempotency:
         if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
             words = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
             raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
-        if first.result is not None:
-            if not first.result.answered:
-                words = "the first request with this key is still being answered: send it again later"
-                raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
-            step.result.about, step.result.problem = first.result.about, first.result.problem
-        step.result.warnings += (
-            "a repeat: its Idempotency-Key was given the first answer again, and nothing was done",
-        )
+        if first.result is not None and not first.result.answered:
+            words = "the first request with this key is still being answered: send it again later"
+            raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
+        _repeat(step, first.result, "a repeat: its Idempotency-Key was given the first answer")
         return first
 
     def keep(self, step: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
         """Remember the answer to the step that was taken, unless it was refused before anything happened."""
         sandbox = step.sandbox
-        was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
-        if status >= _REFUSED and not was_tried:
+        if not _has_acted(step, status):
             return
         first = First(step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request))
         first.result = step.result
@@ -132,6 +127,20 @@ class Idempotency:
     def _bound(self) -> None:
         while len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
             self._forget(next(iter(self.firsts)))
+
+
+def _repeat(step: CurrentStep, first: Result | None, words: str) -> None:
+    """A step is given the first answer: it is about the same objects."""
+    step.result.is_repeat = True
+    if first is not None:
+        step.result.about, step.result.problem = first.about, first.problem
+    step.result.warnings += (f"{words} again, and nothing was done",)
+
+
+def _has_acted(step: CurrentStep, status: int) -> bool:
+    """Whether something happened, or a provider was asked, before a step was answered with a status."""
+    was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
+    return status < _REFUSED or bool(was_tried)
 
 
 def _name(key: str) -> str:
@@ -167,20 +176,14 @@ class Replays:
         key = _key_of(step)
         found = self.firsts.get(key) if key is not None else None
         if found is not None:
-            step.result.is_repeat = True
-            if found.result is not None:
-                step.result.about, step.result.problem = found.result.about, found.result.problem
-            step.result.warnings += (
-                "a replay: a rule gave it the first answer of its key again, and nothing was done",
-            )
+            _repeat(step, found.result, "a replay: a rule gave it the first answer of its key")
         return found
 
     def keep(self, step: CurrentStep, status: int, text: bytes) -> None:
         """Remember the answer to a step that was the first of its key, unless it was refused before anything
         happened."""
         key = _key_of(step)
-        was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
-        if key is not None and (status < _REFUSED or was_tried):
+        if key is not None and _has_acted(step, status):
             first = FirstAnswer(status, text.decode())
             first.result = step.result
             self.firsts.put(key, first)

@@ -32,12 +32,8 @@ _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"http": 80, "https": 443}
 
 
-class SignatureCheck(StrEnum):
-    """What the signature of an arrival is worth."""
-
-    VALID = "valid"
-    INVALID = "invalid"
-    MISSING = "missing"
+SignatureCheck = StrEnum("SignatureCheck", "VALID INVALID MISSING")
+"""What the signature of an arrival is worth."""
 
 
 @record

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from sys import getsizeof
 from typing import NamedTuple
 
 from mockserver.domain.clock import Micros
@@ -23,9 +22,6 @@ from mockserver.scenario.transport import Transport
 
 MOST_MARKS = 1_000
 """Marks that a journal keeps: a suite that sets one for each test needs the newest only."""
-
-_TEXT = 300
-"""Bytes that a text takes besides its own, roughly."""
 
 _RANKS = 64
 
@@ -142,37 +138,13 @@ class JournalRoom:
             self.dropped += 1
 
 
-class JournalTexts:
-    """The texts that searches look into, by the number of their entry; ``size`` is roughly what they take, in bytes.
-    ``wording`` is how they were worded: with another one all are made anew."""
-
-    def __init__(self, wording: object) -> None:
-        self.wording = wording
-        self.size = 0
-        self.by_number: dict[int, str] = {}
-
-    def keep(self, number: int, text: str, most: int) -> None:
-        """Keep the text of an entry, unless all that is kept would take more than ``most`` bytes."""
-        grown = _TEXT + getsizeof(text)
-        if self.size + grown <= most:
-            self.size += grown
-            self.by_number[number] = text
-
-    def forget(self, number: int) -> None:
-        """An entry is no longer there."""
-        text = self.by_number.pop(number, None)
-        if text is not None:
-            self.size -= _TEXT + getsizeof(text)
-
-
 class Journal(Lodger):
     """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
 
     ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
     which ``given_up`` of them went.
     ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then are not the
-    whole story, None while they do. ``texts`` is there once the journal was searched, and never takes more than the
-    entries: a search pushes none of them out.
+    whole story, None while they do.
     """
 
     def __init__(self, limit: int, opened: Micros) -> None:
@@ -185,7 +157,6 @@ class Journal(Lodger):
         self.given_up = 0
         self.marks: Recent[str, int] = Recent(MOST_MARKS)
         self.stories = Stories(limit)
-        self.texts: JournalTexts | None = None
 
     @property
     def dropped(self) -> int:
@@ -210,8 +181,6 @@ class Journal(Lodger):
             if self.room is not None:
                 self.room.overflown += 1
             grown -= size_of(entries[0])
-            if self.texts is not None:
-                self.texts.forget(entries[0].number)
         entries.append(entry)
         self.resize(grown)
 
@@ -230,8 +199,6 @@ class Journal(Lodger):
             return False
         self.given_up += 1
         oldest = self.entries.popleft()
-        if self.texts is not None:
-            self.texts.forget(oldest.number)
         self.resize(-size_of(oldest) - self.stories.shrink(PER_ENTRY * len(self.entries)))
         return True
 
@@ -239,12 +206,6 @@ class Journal(Lodger):
         """Why entries are no longer there, in words."""
         shared = f", those of all sandboxes {self.room.most} bytes (--journal-memory)," if self.room else ""
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
-
-    def texts_in(self, wording: object) -> JournalTexts:
-        """What searches have made of entries, worded in this way."""
-        if self.texts is None or self.texts.wording is not wording:
-            self.texts = JournalTexts(wording)
-        return self.texts
 
     def get(self, number: int) -> JournalEntry | None:
         """The entry of a number, while it is kept."""

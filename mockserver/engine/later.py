@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
@@ -17,13 +16,21 @@ from mockserver.domain.errors import Refused
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
-from mockserver.domain.states import ChargeEvent, ChargeState, NetworkTokenState, PayToState, SubscriptionState
-from mockserver.engine import charges, customers, network_tokens, payment_methods, payto, subscriptions, three_ds, vault
+from mockserver.domain.states import (
+    NETWORK_TOKEN,
+    PAYTO,
+    ChargeEvent,
+    ChargeState,
+    NetworkTokenState,
+    PayToState,
+    SubscriptionState,
+)
+from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step
-from mockserver.scenario.later_step import Later, Move, read_event
+from mockserver.engine.step import Step, turn_to
+from mockserver.scenario.later_step import STATES, Later, Move, read_event
 from mockserver.scenario.outcome import DELETABLE
 
 _PART = "|"
@@ -190,8 +197,10 @@ _SET: Mapping[str, Callable[[Step, str, str], bool]] = {
     "payment_method": lambda step, subject, word: bool(
         payment_methods.update_card(step, subject, CardChanges(expiry=word))
     ),
-    "payto": lambda step, subject, word: payto.turn_to(step, subject, PayToState(word)),
-    "network_token": lambda step, subject, word: network_tokens.turn_to(step, subject, NetworkTokenState(word)),
+    "payto": lambda step, subject, word: turn_to(step, step.sandbox.payto.get(subject), PAYTO, PayToState(word)),
+    "network_token": lambda step, subject, word: turn_to(
+        step, step.sandbox.network_tokens.get(subject), NETWORK_TOKEN, NetworkTokenState(word)
+    ),
     "subscription": lambda step, subject, word: bool(subscriptions.set_status(step, subject, SubscriptionState(word))),
 }
 """Kinds whose status can be set, and whether it is so afterwards."""
@@ -203,22 +212,17 @@ _DELETE: Mapping[str, Callable[[Step, str], object]] = {
 }
 """Kinds that can go."""
 
-_STATES: Mapping[str, type[StrEnum]] = {
-    "payto": PayToState,
-    "network_token": NetworkTokenState,
-    "subscription": SubscriptionState,
-}
-
 _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
     Move.SET: (
         _SET,
-        lambda kind, given: len(given) == 1 and (kind not in _STATES or given[0] in list(_STATES[kind])),
+        lambda kind, given: len(given) == 1 and (kind not in STATES or given[0] in list(STATES[kind])),
         "a state of it",
     ),
     Move.EMIT: (("charge",), lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
-    Move.CAPTURE: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
-    Move.REFUND: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
-    Move.VOID: (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    **dict.fromkeys(
+        (Move.CAPTURE, Move.REFUND, Move.VOID),
+        (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+    ),
     Move.SETTLE: (("charge",), lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
     Move.DELETE: (_DELETE, lambda kind, given: not given, "nothing more"),
 }

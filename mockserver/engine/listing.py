@@ -10,20 +10,12 @@ from dataclasses import field
 from operator import attrgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from mockserver.assumptions.table import (
-    AUTHORISED_WORD,
-    PAGE_DEFAULT,
-    PAGE_MAXIMUM,
-    PAGE_ORDER,
-    SEARCH_BOUNDS,
-    SORT_UNKNOWN,
-)
 from mockserver.domain.clock import Micros
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.record import record
 from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import ListPage, Scan, Table
-from mockserver.engine.query import Bound, Contains, Query, TableRow
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import Bound, Contains, ListPage, Query, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -98,7 +90,7 @@ def amount_beyond(*, above: bool) -> Parameter:
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
     def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
-        query.where.append(Bound(amount_of, bound, above, step.assume(SEARCH_BOUNDS) == "inclusive"))
+        query.where.append(Bound(amount_of, bound, above, step.assume("search.bounds") == "inclusive"))
 
     return add
 
@@ -116,10 +108,9 @@ def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
     return add
 
 
-def search(step: Step, wanted: Search[R], given: Mapping[str, Any], scan: Scan[R] | None = None) -> ListPage[R]:
-    """The rows that fit the given parameters, newest first; ``scan`` has looked at most of them. Raises ``Invalid``
-    (90) for a bad value, page or sort."""
-    return wanted.table(step.sandbox).search(query_of(step, wanted, given), scan)
+def search(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> ListPage[R]:
+    """The rows that fit the given parameters, newest first. Raises ``Invalid`` (90) for a bad value, page or sort."""
+    return wanted.table(step.sandbox).search(query_of(step, wanted, given))
 
 
 def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R]:
@@ -132,14 +123,14 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
     if wanted.hides_removed and not given.get("include_removed"):
         query.equal.append(("state", (Presence.ACTIVE,)))
     after, before = _window(step, given.get("added_after"), given.get("added_before"))
-    most = step.assume(PAGE_MAXIMUM)
+    most = step.assume("paging.maximum")
     limit, skip = given.get("limit"), given.get("skip") or 0
-    limit = min(step.assume(PAGE_DEFAULT), most) if limit is None else limit
+    limit = min(step.assume("paging.default"), most) if limit is None else limit
     if not 1 <= limit <= most:
         faults.wrong("Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:
         faults.wrong("Skip", f"got {skip}, wanted 0 or more")
-    descending = step.assume(PAGE_ORDER) == "newest_first"
+    descending = step.assume("paging.order") == "newest_first"
     sort, by, order = None, given.get("sort_by"), given.get("sort_order")
     if by or order:
         sort, descending = _sort(step, by, order, wanted.sorts, descending, faults)
@@ -151,7 +142,7 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
 
 def _window(step: Step, after: Micros | None, before: Micros | None) -> tuple[Micros | None, Micros | None]:
     """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption ``search.bounds``)."""
-    if (after is None and before is None) or step.assume(SEARCH_BOUNDS) == "exclusive":
+    if (after is None and before is None) or step.assume("search.bounds") == "exclusive":
         return after, before
     return None if after is None else after - 1, None if before is None else before + 1
 
@@ -167,7 +158,7 @@ def _sort(
     descending: bool,
     faults: Faults,
 ) -> tuple[Sort, bool]:
-    lenient = step.assume(SORT_UNKNOWN) == "ignore"
+    lenient = step.assume("sort") == "ignore"
     if order:
         wanted = _ORDERS.get(order.lower())
         if wanted is not None:
@@ -179,4 +170,4 @@ def _sort(
     if by.lower() not in sorts and not lenient:
         faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {', '.join(sorts)}{nearest(by, sorts)}")
     sort = sorts.get(by.lower())
-    return (sort[step.assume(AUTHORISED_WORD)] if isinstance(sort, Mapping) else sort), descending
+    return (sort[step.assume("charge.status.authorised")] if isinstance(sort, Mapping) else sort), descending

@@ -1,4 +1,4 @@
-"""Network-token use cases: make one for a stored card, find it for a charge, end it with its payment method.
+"""Network-token use cases: make one for a stored card, find it for a charge.
 
 Source: docs/spec/service.md, Payment method, networkToken; assumption ``network_token.status``.
 """
@@ -8,17 +8,16 @@ from __future__ import annotations
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
-from mockserver.domain.events import Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.states import NETWORK_TOKEN, NetworkTokenState
+from mockserver.domain.states import NetworkTokenState
 from mockserver.engine.step import Step, unknown
 
 
 def create(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
     """Make the network token of a payment method that is being stored."""
     sandbox = step.sandbox
-    token = sandbox.network_tokens.add(
+    return step.add(
         NetworkToken(
             network_token_id=sandbox.ids.hex32("network_token"),
             scheme_token_id=sandbox.ids.hex32("scheme_token"),
@@ -30,9 +29,6 @@ def create(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
             customer_id=method.customer_id,
         )
     )
-    step.result.about["network_token"] = token
-    step.emit(Subject.NETWORK_TOKEN, token.network_token_id, "created", None, token.status)
-    return token
 
 
 def usable(step: Step, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
@@ -50,15 +46,3 @@ def usable(step: Step, network_token_id: str | None, faults: Faults) -> NetworkT
         return None
     step.result.about["network_token"] = token
     return token
-
-
-def turn_to(step: Step, network_token_id: str, status: NetworkTokenState) -> bool:
-    """Bring a token to a status where the state table has a way; one that has moved on stays as it is. Whether it has
-    that status now."""
-    token = step.sandbox.network_tokens.get(network_token_id)
-    event = NETWORK_TOKEN.event_to(status)
-    if token is None or event is None or event not in NETWORK_TOKEN.moves[token.status]:
-        return token is not None and token.status is status
-    after = step.replace(step.sandbox.network_tokens, token, token.after(event))
-    step.emit(Subject.NETWORK_TOKEN, network_token_id, event, token.status, after.status)
-    return True

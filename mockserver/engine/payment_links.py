@@ -5,54 +5,45 @@ Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import CURRENCY_DEFAULT, LINK_IMAGE_MAXIMUM, LINK_REFUSAL, LINK_URL, PROVIDER_CURRENCY
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
-from mockserver.domain.events import Subject
-from mockserver.domain.money import currency, exact, number_text
+from mockserver.domain.money import check_positive, currency, positive
 from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
-from mockserver.engine.step import Step, found
+from mockserver.engine.charges import Origin
+from mockserver.engine.step import Step
+
+_ORIGIN = Origin("payment_link", "payment_link.pay")
 
 
 def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     """Make a link. Raises ``Invalid`` 74, 2 (amount), 29 (currency), 90 (types, image, redirect, limit)."""
     sandbox = step.sandbox
     faults = Faults()
-    money = None
-    try:
-        money = currency(command.currency or usual_currency(step))
-    except Invalid as refused:
-        faults.absorb(refused)
+    money = faults.attempt(currency, command.currency or usual_currency(step))
     amount = command.amount
-    if amount is not None and amount <= 0:
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
-    elif amount is not None and money is not None:
-        try:
-            amount = exact(amount, money)
-        except Invalid as refused:
-            faults.absorb(refused)
+    if amount is not None and money is not None:
+        amount = faults.attempt(positive, amount, money)
+    elif amount is not None:
+        faults.attempt(check_positive, amount)
     if command.limit is not None and command.limit < 1:
         faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
-    check_image(command.image, step.assume(LINK_IMAGE_MAXIMUM), faults)
+    check_image(command.image, step.assume("link.image_maximum"), faults)
     check_redirect(command.redirect_url, faults)
     faults.refuse()
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
-    link = sandbox.payment_links.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
-    step.result.about["payment_link"] = link
-    step.emit(Subject.PAYMENT_LINK, link.payment_link_id, "created", None, None)
-    return link
+    return step.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
 
 
 def get(step: Step, payment_link_id: str) -> PaymentLink:
     """A link. Raises ``NotFound`` (116)."""
-    return found(step, step.sandbox.payment_links, "payment_link", payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
+    return step.found(PaymentLink, payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
 
 
 def get_open(step: Step, payment_link_id: str) -> PaymentLink:
@@ -60,7 +51,7 @@ def get_open(step: Step, payment_link_id: str) -> PaymentLink:
     link = get(step, payment_link_id)
     if not link.has_room:
         words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(step.assume(LINK_REFUSAL)), {"LimitPayments": words})
+        raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
     return link
 
 
@@ -94,15 +85,15 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
             metadata=link.metadata,
             payment_link_id=link.payment_link_id,
         ),
+        _ORIGIN,
     )
     link = get(step, payment_link_id)
-    step.replace(step.sandbox.payment_links, link, link.after_attempt(payment.attempt_key, charge.charge_id))
+    step.change(link, link.after_attempt(payment.attempt_key, charge.charge_id))
     return charge
 
 
 def address(step: Step, link: PaymentLink) -> str:
     """Where the hosted page of a link is (assumption ``link.url``)."""
-    step.assume(LINK_URL)
     return step.sandbox.address(page(link))
 
 
@@ -113,8 +104,8 @@ def page(link: PaymentLink) -> str:
 
 def usual_currency(step: Step) -> str:
     """The currency of a link that names none: the assumption's, else that of the first provider that takes cards."""
-    word: str = step.assume(CURRENCY_DEFAULT)
+    word: str = step.assume("currency.default")
     if word != "provider":
         return word
     own = (provider.currency for provider in providers.in_use(step.sandbox, Capability.CARD))
-    return next(own, step.assume(PROVIDER_CURRENCY))
+    return next(own, step.assume("provider.currency"))

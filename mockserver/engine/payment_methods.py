@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from mockserver.assumptions.table import DEFAULT_REMOVED
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.clock import Instant
@@ -28,18 +27,17 @@ from mockserver.domain.commands import (
 )
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
-from mockserver.domain.events import Subject
 from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
-from mockserver.domain.states import NetworkTokenState, PayToState, Presence, VaultState
+from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
-from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscription_course, tokens, vault
+from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, check_in_use, found
+from mockserver.engine.step import Step, method_in_use, turn_to
 
 
 @record
@@ -87,10 +85,7 @@ def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Pr
     """A payment method prepared for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
     faults = Faults()
     wanted = prepare(step, command, owner, faults)
-    faults.refuse()
-    if wanted is None:
-        raise RuntimeError("a faulty payment method passed its checks")
-    return wanted
+    return faults.sure(wanted)
 
 
 def ask(step: Step, op: str, wanted: Prepared) -> None:
@@ -100,17 +95,13 @@ def ask(step: Step, op: str, wanted: Prepared) -> None:
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    method = step.sandbox.payment_methods.add(_method(step, wanted, owner))
-    step.result.about["payment_method"] = method
+    method = _method(step, wanted, owner)
     if wanted.token is not None:
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        made = network_tokens.create(step, method, card)
-        after = replace(method, network_token_id=made.network_token_id)
-        method = step.replace(step.sandbox.payment_methods, method, after)
-    step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "created", None, method.state)
-    return method
+        method = replace(method, network_token_id=network_tokens.create(step, method, card).network_token_id)
+    return step.add(method)
 
 
 def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
@@ -142,9 +133,7 @@ def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMeth
 
 def get(step: Step, payment_method_id: str) -> PaymentMethod:
     """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    return found(
-        step, step.sandbox.payment_methods, "payment_method", payment_method_id, Code.INVALID_PAYMENT_METHOD_ID
-    )
+    return step.found(PaymentMethod, payment_method_id, Code.INVALID_PAYMENT_METHOD_ID)
 
 
 def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
@@ -172,7 +161,7 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
     faults.refuse()
     changed = replace(
         card,
-        number=card_entry.sure(number),
+        number=faults.sure(number),
         expiry=expiry,
         cardholder=or_kept(wanted.cardholder, card.cardholder),
     )
@@ -182,9 +171,7 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
         # Another method may share the item, so the new number gets one of its own.
         vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
     after = replace(method, instrument=sandbox.cards.instrument(changed), metadata=metadata, vault_id=vault_id)
-    method = step.replace(sandbox.payment_methods, method, after)
-    step.emit(Subject.PAYMENT_METHOD, payment_method_id, "updated", method.state, method.state)
-    return method
+    return step.change(method, after, "updated")
 
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
@@ -200,14 +187,12 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     method = remove(step, method)
     owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        after = replace(owner, default_payment_method_id=_next_default(step, owner))
-        step.replace(step.sandbox.customers, owner, after)
-        step.emit(Subject.CUSTOMER, owner.customer_id, "updated", owner.state, owner.state)
+        step.change(owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated")
     return method
 
 
 def _next_default(step: Step, owner: Customer) -> str | None:
-    if step.assume(DEFAULT_REMOVED) == "none":
+    if step.assume("removed.default_method") == "none":
         return None
     in_use = list(step.sandbox.payment_methods.find("in_use", owner.customer_id))
     return in_use[-1].payment_method_id if in_use else None
@@ -230,13 +215,11 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
     after = method.after_removal(step.sandbox.now)
     if payer is not None:
         after = replace(after, payer=payer)
-    step.replace(step.sandbox.payment_methods, method, after)
-    if method.payto_id is not None:
-        payto.turn_to(step, method.payto_id, PayToState.CANCELLED)
-    if method.network_token_id is not None:
-        network_tokens.turn_to(step, method.network_token_id, NetworkTokenState.DELETED)
-    step.emit(Subject.PAYMENT_METHOD, method.payment_method_id, "removed", method.state, after.state)
-    subscription_course.lose_method(step, method.payment_method_id)
+    sandbox = step.sandbox
+    turn_to(step, sandbox.payto.get(method.payto_id or ""), PAYTO, PayToState.CANCELLED)
+    turn_to(step, sandbox.network_tokens.get(method.network_token_id or ""), NETWORK_TOKEN, NetworkTokenState.DELETED)
+    step.change(method, after, "removed")
+    subscriptions.lose_method(step, method.payment_method_id)
     return after
 
 
@@ -253,7 +236,7 @@ def prepare(step: Step, command: NewMethod, owner: Customer | None, faults: Faul
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
         faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
-    check_fallback(sandbox, command.terms.fallback_payment_method_id, owner, faults)
+    check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
     return made
 
 
@@ -275,7 +258,7 @@ def _of(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
                 return None
             return Prepared("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
         case SwitchProvider():
-            return _switch(sandbox, command, faults)
+            return _switch(step, command, faults)
 
 
 def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None:
@@ -334,13 +317,13 @@ def _provider_token(sandbox: Sandbox, command: NewProviderTokenMethod, faults: F
     )
 
 
-def _switch(sandbox: Sandbox, command: SwitchProvider, faults: Faults) -> Prepared | None:
+def _switch(step: Step, command: SwitchProvider, faults: Faults) -> Prepared | None:
+    sandbox = step.sandbox
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
-    method = sandbox.payment_methods.get(command.payment_method_id)
+    method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
-    check_in_use(method, command.payment_method_id, "PaymentMethodId", faults)
-    if method is not None and method.state is Presence.ACTIVE and (item is None or card is None):
+    if method is not None and (item is None or card is None):
         faults.add(
             Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
             "PaymentMethodId",
@@ -375,13 +358,11 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 
-def check_fallback(sandbox: Sandbox, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
+def check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
     """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
     removed (73)."""
     if payment_method_id is not None:
         field = "FallbackPaymentMethodId"
-        fallback = sandbox.payment_methods.get(payment_method_id)
-        check_in_use(fallback, payment_method_id, field, faults)
-        theirs = owner_of(sandbox, fallback)
-        if fallback is not None and fallback.state is Presence.ACTIVE and theirs is not None and theirs is not owner:
+        theirs = owner_of(step.sandbox, method_in_use(step, payment_method_id, field, faults))
+        if theirs is not None and theirs is not owner:
             faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, "this payment method belongs to another customer")

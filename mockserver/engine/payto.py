@@ -5,11 +5,9 @@ Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``, 
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import PAYTO_ACTIVE_AFTER
 from mockserver.domain.clock import Micros
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.errors import Faults
-from mockserver.domain.events import Subject
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, Agreement
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument, PaymentType
@@ -17,7 +15,7 @@ from mockserver.domain.states import PAYTO, PayToState
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, turn_to
 from mockserver.scenario.later_step import Move
 
 INSTRUMENT = Instrument(PaymentType.PAYTO, display_type="PayTo")
@@ -36,7 +34,7 @@ def check(sandbox: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider
 def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
     """Keep a checked agreement and plan what the payer does: as the scenario says, else the assumption."""
     sandbox = step.sandbox
-    agreement = sandbox.payto.add(
+    agreement = step.add(
         Agreement(
             payto_id=sandbox.ids.hex32("payto"),
             provider=provider.summary,
@@ -47,8 +45,6 @@ def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
             pay_id=command.pay_id,
         )
     )
-    step.result.about["payto"] = agreement
-    step.emit(Subject.PAYTO, agreement.payto_id, "created", None, agreement.status)
     for after, status in _moves(step):
         if after == 0:
             come_due(step, agreement.payto_id, status)
@@ -59,22 +55,10 @@ def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
 
 def come_due(step: Step, payto_id: str, status: PayToState) -> None:
     """The payer of an agreement acts. Where the state table has no way to the status by then, the journal says so."""
-    if not turn_to(step, payto_id, status):
-        found = step.sandbox.payto.get(payto_id)
-        words = f"it is {found.status.value} by then" if found is not None else "it is gone by then"
-        step.result.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
-
-
-def turn_to(step: Step, payto_id: str, status: PayToState) -> bool:
-    """Bring an agreement to a status where the state table has a way; one that has moved on stays as it is. Whether it
-    has that status now."""
     agreement = step.sandbox.payto.get(payto_id)
-    event = PAYTO.event_to(status)
-    if agreement is None or event is None or event not in PAYTO.moves[agreement.status]:
-        return agreement is not None and agreement.status is status
-    after = step.replace(step.sandbox.payto, agreement, agreement.after(event))
-    step.emit(Subject.PAYTO, payto_id, event, agreement.status, after.status)
-    return True
+    if not turn_to(step, agreement, PAYTO, status):
+        words = f"it is {agreement.status.value} by then" if agreement is not None else "it is gone by then"
+        step.result.warnings += (f"payto {payto_id} does not become {status.value}: {words}",)
 
 
 def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
@@ -84,4 +68,4 @@ def _moves(step: Step) -> list[tuple[Micros, PayToState]]:
         for later in decision.outcome.later
         if later.move is Move.SET and _STATUS in later.changes
     ]
-    return scripted or [(step.assume(PAYTO_ACTIVE_AFTER), PayToState.ACTIVE)]
+    return scripted or [(step.assume("payto.active_after"), PayToState.ACTIVE)]

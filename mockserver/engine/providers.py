@@ -10,16 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from mockserver.assumptions.table import (
-    CURRENCY_DEFAULT,
-    LEAST_COST,
-    PROVIDER_CURRENCY,
-    PROVIDER_FOREIGN,
-)
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound, nearest
-from mockserver.domain.events import Subject
 from mockserver.domain.money import CURRENCIES, ZERO, Currency, currency
 from mockserver.domain.provider import (
     CAPABILITIES,
@@ -71,7 +64,7 @@ def create(step: Step, given: ProviderDetails) -> Provider:
         faults.wrong("Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not given.name:
         faults.wrong("Name", "required")
-    given = _checked(sandbox, replace(given, currency=given.currency or step.assume(PROVIDER_CURRENCY)), faults)
+    given = _checked(sandbox, replace(given, currency=given.currency or step.assume("provider.currency")), faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
@@ -81,9 +74,7 @@ def create(step: Step, given: ProviderDetails) -> Provider:
         currency=given.currency or "",
         added=sandbox.now,
     )
-    provider = sandbox.providers.add(bare.after_update(given, latency))
-    step.emit(Subject.PROVIDER, provider_id, "created", None, provider.state)
-    return provider
+    return step.add(bare.after_update(given, latency))
 
 
 def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
@@ -96,9 +87,7 @@ def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
     given = _checked(step.sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
-    after = step.replace(step.sandbox.providers, provider, provider.after_update(given, latency))
-    step.emit(Subject.PROVIDER, provider_id, "updated", provider.state, after.state)
-    return after
+    return step.change(provider, provider.after_update(given, latency), "updated")
 
 
 def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> ProviderDetails:
@@ -107,24 +96,17 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
     environment = given.environment.upper() if given.environment else None
     if environment is not None and environment not in ENVIRONMENTS:
         faults.wrong("Environment", f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}")
-    code = None
-    if given.currency:
-        try:
-            code = currency(given.currency).code
-        except Invalid as refused:
-            faults.absorb(refused)
+    money = faults.attempt(currency, given.currency) if given.currency else None
     fallback = given.fallback_provider_id
     if fallback is not None and known(sandbox, fallback) is None:
         faults.add(Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback))
-    return replace(given, environment=environment, currency=code)
+    return replace(given, environment=environment, currency=money.code if money else None)
 
 
 def delete(step: Step, provider_id: str) -> Provider:
     """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
     provider = get(step.sandbox, provider_id)
-    after = step.replace(step.sandbox.providers, provider, provider.after_removal())
-    step.emit(Subject.PROVIDER, provider_id, "removed", provider.state, after.state)
-    return after
+    return step.change(provider, provider.after_removal(), "removed")
 
 
 _REMOVED = Presence.REMOVED
@@ -176,7 +158,7 @@ def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[P
     """Of some providers those that take a currency (None: any): those that have it, and while none has it, all or none
     (assumption ``provider.other_currency``)."""
     own = [provider for provider in able if code is None or provider.currency == code]
-    return able if not own and step.assume(PROVIDER_FOREIGN) == "any" else own
+    return able if not own and step.assume("provider.other_currency") == "any" else own
 
 
 def of_checkout(step: Step, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
@@ -206,23 +188,24 @@ def require(provider: Provider, feature: Capability) -> None:
         raise Invalid(code, {field: text})
 
 
-def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``).
+def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber, faults: Faults) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``); none and a fault
+    (63).
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
     able = in_use(step.sandbox, Capability.CARD)
+    if able:
+        money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
+        able = sorted(taking(step, able, money.code), key=lambda one: _price(one.cost_of(amount, money, card), one.seq))
     if not able:
-        return []
-    step.assume(LEAST_COST)
-    money = given or CURRENCIES.get(step.assume(CURRENCY_DEFAULT)) or CURRENCIES[able[0].currency]
-    costs = {one.provider_id: one.cost_of(amount, money, card) for one in able}
+        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
+    return able
 
-    def cheapest(provider: Provider) -> tuple[bool, Decimal, int]:
-        cost = costs[provider.provider_id]
-        return cost is None, cost or ZERO, provider.seq
 
-    return sorted(taking(step, able, money.code), key=cheapest)
+def _price(cost: Decimal | None, seq: int) -> tuple[bool, Decimal, int]:
+    """By what providers are sorted: those without a price come last, of equal ones the oldest first."""
+    return cost is None, cost or ZERO, seq
 
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import field
-from itertools import islice
-from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
-
-_ADDED = attrgetter("added")
 
 
 class TableRow(Protocol):
@@ -28,6 +23,19 @@ class TableRow(Protocol):
 
 
 R = TypeVar("R", bound=TableRow)
+
+Check: TypeAlias = Callable[[R], bool]
+"""What a row must pass. Checks that ask the same are equal."""
+
+
+@record
+class ListPage(Generic[R]):
+    """One page of a list; ``count`` is the number of all matches."""
+
+    rows: Sequence[R]
+    count: int
+    limit: int
+    skip: int
 
 
 @record
@@ -45,23 +53,17 @@ class Bound(Generic[R]):
         return is_beyond or (self.inclusive and bool(value == self.value))
 
 
-Section: TypeAlias = Callable[[str], str]
-"""A part of a text, or the whole, in which other blanks may stand but no other words."""
-
-
 @record
 class Contains(Generic[R]):
-    """Whether what ``read`` says of a row, or a ``section`` of that, has a text in it, or unless ``present`` has not:
-    a long table keeps what it says of each row."""
+    """Whether what ``read`` says of a row has a text in it, or unless ``present`` has not: a long table keeps what it
+    says of each row."""
 
     read: Callable[[R], str]
     text: str
     present: bool = True
-    section: Section | None = None
 
     def __call__(self, row: R) -> bool:
-        said = self.read(row)
-        return (self.text in (said if self.section is None else self.section(said))) is self.present
+        return (self.text in self.read(row)) is self.present
 
 
 @record
@@ -86,7 +88,7 @@ class Query(Generic[R]):
     limit: int
     skip: int = 0
     equal: list[tuple[str, Sequence[Hashable]]] = field(default_factory=list)
-    where: list[Callable[[R], bool]] = field(default_factory=list)
+    where: list[Check[R]] = field(default_factory=list)
     after: Micros | None = None
     before: Micros | None = None
     sort: Callable[[R], Any] | None = None
@@ -97,15 +99,16 @@ class Query(Generic[R]):
         """Which rows it asks for, and by what they are sorted: the same of queries that differ in the page alone."""
         return self.equal, self.where, self.after, self.before, self.sort
 
+    def page(self, places: Sequence[int], rows: Sequence[R]) -> ListPage[R]:
+        """The page out of the places of all rows that it found, in its order from the lowest."""
+        count = len(places)
+        if self.descending:
+            end = max(count - self.skip, 0)
+            found = places[max(end - self.limit, 0) : end][::-1]
+        else:
+            found = places[self.skip : self.skip + self.limit]
+        return ListPage([rows[seq] for seq in found], count, self.limit, self.skip)
 
-def cut(places: Sequence[int], query: Query[Any]) -> list[int]:
-    """The page of a query out of all places that it found, in order."""
-    order = reversed(places) if query.descending else places
-    return list(islice(order, query.skip, query.skip + query.limit))
-
-
-def window(rows: Sequence[TableRow], query: Query[Any]) -> tuple[int, int]:
-    """Where rows begin and end that were added within the bounds of a query."""
-    first = bisect_right(rows, query.after, key=_ADDED) if query.after is not None else 0
-    last = bisect_left(rows, query.before, key=_ADDED) if query.before is not None else len(rows)
-    return first, max(first, last)
+    def is_in_time(self, row: R) -> bool:
+        """Whether a row was added within its bounds."""
+        return (self.after is None or row.added > self.after) and (self.before is None or row.added < self.before)

@@ -61,7 +61,8 @@ class Result:
     go before it. ``is_repeat`` says that its idempotency key was used before: it was given the first answer again, or
     refused. ``watched`` is the journal entry of a request whose answer is still on its way, for the findings; 0
     otherwise. ``pause`` is how long the client is asked to wait before it asks again. ``ruled`` says that a rule has
-    fired: in most steps none has, and the decisions need not be searched.
+    fired: in most steps none has, and the decisions need not be searched. ``search_text`` is what searches of the
+    journal look into, with the wire profile that words it, once one has.
     """
 
     about: dict[str, object] = field(default_factory=dict)
@@ -80,6 +81,7 @@ class Result:
     is_repeat: bool = False
     watched: int = 0
     pause: Micros = 0
+    search_text: tuple[object, str] | None = None
 
     def note(self, decision: Decision) -> None:
         """Remember a decision."""

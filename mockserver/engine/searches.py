@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from mockserver.assumptions.table import SEARCH_CARD
 from mockserver.domain.batch import Batch
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
 from mockserver.domain.charge import Charge
@@ -33,7 +32,6 @@ _AMOUNTS = {"amount_greater_than": amount_beyond(above=True), "amount_less_than"
 
 
 def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> None:
-    step.assume(SEARCH_CARD)
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))

@@ -133,7 +133,7 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         origin=sandbox.origin,
         seed=Seed(sandbox.config.seed),
         profile=sandbox.assumed.profile,
-        assumptions={key: ROWS[key].kind.show(sandbox.assumed[ROWS[key]]) for key in sorted(overrides)},
+        assumptions={key: ROWS[key].kind.show(sandbox.assumed[key]) for key in sorted(overrides)},
         clock=_clock_of(sandbox),
         counters=dict(sorted(sandbox.ids.counters.items())),
         schedule=Schedule(sandbox.schedule.order, sandbox.schedule.entries.copy()),

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
-from mockserver.assumptions.table import CHECKOUT_WORD, LEAST_COST_NEXT, THREE_DS, WALLET_WORD
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
@@ -39,7 +38,7 @@ from mockserver.domain.states import Presence
 from mockserver.domain.token import Token
 from mockserver.engine import card_entry, network_tokens, payment_methods, providers, tokens
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, check_in_use, unknown
+from mockserver.engine.step import Step, method_in_use, unknown
 
 _CARD = Capability.CARD
 
@@ -110,7 +109,7 @@ def _card(
 ) -> ChargePlan | None:
     found = card_entry.check(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
-    verified = bool(authenticated) and step.assume(THREE_DS) == "trusted"
+    verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:
         provider = providers.named(step.sandbox, source.provider_id, _CARD, faults)
         if found is None or provider is None:
@@ -119,19 +118,17 @@ def _card(
     if found is None or faults:
         return None
     card, instrument = found
-    able = providers.by_cost(step, command.amount, money, card.number)
+    able = providers.by_cost(step, command.amount, money, card.number, faults)
     if not able:
-        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
         return None
-    goes_on = step.assume(LEAST_COST_NEXT) == "next_cheapest"
+    goes_on = step.assume("least_cost.next") == "next_cheapest"
     others = tuple(ProviderRoute(provider, instrument) for provider in able[1:]) if goes_on else ()
     return ChargePlan(able[0], instrument, others=others, verified=verified)
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    method = step.sandbox.payment_methods.get(method_id)
-    check_in_use(method, method_id, "PaymentMethodId", faults)
-    if method is None or method.state is Presence.REMOVED:
+    method = method_in_use(step, method_id, "PaymentMethodId", faults)
+    if method is None:
         return None
     step.result.about["payment_method"] = method
     owner = payment_methods.owner_of(step.sandbox, method)
@@ -164,20 +161,14 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
     token = tokens.usable(step, source.token, faults)
     if token is None:
         return None
-    held = token.instrument
-    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[held.type], faults)
-    agreement = step.sandbox.payto.get(token.payto_id) if token.payto_id else None
-    if agreement is not None:
-        step.result.about["payto"] = agreement
-        check_charge(agreement, amount, faults)
-    card_entry.check_stored(step, held.card, "Token", faults)
+    held, provider = token.instrument, _provider_of(step, token, "Token", amount, faults)
     if provider is None:
         return None
     instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
     return ChargePlan(
         provider,
         instrument,
-        verified=token.verified and step.assume(THREE_DS) == "trusted",
+        verified=token.verified and step.assume("charge.three_ds") == "trusted",
         token=token,
     )
 
@@ -230,8 +221,8 @@ def _checkout(step: Step, source: CheckoutSource, money: Currency | None, faults
 
 def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
-    by_kind = own is not None and step.assume(CHECKOUT_WORD) == "by_kind"
-    return own if own is not None and by_kind else PaymentType(step.assume(WALLET_WORD))
+    by_kind = own is not None and step.assume("payment_method.checkout_type") == "by_kind"
+    return own if own is not None and by_kind else PaymentType(step.assume("payment_method.wallet_type"))
 
 
 def ways_left(
@@ -246,18 +237,25 @@ def ways_left(
 
 
 def _stored_route(step: Step, method: PaymentMethod, amount: Decimal, faults: Faults) -> ProviderRoute | None:
-    """The route of a stored method through its own provider, or None.
+    provider = _provider_of(step, method, "PaymentMethodId", amount, faults)
+    return ProviderRoute(provider, method.charged(), method) if provider else None
+
+
+def _provider_of(
+    step: Step, stored: PaymentMethod | Token, field: str, amount: Decimal, faults: Faults
+) -> Provider | None:
+    """The provider of a stored instrument, or None.
 
     Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much), 14 (expired card).
     """
-    sandbox = step.sandbox
-    provider = providers.named(sandbox, method.provider.provider_id, providers.NEEDS[method.instrument.type], faults)
-    agreement = sandbox.payto.get(method.payto_id) if method.payto_id else None
+    sandbox, kind = step.sandbox, stored.instrument.type
+    provider = providers.named(sandbox, stored.provider.provider_id, providers.NEEDS[kind], faults)
+    agreement = sandbox.payto.get(stored.payto_id) if stored.payto_id else None
     if agreement is not None:
         step.result.about["payto"] = agreement
         check_charge(agreement, amount, faults)
-    card_entry.check_stored(step, method.instrument.card, "PaymentMethodId", faults)
-    return ProviderRoute(provider, method.charged(), method) if provider else None
+    card_entry.check_stored(step, stored.instrument.card, field, faults)
+    return provider
 
 
 def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderRoute]:

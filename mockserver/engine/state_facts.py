@@ -9,19 +9,17 @@ from operator import attrgetter
 from typing import Any
 from weakref import proxy
 
-from mockserver.assumptions.table import AUTHORISED_WORD
 from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.states import ChargeState
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import TABLE_NAMES
 from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
-_TABLES = {rows: name for name, rows in ROW_CLASSES.items()}
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
     # The paths of tokens name them ``{token}``.
-    kind: ("token" if kind == "token" else f"{kind}_id", attrgetter(_TABLES[rows]))
+    kind: ("token" if kind == "token" else f"{kind}_id", attrgetter(TABLE_NAMES[rows]))
     for kind, rows in STORED.items()
 }
 """Kinds of objects that a path may begin with: the name of their id, and where they are kept."""
@@ -46,7 +44,7 @@ def value_at(sandbox: Sandbox, found: object, path: str) -> object:
     for part in path.split(".") if path else ():
         found = _member(found, part)
     if found is ChargeState.AUTHORISED:
-        return SpelledWord(sandbox.assumed[AUTHORISED_WORD], ChargeState.AUTHORISED.value)
+        return SpelledWord(sandbox.assumed["charge.status.authorised"], ChargeState.AUTHORISED.value)
     return found.value if isinstance(found, Enum) else found
 
 

@@ -7,26 +7,48 @@ do not refer to the sandbox.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import field, fields
+from operator import attrgetter
+from typing import Any, TypeVar
 
-from mockserver.assumptions import Assumption
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.record import entity, replace
-from mockserver.domain.states import Presence
-from mockserver.engine.indexed_table import Table
+from mockserver.domain.payto import Agreement
+from mockserver.domain.record import entity, record, replace
+from mockserver.domain.states import NetworkTokenState, PayToState, Presence, TransitionTable
 from mockserver.engine.query import TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.tables import TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
+from mockserver.scenario.paths import STORED
 
 R = TypeVar("R", bound=TableRow)
-T = TypeVar("T")
+
+
+@record
+class _Kind:
+    """What is known of the objects of a class: their name in events, the name of their table, their id and how they
+    stand."""
+
+    subject: Subject
+    table: str
+    id_of: Callable[[Any], str]
+    state_of: Callable[[Any], str | None]
+
+
+def _kind(rows: type, subject: Subject) -> _Kind:
+    state = next((one.name for one in fields(rows) if one.name in ("status", "state")), None)
+    state_of = attrgetter(state) if state is not None else lambda row: None
+    return _Kind(subject, TABLE_NAMES[rows], attrgetter(f"{subject}_id"), state_of)
+
+
+_KINDS = {rows: _kind(rows, Subject(name)) for name, rows in STORED.items()}
 
 
 @entity
@@ -41,20 +63,39 @@ class Step:
         """What due work stands for is known once its object has been found."""
         self.asked = replace(self.asked, request=request)
 
-    def assume(self, row: Assumption[T]) -> T:
+    def assume(self, key: str) -> Any:
         """The value of an assumption, remembered as one that shaped this step."""
-        self.result.assumed.append(row.key)
-        value: T = self.sandbox.assumed.values[row.key]
-        return value
+        self.result.assumed.append(key)
+        return self.sandbox.assumed.values[key]
 
-    def replace(self, table: Table[R], before: R, after: R) -> R:
-        """Put the next value of a stored object in the place of the one before: the one way in which objects change."""
-        table.replace(before, after)
+    def add(self, row: R, what: str = "created") -> R:
+        """Store a new object, which the step is about from now on."""
+        kind = _KINDS[type(row)]
+        self.result.about[kind.subject.value] = getattr(self.sandbox, kind.table).add(row)
+        event = Event(kind.subject, kind.id_of(row), what, None, kind.state_of(row), self.sandbox.now)
+        self.result.events += (event,)
+        return row
+
+    def change(self, before: R, after: R, what: str | None = None) -> R:
+        """Put the next value of a stored object in the place of the one before: the one way in which objects change.
+        ``what`` is the event that tells of it, None for a change that nobody hears of."""
+        kind = _KINDS[type(before)]
+        getattr(self.sandbox, kind.table).replace(before, after)
         about = self.result.about
-        for kind, known in about.items():
-            if known is before:
-                about[kind] = after
+        about.update({name: after for name, known in about.items() if known is before})
+        if what is not None:
+            self.emit(kind.subject, kind.id_of(after), what, kind.state_of(before), kind.state_of(after))
         return after
+
+    def found(self, rows: type[R], row_id: str, refusal: Code) -> R:
+        """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
+        kind = _KINDS[rows]
+        row: R | None = getattr(self.sandbox, kind.table).get(row_id)
+        name = kind.subject.value
+        if row is None:
+            raise NotFound(refusal, {f"{name}_id".title().replace("_", ""): unknown(name, row_id)})
+        self.result.about[name] = row
+        return row
 
     def emit(self, subject: Subject, subject_id: str, what: str, before: str | None, after: str | None) -> None:
         """Record that something happened now."""
@@ -82,25 +123,34 @@ def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
     return Step(sandbox, Asked("page.view", path=path or {}))
 
 
-def found(step: Step, table: Table[R], kind: str, row_id: str, code: Code) -> R:
-    """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
-    row = table.get(row_id)
-    if row is None:
-        field = f"{kind}_id".title().replace("_", "")
-        raise NotFound(code, {field: unknown(kind, row_id)})
-    step.result.about[kind] = row
-    return row
-
-
 def unknown(kind: str, row_id: str) -> str:
     """What to say of an id that names no object of a kind."""
     name = "vault item" if kind == "vault" else kind.replace("_", " ")
     return f"no {name} '{row_id[:64]}' in this sandbox"
 
 
-def check_in_use(method: PaymentMethod | None, method_id: str, field: str, faults: Faults) -> None:
-    """A fault when a body names no payment method (56), or one that was removed (73)."""
+def turn_to(
+    step: Step,
+    row: Agreement | NetworkToken | None,
+    table: TransitionTable[Any, Any],
+    status: PayToState | NetworkTokenState,
+) -> bool:
+    """Bring an object to a status where its state table has a way; one that has moved on stays as it is. Whether it has
+    that status now."""
+    event: Any = table.event_to(status)
+    if row is None or event not in table.moves[row.status]:
+        return row is not None and row.status is status
+    step.change(row, row.after(event), event)
+    return True
+
+
+def method_in_use(step: Step, method_id: str, field: str, faults: Faults) -> PaymentMethod | None:
+    """The payment method that a body names, or None and a fault: 56 (unknown), 73 (removed)."""
+    method = step.sandbox.payment_methods.get(method_id)
     if method is None:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown("payment_method", method_id))
-    elif method.state is Presence.REMOVED:
+        return None
+    if method.state is Presence.REMOVED:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
+        return None
+    return method

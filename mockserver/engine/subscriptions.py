@@ -1,4 +1,5 @@
-"""Subscription use cases: create, read, list, change, suspend, resume, cancel, and the due payment.
+"""Subscription use cases: create, read, change, suspend, resume, cancel; what follows from each of its payments, and
+when the next one is due (``charges.renew`` takes it).
 
 Sources: docs/spec/published-facts.md, 1.1 rows 63-68, 2.11, 8 row 16, 10 (Subscriptions); assumptions
 ``subscription.*``.
@@ -8,28 +9,24 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from mockserver.assumptions.table import (
-    CURRENCY_DEFAULT,
-    PROVIDER_CURRENCY,
-    SUBSCRIPTION_MONTH_END,
-    SUBSCRIPTION_PAST_START,
-    SUBSCRIPTION_PAST_START_DATES,
-)
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Instant, Micros, iso
 from mockserver.domain.codes import Code
-from mockserver.domain.commands import ChangeSubscription, NewCharge, NewSubscription
-from mockserver.domain.errors import Faults, Invalid, Refused
+from mockserver.domain.commands import ChangeSubscription, NewSubscription
+from mockserver.domain.errors import Faults
 from mockserver.domain.events import Subject
-from mockserver.domain.money import currency, exact, number_text
+from mockserver.domain.money import check_positive, currency, exact, number_text
+from mockserver.domain.payment_link import PAID, UNDER_WAY
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import or_kept, replace
-from mockserver.domain.sources import Initiator, MethodSource
-from mockserver.domain.states import SUBSCRIPTION, SubscriptionEvent, SubscriptionState
+from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
-from mockserver.engine import charges, subscription_course
-from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import ScheduledWork
-from mockserver.engine.step import Step, check_in_use, found
+from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step, method_in_use
+
+MOST_EVENTS = 500
+"""Events of a step after which the loss of a payment method goes on in the next: others wait no longer than that takes,
+and each can send a webhook."""
 
 
 def create(step: Step, command: NewSubscription) -> Subscription:
@@ -39,40 +36,35 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     """
     sandbox = step.sandbox
     faults = Faults()
-    method = _usable_method(sandbox, command.payment_method_id, faults)
+    method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
-    if start < sandbox.now and step.assume(SUBSCRIPTION_PAST_START) == "refuse":
+    if start < sandbox.now and step.assume("subscription.past_start") == "refuse":
         faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
-    on_its_dates = start < sandbox.now and step.assume(SUBSCRIPTION_PAST_START_DATES) == "from_start"
+    on_its_dates = start < sandbox.now and step.assume("subscription.past_start_dates") == "from_start"
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
-    row = sandbox.subscriptions.add(
-        Subscription(
-            subscription_id=sandbox.ids.hex32("subscription"),
-            payment_method_id=command.payment_method_id,
-            amount=amount,
-            currency=code,
-            interval=command.interval,
-            frequency=command.frequency,
-            start=start,
-            added=sandbox.now,
-            anchor=start if on_its_dates else max(start, sandbox.now),
-            status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
-            end_after=command.end_after,
-            retry=command.retry,
-            webhook=command.webhook,
-            metadata=command.metadata,
-            walks=True if step.assume(SUBSCRIPTION_MONTH_END) == "walk" else None,
-        )
+    row = Subscription(
+        subscription_id=sandbox.ids.hex32("subscription"),
+        payment_method_id=command.payment_method_id,
+        amount=amount,
+        currency=code,
+        interval=command.interval,
+        frequency=command.frequency,
+        start=start,
+        added=sandbox.now,
+        anchor=start if on_its_dates else max(start, sandbox.now),
+        status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
+        end_after=command.end_after,
+        retry=command.retry,
+        webhook=command.webhook,
+        metadata=command.metadata,
+        walks=True if step.assume("subscription.month_end") == "walk" else None,
     )
-    step.result.about["subscription"] = row
-    step.emit(Subject.SUBSCRIPTION, row.subscription_id, SubscriptionEvent.CREATED, None, row.status)
     if on_its_dates:
         # The payment that is due now is that of the last of the dates that have passed.
-        on_plan = replace(row, period=row.period_from(sandbox.now + 1) - 1)
-        row = step.replace(sandbox.subscriptions, row, on_plan)
-    return subscription_course.go_on(step, row)
+        row = replace(row, period=row.period_from(sandbox.now + 1) - 1)
+    return go_on(step, step.add(row, SubscriptionEvent.CREATED))
 
 
 def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Subscription:
@@ -106,10 +98,9 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
         webhook=command.webhook,
         metadata=or_kept(command.metadata, row.metadata),
     )
-    row = step.replace(step.sandbox.subscriptions, row, after)
-    step.emit(Subject.SUBSCRIPTION, subscription_id, SubscriptionEvent.UPDATED, row.status, row.status)
+    row = step.change(row, after, SubscriptionEvent.UPDATED)
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
-        row = subscription_course.catch_up(step, row)
+        row = catch_up(step, row)
     return row
 
 
@@ -127,80 +118,133 @@ def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> S
     row.after(event)
     if event is SubscriptionEvent.RESUMED:
         faults = Faults()
-        _usable_method(step.sandbox, row.payment_method_id, faults)
+        method_in_use(step, row.payment_method_id, "PaymentMethodId", faults)
         faults.refuse()
-    row = subscription_course.move(step, row, event)
-    return subscription_course.catch_up(step, row) if event is SubscriptionEvent.RESUMED else row
+    row = move(step, row, event)
+    return catch_up(step, row) if event is SubscriptionEvent.RESUMED else row
 
 
 def cancel(step: Step, subscription_id: str) -> Subscription:
     """Cancel for good. Raises ``NotFound`` (104), ``WrongState`` (108)."""
-    return subscription_course.move(step, get(step, subscription_id), SubscriptionEvent.CANCELLED)
+    return move(step, get(step, subscription_id), SubscriptionEvent.CANCELLED)
 
 
 def get(step: Step, subscription_id: str) -> Subscription:
     """A subscription. Raises ``NotFound`` (104)."""
-    return found(step, step.sandbox.subscriptions, "subscription", subscription_id, Code.INVALID_SUBSCRIPTION_ID)
+    return step.found(Subscription, subscription_id, Code.INVALID_SUBSCRIPTION_ID)
 
 
-def renew(step: Step, entry: ScheduledWork) -> None:
-    """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
-    row = step.sandbox.subscriptions.get(entry.subject)
-    if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
+def follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
+    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end."""
+    row = step.sandbox.subscriptions.get(charge.subscription_id or "")
+    if row is None:
         return
-    step.result.about["subscription"] = row
-    amount = subscription_course.next_amount(step, row)
-    if not amount:
-        subscription_course.go_on(step, row)
+    after = charge.status
+    paid = (after in PAID) - (before in PAID)
+    waiting = (after in UNDER_WAY) - (before in UNDER_WAY)
+    row = step.change(row, row.after_payment(charge.amount, paid, waiting))
+    if row.status is not SubscriptionState.ACTIVE:
         return
-    step.learn(
-        {
-            "subscriptionId": row.subscription_id,
-            "paymentMethodId": row.payment_method_id,
-            "amount": amount,
-            "currency": row.currency,
-            "metadata": dict(row.metadata or {}),
-        }
-    )
-    try:
-        charges.create(
-            step,
-            NewCharge(
-                source=MethodSource(row.payment_method_id),
-                amount=amount,
-                currency=row.currency,
-                initiator=Initiator.MERCHANT,
-                webhook=row.webhook,
-                metadata=row.metadata,
-                subscription_id=row.subscription_id,
-            ),
-        )
-    except Refused:
-        subscription_course.move(step, row, SubscriptionEvent.SUSPENDED)
+    if after is ChargeState.FAILED:
+        if before is not None:  # it had begun as the payment of its period, and is that no longer
+            row = step.change(row, replace(row, period=max(row.period - 1, 0)))
+        _try_again(step, row, charge)
+    elif before is None:
+        go_on(step, step.change(row, replace(row, period=row.period + 1)))
+    elif paid > 0 and row.next_due is None:
+        go_on(step, row)
 
 
-def _usable_method(sandbox: Sandbox, payment_method_id: str, faults: Faults) -> PaymentMethod | None:
-    method = sandbox.payment_methods.get(payment_method_id)
-    check_in_use(method, payment_method_id, "PaymentMethodId", faults)
-    return method
+def go_on(step: Step, row: Subscription) -> Subscription:
+    """Plan the next payment of an active subscription, or complete it when none is to come."""
+    due = row.due(row.period)
+    if row.has_enough_payments() or not next_amount(step, row) or row.ends_before(due) or due is None:
+        row = _plan_next(step, row, None)
+        return row if row.open_payments else move(step, row, SubscriptionEvent.COMPLETED)
+    return _plan_next(step, row, max(due, step.sandbox.now))
+
+
+def next_amount(step: Step, row: Subscription) -> Decimal:
+    """What the next payment takes; 0 when the amount that ends the subscription leaves room for none."""
+    left = row.left()
+    if left is None or left >= row.amount:
+        return row.amount
+    taken = step.assume("subscription.end_amount") if left > 0 else "before"
+    if taken == "whole":
+        return row.amount
+    return left - left % currency(row.currency).unit if taken == "rest" else ZERO
+
+
+def catch_up(step: Step, row: Subscription) -> Subscription:
+    """Plan the next payment after a pause or a change: those missed are skipped or made up for, as assumed."""
+    period = row.period
+    if step.assume("subscription.missed_payments") == "skip":
+        period = row.period_from(step.sandbox.now)
+        if row.retries and period > row.period and step.assume("subscription.owed_payment") == "collect":
+            period -= 1  # one payment is due now, before the next of the plan
+    return go_on(step, step.change(row, replace(row, period=period, retries=0)))
+
+
+def lose_method(step: Step, payment_method_id: str) -> None:
+    """The payment method of subscriptions was removed: those that are active are suspended now or, as assumed, when
+    their next payment is due and cannot be tried. Of very many the rest follows in the next steps of this instant."""
+    for row in step.sandbox.subscriptions.find("payment_method", payment_method_id):
+        if row.status is SubscriptionState.ACTIVE and step.assume("subscription.method_removed") == "at_once":
+            if len(step.result.events) >= MOST_EVENTS:
+                step.sandbox.schedule.plan(step.sandbox.now, Due.METHOD_LOST, payment_method_id)
+                return
+            move(step, row, SubscriptionEvent.SUSPENDED)
+
+
+def move(step: Step, row: Subscription, event: SubscriptionEvent) -> Subscription:
+    """Move by the table. Raises ``WrongState`` (108). Nothing is awaited of one that is not active."""
+    after = step.change(row, row.after(event))
+    if after.status is not SubscriptionState.ACTIVE:
+        after = _plan_next(step, after, None)
+    step.emit(Subject.SUBSCRIPTION, row.subscription_id, event, row.status, after.status)
+    return after
+
+
+def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
+    if row.retry is None or row.retries >= row.retry.maximum or _is_final(step, charge):
+        match step.assume("subscription.retries_exhausted"):
+            case "cancel":
+                move(step, row, SubscriptionEvent.CANCELLED)
+            case "next_payment":
+                go_on(step, step.change(row, replace(row, period=row.period + 1, retries=0)))
+            case _:
+                move(step, row, SubscriptionEvent.SUSPENDED)
+        return
+    tried = step.change(row, replace(row, retries=row.retries + 1))
+    _plan_next(step, tried, step.sandbox.now + row.retry.pause)
+
+
+def _is_final(step: Step, charge: Charge) -> bool:
+    """Whether a declined payment is not tried again, because its provider says that it is not worth it."""
+    attempts = charge.failed_attempts
+    hard = bool(attempts) and not attempts[-1].is_retryable
+    return hard and step.assume("subscription.hard_declines") == "final"
+
+
+def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscription:
+    after = step.change(row, replace(row, awaited=row.awaited + 1, next_due=due))
+    if due is not None:
+        step.sandbox.schedule.plan(due, Due.SUBSCRIPTION_RENEWAL, row.subscription_id, str(after.awaited))
+    return after
 
 
 def _money(
     step: Step, amount: Decimal, given: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
     """Currency and exact amount; without a currency, the assumption's or that of the method's provider."""
-    default: str = step.assume(CURRENCY_DEFAULT)
+    default: str = step.assume("currency.default")
     provider = step.sandbox.providers.get(method.provider.provider_id) if method else None
-    own: str = provider.currency if provider else step.assume(PROVIDER_CURRENCY)
-    if amount <= 0:
-        faults.add(Code.INVALID_AMOUNT_MUST_BE_POSITIVE, "Amount", f"got {number_text(amount)}, wanted more than 0")
-        amount = Decimal(1)
-    try:
-        money = currency(given or (own if default == "provider" else default))
-        return money.code, exact(amount, money)
-    except Invalid as refused:
-        faults.absorb(refused)
+    own: str = provider.currency if provider else step.assume("provider.currency")
+    faults.attempt(check_positive, amount)
+    money = faults.attempt(currency, given or (own if default == "provider" else default))
+    if money is None or faults.blames("Amount"):
         return own, amount
+    return money.code, faults.attempt(exact, amount, money) or amount
 
 
 def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults) -> None:

@@ -152,3 +152,6 @@ class Tables:
 
 ROW_CLASSES: Mapping[str, type] = {name: get_args(table)[0] for name, table in get_type_hints(Tables).items()}
 """The class of the rows of every table, by the table's name, in alphabetical order."""
+
+TABLE_NAMES: Mapping[type, str] = {rows: name for name, rows in ROW_CLASSES.items()}
+"""The same the other way round."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.codes import Code
-from mockserver.domain.events import Subject
 from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.domain.token import Token
-from mockserver.engine import charges, tokens
+from mockserver.engine import asking, charges, tokens
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.sources import ProviderRoute
 from mockserver.engine.step import Step
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
@@ -56,8 +54,7 @@ def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token
     """
     token = tokens.get(step, token_id)
     if token.waits:
-        token = step.replace(step.sandbox.tokens, token, token.after_challenge(given))
-        step.emit(Subject.TOKEN, token_id, f"challenge_{_ENDS[given]}", token.state, token.state)
+        token = step.change(token, token.after_challenge(given), f"challenge_{_ENDS[given]}")
     return token
 
 
@@ -80,8 +77,7 @@ def _passed(step: Step, charge: Charge) -> Charge:
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     outcome = Outcome()
     if provider is not None:
-        route = ProviderRoute(provider, charge.instrument)
-        outcome = charges.ask_provider(step, "charge.challenge", route, "charge")
+        outcome = asking.ask(step, "charge.challenge", provider, charge.instrument, "charge")
     if isinstance(outcome.provider, Decline):
         attempt = charges.failed_attempt(step.sandbox, charge.provider.provider_id, outcome.provider)
         return _ended(step, charge, ChargeEvent.DECLINED, attempt)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mockserver.assumptions.table import TOKEN_LIFETIME, TOKEN_USES
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
-from mockserver.domain.errors import Faults, Invalid
-from mockserver.domain.events import Subject
+from mockserver.domain.errors import Faults
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
@@ -22,7 +20,7 @@ from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, found, unknown
+from mockserver.engine.step import Step, unknown
 from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"
@@ -35,20 +33,17 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     85, 86 (vault expiry), or ``ProviderRefused``.
     """
     faults = Faults()
-    found = card_entry.check(step, command.details, faults)
-    card, instrument = found or (None, None)
-    provider = _card_provider(step, command, card, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
-    faults.refuse()
     details = command.details
-    if provider is None or card is None or instrument is None or details is None or details.number is None:
-        raise RuntimeError("a faulty token passed its checks")
+    found = card_entry.check(step, details, faults)
+    provider = _card_provider(step, command, found[0] if found else None, faults)
+    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
     item = None
     if command.vault.wanted:
-        item = vault.store(step, card.number, details.number, details.ccv, expires)
+        item = vault.store(step, card.number, details.number or "", details.ccv, expires)
     return _store(
         step,
         instrument,
@@ -65,9 +60,7 @@ def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
     faults = Faults()
     provider = payto.check(step.sandbox, command, faults)
-    faults.refuse()
-    if provider is None:
-        raise RuntimeError("a faulty agreement passed its checks")
+    provider = faults.sure(provider)
     asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
     terms = command.terms
@@ -90,22 +83,20 @@ def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
 
 def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
-    after = step.replace(step.sandbox.tokens, token, token.after_use(step.sandbox.now))
-    event = TokenEvent.USED if after.uses else TokenEvent.USED_UP
-    step.emit(Subject.TOKEN, token.token_id, event, token.state, after.state)
+    after = token.after_use(step.sandbox.now)
+    step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
 
 
 def expire(step: Step, token_id: str) -> None:
     """The time of a token has come."""
     token = step.sandbox.tokens.get(token_id)
     if token is not None and token.state is TokenState.ACTIVE:
-        after = step.replace(step.sandbox.tokens, token, token.after_expiry())
-        step.emit(Subject.TOKEN, token_id, TokenEvent.EXPIRED, token.state, after.state)
+        step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
 
 
 def get(step: Step, token_id: str) -> Token:
     """A token, used and expired ones included. Raises ``NotFound`` (87)."""
-    return found(step, step.sandbox.tokens, "token", token_id, Code.INVALID_TOKEN_ID)
+    return step.found(Token, token_id, Code.INVALID_TOKEN_ID)
 
 
 def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
@@ -119,11 +110,7 @@ def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults:
     money = _money(step, command, faults)
     if faults:
         return None
-    found = providers.by_cost(step, command.amount or ZERO, money, card.number)
-    if not found:
-        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
-        return None
-    return found[0]
+    return next(iter(providers.by_cost(step, command.amount or ZERO, money, card.number, faults)), None)
 
 
 def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None:
@@ -131,11 +118,7 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     if command.amount is not None:
         money = amount_check.check(step, command.amount, command.currency, faults)
         return money.currency if money else None
-    try:
-        return currency(command.currency) if command.currency else None
-    except Invalid as refused:
-        faults.absorb(refused)
-        return None
+    return faults.attempt(currency, command.currency) if command.currency else None
 
 
 def _store(
@@ -151,15 +134,15 @@ def _store(
     challenged: bool = False,
 ) -> Token:
     sandbox = step.sandbox
-    expires = sandbox.now + step.assume(TOKEN_LIFETIME)
-    token = sandbox.tokens.add(
+    expires = sandbox.now + step.assume("token.lifetime")
+    token = step.add(
         Token(
             token_id=sandbox.ids.hex24("token"),
             instrument=instrument,
             provider=provider.summary,
             added=sandbox.now,
             expires=expires,
-            uses=step.assume(TOKEN_USES),
+            uses=step.assume("token.uses"),
             gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
             vault_id=vault_id,
             payto_id=payto_id,
@@ -169,7 +152,5 @@ def _store(
             challenged=challenged,
         )
     )
-    step.result.about["token"] = token
-    step.emit(Subject.TOKEN, token.token_id, "created", None, token.state)
     sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
     return token

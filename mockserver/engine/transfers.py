@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from mockserver.assumptions.table import TRANSFER_SETTLES_AFTER
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
@@ -26,7 +25,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, found, unknown
+from mockserver.engine.step import Step, unknown
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -72,7 +71,7 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
             f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
         )
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
-    after = step.assume(TRANSFER_SETTLES_AFTER)
+    after = step.assume("transfer.settles_after")
     made = []
     for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
         row = sandbox.transfers.add(
@@ -102,13 +101,12 @@ def settle(step: Step, transfer_id: str) -> None:
     """The money of a pending transfer has arrived."""
     row = step.sandbox.transfers.get(transfer_id)
     if row is not None and row.status is TransferState.PENDING:
-        after = step.replace(step.sandbox.transfers, row, row.after_settlement())
-        step.emit(Subject.TRANSFER, transfer_id, TransferEvent.SETTLED, row.status, after.status)
+        step.change(row, row.after_settlement(), TransferEvent.SETTLED)
 
 
 def get(step: Step, transfer_id: str) -> Transfer:
     """A transfer. Raises ``NotFound`` (88)."""
-    return found(step, step.sandbox.transfers, "transfer", transfer_id, Code.INVALID_TRANSFER_ID)
+    return step.found(Transfer, transfer_id, Code.INVALID_TRANSFER_ID)
 
 
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:

@@ -5,7 +5,6 @@ Source: docs/spec/service.md, Vault; What the service does, 6-9.
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import VAULT_CCV_DELAY, VAULT_CCV_SPENT_BY, VAULT_GONE
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
@@ -26,14 +25,13 @@ def create(step: Step, command: NewVaultItem) -> VaultItem:
     facts = card_entry.check_number(step, command.number, faults)
     card_entry.check_ccv(command.ccv, facts, faults)
     expires = check_expiry(command.expiry, INDEPENDENT, step.sandbox.now, faults)
-    faults.refuse()
-    return store(step, card_entry.sure(facts), command.number, command.ccv, expires)
+    return store(step, faults.sure(facts), command.number, command.ccv, expires)
 
 
 def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: Instant | None) -> VaultItem:
     """Keep a checked card, and plan its expiry and the removal of its ccv."""
     sandbox = step.sandbox
-    item = sandbox.vault.add(
+    item = step.add(
         VaultItem(
             vault_id=sandbox.ids.hex32("vault"),
             facts=facts,
@@ -42,13 +40,13 @@ def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: 
             number=card_entry.bare(number),
             ccv=ccv,
             ccv_state=CcvState.HELD if ccv else CcvState.ABSENT,
-        )
+        ),
+        "stored",
     )
-    step.emit(Subject.VAULT, item.vault_id, "stored", None, item.state)
     if expires is not None:
         sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
-        sandbox.schedule.plan(sandbox.now + step.assume(VAULT_CCV_DELAY), Due.CCV_DELAY, item.vault_id)
+        sandbox.schedule.plan(sandbox.now + step.assume("vault.ccv_delay"), Due.CCV_DELAY, item.vault_id)
     return item
 
 
@@ -56,7 +54,6 @@ def get(step: Step, vault_id: str) -> VaultItem:
     """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike."""
     item = step.sandbox.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
-        step.assume(VAULT_GONE)
         raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": unknown("vault", vault_id)})
     step.result.about["vault"] = item
     return item
@@ -86,7 +83,7 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
     sandbox = step.sandbox
     if paid.card is None:
         return
-    if step.assume(VAULT_CCV_SPENT_BY) == "same_card":
+    if step.assume("vault.ccv_spent_by") == "same_card":
         for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
             _remove_ccv(step, item, CcvEvent.PAID)
         return
@@ -99,13 +96,11 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
 def _remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
     if item.ccv_state is not CcvState.HELD:
         return item
-    after = step.replace(step.sandbox.vault, item, item.after_ccv(event))
+    after = step.change(item, item.after_ccv(event))
     step.emit(Subject.CCV, item.vault_id, event, CcvState.HELD, after.ccv_state)
     return after
 
 
 def _end(step: Step, item: VaultItem, event: VaultEvent) -> VaultItem:
     bare = _remove_ccv(step, item, CcvEvent.ITEM_GONE)
-    after = step.replace(step.sandbox.vault, bare, bare.after_end(event))
-    step.emit(Subject.VAULT, item.vault_id, event, item.state, after.state)
-    return after
+    return step.change(bare, bare.after_end(event), event)

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from mockserver.domain.addresses import is_web_address, never_called
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults
-from mockserver.domain.events import Subject
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, found
+from mockserver.engine.step import Step
 
 
 def create(step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None) -> WebhookSubscription:
@@ -25,7 +24,7 @@ def create(step: Step, url: str, authorization: str | None, types: Sequence[Webh
     if words is not None:
         faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", words)
     faults.refuse()
-    row = step.sandbox.webhook_subscriptions.add(
+    return step.add(
         WebhookSubscription(
             webhook_subscription_id=step.sandbox.ids.hex32("webhook_subscription"),
             url=url,
@@ -34,21 +33,17 @@ def create(step: Step, url: str, authorization: str | None, types: Sequence[Webh
             added=step.sandbox.now,
         )
     )
-    step.emit(Subject.WEBHOOK_SUBSCRIPTION, row.webhook_subscription_id, "created", None, row.state)
-    return row
 
 
 def get(step: Step, subscription_id: str) -> WebhookSubscription:
     """A subscription, ended ones included. Raises ``NotFound`` (110)."""
-    return _found(step, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
+    return step.found(WebhookSubscription, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
 
 
 def delete(step: Step, subscription_id: str) -> WebhookSubscription:
     """End a subscription. Raises ``NotFound`` (111), ``WrongState`` (111) when it has ended before."""
-    row = _found(step, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-    after = step.replace(step.sandbox.webhook_subscriptions, row, row.after_removal(step.sandbox.now))
-    step.emit(Subject.WEBHOOK_SUBSCRIPTION, subscription_id, PresenceEvent.REMOVED, row.state, after.state)
-    return after
+    row = step.found(WebhookSubscription, subscription_id, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
+    return step.change(row, row.after_removal(step.sandbox.now), PresenceEvent.REMOVED)
 
 
 def receiving(sandbox: Sandbox, what: WebhookType) -> Iterator[WebhookSubscription]:
@@ -60,7 +55,3 @@ def wants(sandbox: Sandbox, subscription_id: str | None) -> bool:
     """Whether deliveries for a subscription go on; those that are for none do."""
     row = sandbox.webhook_subscriptions.get(subscription_id) if subscription_id is not None else None
     return row is None or row.state is Presence.ACTIVE
-
-
-def _found(step: Step, subscription_id: str, code: Code) -> WebhookSubscription:
-    return found(step, step.sandbox.webhook_subscriptions, "webhook_subscription", subscription_id, code)

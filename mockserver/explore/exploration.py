@@ -6,21 +6,27 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import field
+from pathlib import Path
 from typing import Any
 
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
-from mockserver.explore.trial import Laboratory, Point, Trial, Verdict, differences, verdict
+from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences, verdict
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""
 
-NO_CALL = (
-    "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
-    "environment, nor {url} and {secret_key} in its arguments"
-)
+
+def no_call(argv: Sequence[str]) -> str:
+    """What is said of a command that has called nothing."""
+    words = (
+        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
+        "environment, nor {url} and {secret_key} in its arguments"
+    )
+    is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
+    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
 
 
 @record
@@ -46,12 +52,12 @@ class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
     whether its clock was set by hand."""
 
-    calls: Sequence[tuple[Point, int | None]]
+    calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[InjectionPoint]:
         """Its calls."""
         return [point for point, _ in self.calls]
 
@@ -106,10 +112,10 @@ class Exploration:
         return any(cell.verdict.reaches(least) for cell in self.cells)
 
 
-def baseline(lab: Laboratory, timeout: float | None) -> Baseline:
-    """Run the command twice without any fault. Raises ``NoBaseline``, and what ``Laboratory.try_out`` raises."""
+def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
+    """Run the command twice without any fault. Raises ``NoBaseline``, and what ``TrialRunner.try_out`` raises."""
     first, second = (
-        _passed(lab.try_out(name, _scenario(name, "", lab.seed, ()), timeout or FIRST_TIMEOUT))
+        _passed(runner.try_out(name, _scenario(name, "", runner.seed, ()), timeout or FIRST_TIMEOUT), runner.argv)
         for name in ("baseline-1", "baseline-2")
     )
     found = differences(first.entries, second.entries)
@@ -123,7 +129,7 @@ def baseline(lab: Laboratory, timeout: float | None) -> Baseline:
     )
 
 
-def _passed(trial: Trial) -> Trial:
+def _passed(trial: Trial, argv: Sequence[str]) -> Trial:
     """A run without faults that is fit to be compared. Raises ``NoBaseline``."""
     said = trial.words
     if trial.ended.exit is None:
@@ -131,7 +137,7 @@ def _passed(trial: Trial) -> Trial:
     if trial.ended.exit != 0:
         raise NoBaseline(f"without any fault the command ended with exit code {trial.ended.exit}{said}")
     if not trial.has_called:
-        raise NoBaseline(NO_CALL)
+        raise NoBaseline(no_call(argv))
     errors = [row for row in trial.findings if row["severity"] == "error"]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
@@ -140,7 +146,7 @@ def _passed(trial: Trial) -> Trial:
 
 
 def explore(
-    lab: Laboratory,
+    runner: TrialRunner,
     plan: Plan,
     base: Baseline,
     *,
@@ -152,9 +158,10 @@ def explore(
     many are done. Ends early, with what was found, when the budget is spent or on ``KeyboardInterrupt``."""
     end = None if plan.budget is None else time.monotonic() + plan.budget
     earlier = {cell.name: cell for cell in known}
-    made = Exploration(lab.argv, lab.seed, base)
+    made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
-    queue = experiments(points, plan.faults)
+    faults = [fault.timed(plan.client_timeout, is_manual=base.is_manual) for fault in plan.faults]
+    queue = experiments(points, faults)
     total = len(queue)
     running: dict[Future[Cell], Experiment] = {}
 
@@ -162,8 +169,8 @@ def explore(
         nonlocal total
         made.cells.append(cell)
         if plan.pairs and len(experiment.strikes) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
-            calls = [point for call in cell.calls if (point := Point(*call)).op in plan.operations]
-            more = followed(experiment, calls, plan.faults)
+            calls = [point for call in cell.calls if (point := InjectionPoint(*call)).op in plan.operations]
+            more = followed(experiment, calls, faults)
             queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
@@ -177,7 +184,7 @@ def explore(
                     if experiment.name in earlier:
                         take(earlier[experiment.name], experiment)
                     else:
-                        running[pool.submit(_try, lab, plan, base, experiment)] = experiment
+                        running[pool.submit(_try, runner, plan, base, experiment)] = experiment
                 if not running:
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -187,10 +194,10 @@ def explore(
                     take(cell, running.pop(one))
         except KeyboardInterrupt:
             made.is_interrupted = True
-            lab.commands.end_all()
+            runner.commands.end_all()
             queue[:0] = running.values()
         except BaseException:
-            lab.commands.end_all()
+            runner.commands.end_all()
             raise
     made.left_out = queue
     places = {str(point): place for place, point in enumerate(base.points)}
@@ -199,14 +206,12 @@ def explore(
     return made
 
 
-def _try(lab: Laboratory, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
-    rules = experiment.rules(plan.client_timeout, is_manual=base.is_manual)
+def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
+    rules, story = experiment.rules, experiment.story
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
-    timeout += experiment.waits(plan.client_timeout, is_manual=base.is_manual)
-    story = " and ".join(f"{point} {fault.name}: {fault.what}" for point, fault in experiment.strikes)
-    scenario = _scenario(experiment.name, story, lab.seed, rules)
-    trial = lab.try_out(experiment.name, scenario, timeout)
-    has_struck = trial.struck.issuperset(rule["id"] for rule in rules)
+    scenario = _scenario(experiment.name, story, runner.seed, rules)
+    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits)
+    has_struck = trial.fired.issuperset(rule["id"] for rule in rules)
     found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
     scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {names}" if names else "")

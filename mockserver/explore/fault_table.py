@@ -5,6 +5,7 @@ Each row is a rule of the scenario language; where it fits follows from what the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,10 +14,10 @@ from typing import Any
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.record import record
-from mockserver.explore.trial import Point
+from mockserver.domain.record import record, replace
+from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
-from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, fitting
+from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
 from mockserver.scenario.part import read_part
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -33,38 +34,36 @@ sees no answer."""
 @record
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most."""
+    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``waits`` the
+    seconds of real time that the client waits in vain."""
 
     name: str
     at: str
     what: str
     then: Mapping[str, Any]
     weight: int
+    waits: float = 0
 
-    def fits(self, point: Point) -> bool:
+    def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
         return point.op in _operations(self.name) and (self.at != "notify" or point.notifies)
 
-    @property
-    def waits(self) -> bool:
-        """Whether the client waits for longer than its patience."""
-        return _CLIENT_TIMEOUT in str(self.then)
+    def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
+        """The fault for a client that waits so long, by a clock that is set by hand or by the machine's."""
+        text, late = json.dumps(self.then), client_timeout + SECOND
+        if _CLIENT_TIMEOUT not in text:
+            return self
+        text = json.dumps(_GIVEN_UP) if is_manual else text
+        then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
+        return replace(self, then=then, waits=0 if is_manual else late / SECOND)
 
-    def rule(self, point: Point, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> dict[str, Any]:
+    def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
             "when": {"op": point.op, "call": point.nth},
-            "then": _filled(
-                _GIVEN_UP if is_manual and self.waits else self.then, duration_text(client_timeout + SECOND)
-            ),
+            "then": self.then,
         }
-
-
-def _filled(value: Any, waits: str) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _filled(one, waits) for key, one in value.items()}
-    return waits if value == _CLIENT_TIMEOUT else value
 
 
 def _read() -> Mapping[str, Fault]:
@@ -82,7 +81,7 @@ _MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.cre
 class Experiment:
     """What is tried in one run: faults at calls, one of each unless pairs are tried."""
 
-    strikes: tuple[tuple[Point, Fault], ...]
+    strikes: tuple[tuple[InjectionPoint, Fault], ...]
 
     @property
     def name(self) -> str:
@@ -99,14 +98,20 @@ class Experiment:
         """The names of the faults: ``lost_answer``."""
         return "+".join(fault.name for _, fault in self.strikes)
 
-    def rules(self, client_timeout: Micros, *, is_manual: bool) -> list[dict[str, Any]]:
+    @property
+    def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
-        return [fault.rule(point, client_timeout, is_manual=is_manual) for point, fault in self.strikes]
+        return [fault.rule(point) for point, fault in self.strikes]
 
-    def waits(self, client_timeout: Micros, *, is_manual: bool) -> float:
+    @property
+    def waits(self) -> float:
         """Seconds of real time that a client waits in vain."""
-        count = 0 if is_manual else sum(fault.waits for _, fault in self.strikes)
-        return count * (client_timeout / SECOND + 1)
+        return sum(fault.waits for _, fault in self.strikes)
+
+    @property
+    def story(self) -> str:
+        """What happens, in words."""
+        return " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.strikes)
 
     @property
     def priority(self) -> int:
@@ -115,14 +120,14 @@ class Experiment:
         return min(fault.weight * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
 
 
-def experiments(points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+def experiments(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
     """Each fault at each call where it makes sense, the most weight first, else in the order of calls and table."""
     chosen = list(faults)
     found = [Experiment(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
     return sorted(found, key=lambda one: -one.priority)
 
 
-def followed(first: Experiment, points: Sequence[Point], faults: Iterable[Fault]) -> list[Experiment]:
+def followed(first: Experiment, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
     """A second fault after the first: at each of the calls that the command made under the first one, after that was
     struck. So also what it does to recover can fail."""
     [(struck, fault)] = first.strikes
@@ -147,8 +152,8 @@ def _weight(op: str) -> int:
 @cache
 def _operations(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
-    outcome = read_part(OutcomeMap, _filled(FAULTS[name].then, duration_text(CLIENT_TIMEOUT))).outcome
+    outcome = read_part(OutcomeMap, FAULTS[name].timed().then).outcome
     operations = ALL_OPERATIONS - UNREQUESTED
-    for _, fit in fitting(outcome):
+    for _, fit in applicability(outcome):
         operations &= fit
     return operations & NOTIFYING if outcome.webhook is not None else operations

@@ -8,13 +8,13 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, pairwise, starmap
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.exploration import FIRST_TIMEOUT, NO_CALL
-from mockserver.explore.trial import Laboratory, Trial
+from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
+from mockserver.explore.trial import Trial, TrialRunner
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.part import read_part
@@ -50,8 +50,11 @@ class Place(NamedTuple):
         return f"{self.op}#{self.nth}"
 
 
+_NOWHERE = Place("", 0)
+
+
 @record
-class Strike:
+class FiredFault:
     """One part of what a rule made happen: ``level`` is a key of an outcome, ``what`` stands under it in the file."""
 
     rule: str
@@ -59,41 +62,33 @@ class Strike:
     level: str
     what: Any
 
-
-def is_fault(level: str, what: object) -> bool:
-    """Whether a part of an outcome is anything out of the ordinary."""
-    outcome = read_part(ThenMap, {level: what}).outcome
-    return outcome.provider != Approve() and outcome.webhook != WebhookPlan()
-
-
-@record
-class Struck:
-    """What struck in a run. ``beyond`` names the rules that struck where no rule can be aimed: at rows of a batch, in
-    work that came due, after a sequence had ended, or with an earlier answer."""
-
-    strikes: tuple[Strike, ...]
-    beyond: tuple[str, ...]
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is anything out of the ordinary."""
+        outcome = read_part(ThenMap, {self.level: self.what}).outcome
+        return outcome.provider != Approve() and outcome.webhook != WebhookPlan()
 
 
-def struck(entries: Iterable[Mapping[str, Any]], source: Source) -> Struck:
+def fired_faults(
+    entries: Iterable[Mapping[str, Any]], source: Source
+) -> tuple[tuple[FiredFault, ...], tuple[str, ...]]:
     """What the rules of a scenario did, by the journal (``GET /__admin/journal``) of a sandbox in which it was in
-    force."""
+    force; and the rules that fired where none can be aimed: at rows of a batch, in work that came due, after a sequence
+    had ended, or with an earlier answer."""
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
-    found: dict[tuple[Place, str], Strike] = {}
+    found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
     for place, decision in _placed(entries):
         name = decision["rule"]
-        if name not in rules:
-            continue
-        outcome = _outcome(rules[name], decision["choice"])
+        outcome = _outcome(rules[name], decision) if name in rules else {}
         if outcome is None or place is None or _NOT_AIMED in outcome:
-            beyond |= {name: None} if outcome is None or any(starmap(is_fault, outcome.items())) else {}
+            fired = (FiredFault(name, _NOWHERE, *part) for part in (outcome or {}).items())
+            beyond |= {name: None} if outcome is None or any(one.is_fault for one in fired) else {}
             continue
         for level, what in outcome.items():
-            drawn = decision["delay"] if level == "latency" else what
             # The first rule that says something of a level decides it.
-            found.setdefault((place, level), Strike(name, place, level, drawn))
-    return Struck(tuple(found.values()), tuple(beyond))
+            found.setdefault((place, level), FiredFault(name, place, level, what))
+    return tuple(found.values()), tuple(beyond)
 
 
 def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
@@ -114,8 +109,9 @@ def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None
                 yield Place(_RENEWAL, renewals[attempt], attempt), decision
 
 
-def _outcome(rule: Source, choice: int | None) -> Source | None:
-    """The outcome of a rule that was drawn; None where it is none of the file's."""
+def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
+    """The outcome of a rule that was decided on, with the latency drawn; None when it is none of the file's."""
+    choice = decision["choice"]
     if choice is None:
         return None
     if "sequence" in rule:
@@ -125,28 +121,29 @@ def _outcome(rule: Source, choice: int | None) -> Source | None:
         said = (chance[choice - 1] if isinstance(chance, list) else chance)["then"]
     else:
         said = rule["then"]
-    return {level: what for level, what in said.items() if what is not None and level != _SEQUENCE_ONLY}
+    said = {level: what for level, what in said.items() if what is not None and level != _SEQUENCE_ONLY}
+    return {**said, "latency": decision["delay"]} if "latency" in said else said
 
 
-def scenario_of(strikes: Sequence[Strike], source: Source, *, name: str, story: str) -> dict[str, Any]:
-    """The plain data of a scenario in which this strikes and nothing else. What ``source`` says beside its rules stays,
+def scenario_of(faults: Sequence[FiredFault], source: Source, *, name: str, story: str) -> dict[str, Any]:
+    """The plain data of a scenario in which these strike and nothing else. What ``source`` says beside its rules stays,
     its examples apart."""
     kept = {key: value for key, value in source.items() if key not in _REPLACED}
-    return {"version": 1, "name": name, "description": story, **kept, "rules": rules_of(strikes)}
+    return {"version": 1, "name": name, "description": story, **kept, "rules": rules_of(faults)}
 
 
-def rules_of(strikes: Sequence[Strike]) -> list[dict[str, Any]]:
+def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
     """A rule for each place, with all that strikes there."""
-    places: dict[Place, list[Strike]] = {}
-    for strike in strikes:
-        places.setdefault(strike.place, []).append(strike)
+    places: dict[Place, list[FiredFault]] = {}
+    for fault in faults:
+        places.setdefault(fault.place, []).append(fault)
     # A rule does not count what a rule before it has decided: the last comes first.
     counted = sorted((place for place in places if place.is_counted), key=lambda place: -place.nth)
     known = [place for place in places if not place.is_counted]
     return [_rule(place, places[place]) for place in (*known, *counted)]
 
 
-def _rule(place: Place, strikes: Sequence[Strike]) -> dict[str, Any]:
+def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
     number, key = ("nth", {"key": ["op"]}) if place.is_counted else ("call", {})
     when = {"op": place.op, number: place.nth}
     if place.attempt is not None:
@@ -154,10 +151,10 @@ def _rule(place: Place, strikes: Sequence[Strike]) -> dict[str, Any]:
     stage = "-upload" if place.is_upload else "" if place.attempt is None else f"-provider-{place.attempt}"
     return {
         "id": f"{place.op}-{place.nth}{stage}",
-        "description": "from " + " and ".join(dict.fromkeys(strike.rule for strike in strikes)),
+        "description": "from " + " and ".join(dict.fromkeys(fault.rule for fault in faults)),
         "when": when,
         **key,
-        "then": {strike.level: strike.what for strike in strikes},
+        "then": {fault.level: fault.what for fault in faults},
     }
 
 
@@ -184,50 +181,37 @@ class Stopped(Exception):
         self.made = made
 
 
-@record
-class Failure:
-    """How a run fails: a finding by its name, an exit code, or neither: it was not done in time."""
-
-    finding: str | None = None
-    exit: int | None = None
-
-    @classmethod
-    def of(cls, trial: Trial, finding: str | None) -> Failure | None:
-        """The failure of a run, None when there is none: the finding that is looked for, when one is, else the exit
-        code, else the first finding of severity error."""
-        if finding is not None:
-            return cls(finding) if finding in _names(trial) else None
-        if trial.ended.exit != 0:
-            return cls(exit=trial.ended.exit)
-        errors = [row["finding"] for row in trial.findings if row["severity"] == "error"]
-        return cls(errors[0]) if errors else None
-
-    def is_in(self, trial: Trial) -> bool:
-        """Whether a run fails so."""
-        return self.finding in _names(trial) if self.finding is not None else trial.ended.exit == self.exit
-
-    @property
-    def name(self) -> str:
-        """A word for the name of a file."""
-        return self.finding or ("hung" if self.exit is None else f"exit-{self.exit}")
-
-    def __str__(self) -> str:
-        if self.finding is not None:
-            return f"has the finding {self.finding}"
-        return "is not done in time" if self.exit is None else f"ends with exit code {self.exit}"
+def failure_of(trial: Trial, finding: str | None) -> str | None:
+    """How a run fails, as a word for the name of a file; None when it does not: by the finding that is looked for, when
+    one is, else by its exit code, else by its first finding of severity error."""
+    if finding is not None:
+        return finding if finding in _failures(trial) else None
+    if trial.ended.exit != 0:
+        return _failures(trial)[0]
+    return next((row["finding"] for row in trial.findings if row["severity"] == "error"), None)
 
 
-def _names(trial: Trial) -> set[str]:
-    return {row["finding"] for row in trial.findings}
+def _failures(trial: Trial) -> list[str]:
+    """Every way in which a run fails: its exit code, then its findings."""
+    code = trial.ended.exit
+    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in trial.findings)]
+
+
+def _in_words(failure: str) -> str:
+    if failure == "hung":
+        return "is not done in time"
+    code = failure.removeprefix("exit-")
+    return f"ends with exit code {code}" if code != failure else f"has the finding {failure}"
 
 
 @record
 class Shrunk:
-    """What is left: ``strikes`` of ``faults`` faults that struck, and the plain data of the scenario file."""
+    """What is left: ``faults`` of those that fired at ``calls`` calls, how the command fails under them, and the plain
+    data of the scenario file."""
 
-    failure: Failure
-    faults: int
-    strikes: tuple[Strike, ...]
+    failure: str
+    calls: int
+    faults: tuple[FiredFault, ...]
     scenario: dict[str, Any]
 
 
@@ -237,7 +221,7 @@ class Shrinking:
     that identifiers and draws are the same in each; None: one made of the seed. ``timeout`` counts seconds, None: 10
     times what the command takes without faults, and 10; ``report`` gets a line on each run."""
 
-    lab: Laboratory
+    runner: TrialRunner
     source: Source
     key: str | None = None
     finding: str | None = None
@@ -247,23 +231,23 @@ class Shrinking:
 
     def shrink(self) -> Shrunk:
         """The smallest set of faults that still fails. Raises ``NoFailure``, ``NotRepeated``, ``Stopped``, and what
-        ``Laboratory.try_out`` raises."""
+        ``TrialRunner.try_out`` raises."""
         plain = self._run((), self.timeout or FIRST_TIMEOUT)
-        failure = Failure.of(plain, self.finding)
+        failure = failure_of(plain, self.finding)
         if failure is not None:
-            raise NotRepeated(f"without any fault the command {failure} too{plain.words}")
+            raise NotRepeated(f"without any fault the command {_in_words(failure)} too{plain.words}")
         if not plain.has_called:
-            raise NotRepeated(f"{NO_CALL}{plain.words}")
+            raise NotRepeated(f"{no_call(self.runner.argv)}{plain.words}")
         self.report("without any fault: passes")
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
-        failure, strikes = self._first()
-        faults = [one for one in strikes if is_fault(one.level, one.what)]
-        smallest: Sequence[Strike] = self._repeated(failure, strikes, faults)
-        count = len({one.place[:2] for one in faults})
+        failure, fired = self._first()
+        faults = [one for one in fired if one.is_fault]
+        smallest: Sequence[FiredFault] = self._repeated(failure, faults, fired)
+        calls = len({one.place[:2] for one in faults})
 
-        def fails(chosen: Sequence[Strike]) -> bool:
+        def fails(chosen: Sequence[FiredFault]) -> bool:
             nonlocal smallest
-            found = failure.is_in(self._run(chosen))
+            found = self._fails(failure, chosen)
             self.report(f"{_parts(chosen)}: {'still fails' if found else 'passes'}")
             if found and len(chosen) < len(smallest):
                 smallest = chosen
@@ -273,75 +257,78 @@ class Shrinking:
             left = minimise(smallest, fails)
             self._confirm(failure, left)
         except KeyboardInterrupt:
-            raise Stopped(self._made(failure, count, smallest, "interrupted, so there may be a smaller one")) from None
-        return self._made(failure, count, left, f"confirmed in {CONFIRMATIONS} runs")
+            raise Stopped(self._made(failure, calls, smallest, "interrupted, so there may be a smaller one")) from None
+        return self._made(failure, calls, left, f"confirmed in {CONFIRMATIONS} runs")
 
-    def _confirm(self, failure: Failure, left: Sequence[Strike]) -> None:
+    def _confirm(self, failure: str, left: Sequence[FiredFault]) -> None:
         for turn in range(1, CONFIRMATIONS + 1):
-            if not failure.is_in(self._run(left)):
+            if not self._fails(failure, left):
                 raise NotRepeated(
                     f"the smallest set of faults, {_parts(left)}, failed once and passed in run {turn} of "
                     f"{CONFIRMATIONS} that were to confirm it: the command does not do the same every time"
                 )
             self.report(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
 
-    def _first(self) -> tuple[Failure, Sequence[Strike]]:
-        """The failure under the scenario as it is, and what struck."""
+    def _first(self) -> tuple[str, Sequence[FiredFault]]:
+        """The failure under the scenario as it is, and what fired."""
         first = self._try(dict(self.source))
-        failure = Failure.of(first, self.finding)
+        failure, name = failure_of(first, self.finding), self.source["name"]
         if failure is None:
-            why = (
-                "exit code 0, no finding of severity error" if self.finding is None else f"{self.finding} is not found"
-            )
-            raise NoFailure(f"the command does not fail under {self.source['name']}: {why}")
-        found = struck(first.entries, self.source)
-        faults = [one for one in found.strikes if is_fault(one.level, one.what)]
-        self.report(f"under {self.source['name']}, with {_parts(faults)}: {failure}")
-        if found.beyond:
-            names = ", ".join(found.beyond)
-            self._beyond = f"; rules that struck where none can be aimed at one call: {names}"
+            missing = "exit code 0, no finding of severity error"
+            why = missing if self.finding is None else f"{self.finding} is not found"
+            raise NoFailure(f"the command does not fail under {name}: {why}")
+        fired, beyond = fired_faults(first.entries, self.source)
+        self.report(f"under {name}, with {_parts([one for one in fired if one.is_fault])}: {_in_words(failure)}")
+        if beyond:
+            self._beyond = f"; rules that struck where none can be aimed at one call: {', '.join(beyond)}"
         if first.entries[:1] and first.entries[0]["id"] > 1:
             self._beyond += "; the journal of the server has dropped its first entries (--journal-limit)"
-        if not found.strikes:
-            raise NotRepeated(f"the command {failure}, and no fault had struck a call{self._beyond}{first.words}")
-        return failure, found.strikes
+        if not fired:
+            raise NotRepeated(
+                f"the command {_in_words(failure)}, and no fault had struck a call{self._beyond}{first.words}"
+            )
+        return failure, fired
 
-    def _repeated(self, failure: Failure, strikes: Sequence[Strike], faults: Sequence[Strike]) -> Sequence[Strike]:
-        """Those that fail when nothing else strikes: the faults alone, or with what went its ordinary way."""
-        for chosen in (faults, strikes):
-            if chosen and failure.is_in(self._run(chosen)):
+    def _repeated(self, failure: str, *sets: Sequence[FiredFault]) -> Sequence[FiredFault]:
+        """The first of some sets that fails when nothing else strikes."""
+        for chosen in sets:
+            if chosen and self._fails(failure, chosen):
                 self.report(f"{_parts(chosen)}, one rule for each call: still fails")
                 return chosen
         raise NotRepeated(
-            f"the command {failure} under {self.source['name']}, and not when the same faults strike the same calls: "
-            f"it does not make the same calls every time{self._beyond}"
+            f"the command {_in_words(failure)} under {self.source['name']}, and not when the same faults strike the "
+            f"same calls: it does not make the same calls every time{self._beyond}"
         )
 
-    def _made(self, failure: Failure, faults: int, left: Sequence[Strike], how: str) -> Shrunk:
-        name = f"{self.source['name']}-{failure.name}"[:100]
+    def _fails(self, failure: str, faults: Sequence[FiredFault]) -> bool:
+        """Whether the command fails so when these strike and nothing else."""
+        return failure in _failures(self._run(faults))
+
+    def _made(self, failure: str, calls: int, left: Sequence[FiredFault], how: str) -> Shrunk:
+        name = f"{self.source['name']}-{failure}"[:100]
         places = list(dict.fromkeys(str(one.place) for one in left))
         seed = f" with seed {self.source['seed']}" if "seed" in self.source else ""
         story = (
-            f"Of the faults of {self.source['name']}{seed} at {faults} calls, "
+            f"Of the faults of {self.source['name']}{seed} at {calls} calls, "
             f"{'this one is' if len(places) == 1 else 'these are'} enough ({', '.join(places)}): "
-            f"`{shlex.join(self.lab.argv)}` {failure}; {how}"
+            f"`{shlex.join(self.runner.argv)}` {_in_words(failure)}; {how}"
         )
-        return Shrunk(failure, faults, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
+        return Shrunk(failure, calls, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
 
-    def _run(self, strikes: Sequence[Strike], timeout: float | None = None) -> Trial:
-        scenario = scenario_of(strikes, self.source, name=str(self.source["name"]), story="")
+    def _run(self, faults: Sequence[FiredFault], timeout: float | None = None) -> Trial:
+        scenario = scenario_of(faults, self.source, name=str(self.source["name"]), story="")
         return self._try(scenario, timeout)
 
     def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Trial:
-        return self.lab.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
+        return self.runner.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
 
 
-def _parts(strikes: Sequence[Strike]) -> str:
-    if not strikes:
+def _parts(faults: Sequence[FiredFault]) -> str:
+    if not faults:
         return "no fault"
-    if len(strikes) == 1:
-        return f"{strikes[0].level} at {strikes[0].place}"
-    return f"{len(strikes)} faults at {len({one.place[:2] for one in strikes})} calls"
+    if len(faults) == 1:
+        return f"{faults[0].level} at {faults[0].place}"
+    return f"{len(faults)} faults at {len({one.place[:2] for one in faults})} calls"
 
 
 T = TypeVar("T")
@@ -365,13 +352,10 @@ def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[
     parts = 2
     while len(kept) > 1:
         cut = _contiguous(kept, parts)
-        rests = [list(chain(*cut[:place], *cut[place + 1 :])) for place in range(len(cut))]
-        smaller = next(filter(fail, cut), None)
-        rest = next(filter(fail, rests), None) if smaller is None else None
+        rests = [[one for one in kept if one not in part] for part in cut]
+        smaller = next(filter(fail, [*cut, *rests]), None)
         if smaller is not None:
-            kept, parts = smaller, 2
-        elif rest is not None:
-            kept, parts = rest, max(parts - 1, 2)
+            kept, parts = smaller, 2 if smaller in cut else max(parts - 1, 2)
         elif parts < len(kept):
             parts = min(2 * parts, len(kept))
         else:
@@ -381,6 +365,5 @@ def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[
 
 def _contiguous(chosen: list[int], count: int) -> list[list[int]]:
     """Contiguous parts of nearly equal length, none of them empty."""
-    size, more = divmod(len(chosen), count)
-    ends = accumulate((size + (place < more) for place in range(count)), initial=0)
+    ends = [-(-len(chosen) * place // count) for place in range(count + 1)]
     return [chosen[start:end] for start, end in pairwise(ends)]

@@ -12,7 +12,7 @@ from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
@@ -22,7 +22,7 @@ from mockserver.scenario.operations import OPERATIONS
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Point:
+class InjectionPoint:
     """One call of a run: its operation, and its number among the calls of that operation, from 1.
 
     ``notifies`` says that it caused webhooks in the run without faults.
@@ -36,11 +36,11 @@ class Point:
         return f"{self.op}#{self.nth}"
 
 
-def points_of(entries: Iterable[Mapping[str, Any]]) -> list[Point]:
+def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
     return [
-        Point(entry["op"], entry["call"], bool(entry["webhooks"]))
+        InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]))
         for entry in entries
         if entry["call"] is not None and entry["op"] in OPERATIONS
     ]
@@ -106,18 +106,18 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 @record
 class Trial:
     """What was seen of one run. ``entries`` is the journal, ``findings`` what the sandbox holds against the command,
-    ``struck`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
+    ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
 
     ended: Ended
     entries: Sequence[Mapping[str, Any]]
     findings: Sequence[Mapping[str, Any]]
-    struck: frozenset[str]
+    fired: frozenset[str]
     timeline: str
     output: Path
     is_manual: bool
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[InjectionPoint]:
         """The calls that it made."""
         return points_of(self.entries)
 
@@ -140,7 +140,7 @@ class Trial:
 
 
 @record
-class Laboratory:
+class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``apart``
     is part of the names of sandboxes while another uses the same server with the same seed."""
@@ -183,7 +183,7 @@ class Laboratory:
 
 
 @contextmanager
-def apart(lab: Laboratory) -> Iterator[Laboratory]:
+def apart(runner: TrialRunner) -> Iterator[TrialRunner]:
     """A laboratory whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
     same run gives the same ids; beside another, its sandboxes have names of their own.
 
@@ -191,13 +191,13 @@ def apart(lab: Laboratory) -> Iterator[Laboratory]:
     """
     from httpx import HTTPError
 
-    here = RemoteSandbox(lab.url, _key(lab.seed), admin_token=lab.admin_token)
-    claim = f"{_CLAIM}{digest(lab.run).hex()[:16]}"
+    here = RemoteSandbox(runner.url, _key(runner.seed), admin_token=runner.admin_token)
+    claim = f"{_CLAIM}{digest(runner.run).hex()[:16]}"
     # Of two that come at once the server takes one after the other: each sees all that came before it.
     named = here.call("POST", "/__admin/scenarios", content=scenario_text({"version": 1, "name": claim}))["scenarios"]
     try:
         others = [one for one in named if one["name"].startswith(_CLAIM) and one["name"] != claim]
-        yield replace(lab, apart=lab.run) if others else lab
+        yield replace(runner, apart=runner.run) if others else runner
     finally:
         with suppress(HTTPError, ControlRefused):
             here.call("DELETE", "/__admin/scenarios", params={"name": claim})
@@ -212,10 +212,10 @@ def _key(*parts: object) -> str:
 def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
     entries = sandbox.journal()
     story = timeline(sandbox, entries)
-    struck = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+    fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     # Judged last: that the command has hung up is seen by then.
-    return Trial(ended, entries, sandbox.findings(finish=True), struck, story, output=output, is_manual=is_manual)
+    return Trial(ended, entries, sandbox.findings(finish=True), fired, story, output=output, is_manual=is_manual)
 
 
 def _filled(word: str, given: Mapping[str, str]) -> str:

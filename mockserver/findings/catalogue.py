@@ -60,16 +60,13 @@ CATALOGUE: Mapping[str, FindingKind] = {kind.name: kind for kind in map(_kind, _
 
 def kind_of(name: str) -> FindingKind:
     """The row of a name. Raises ``ValueError`` with the nearest known name."""
-    kind = CATALOGUE.get(name)
-    if kind is None:
+    if name not in CATALOGUE:
         raise ValueError(f"got '{name[:40]}', wanted the name of a finding{nearest(name[:40], CATALOGUE)}")
-    return kind
+    return CATALOGUE[name]
 
 
 def severity_of(word: str) -> Severity:
     """The severity of a name. Raises ``ValueError`` with those that are allowed."""
-    severity = SEVERITIES.get(word)
-    if severity is None:
-        allowed = ", ".join(SEVERITIES)
-        raise ValueError(f"got '{word[:40]}'{nearest(word[:40], SEVERITIES)}, allowed: {allowed}")
-    return severity
+    if word not in SEVERITIES:
+        raise ValueError(f"got '{word[:40]}'{nearest(word[:40], SEVERITIES)}, allowed: {', '.join(SEVERITIES)}")
+    return SEVERITIES[word]

@@ -117,8 +117,7 @@ class Declines:
         if charge.status is not ChargeState.FAILED:
             self._forget(names)
         elif (said := _said(charge)) is not None:
-            evidence = evidence_of(call, _words(said))
-            declined = _declined(said, names)
+            evidence, declined = evidence_of(call, _words(said)), _declined(said, names)
             if call.doubt is None and call.is_ours and declined is not None and (is_new or declined not in self._hard):
                 self._hard.put(declined, _Final(evidence, call.entry, charge.reference))
             self._tried(instrument, charge, call.at, evidence, call)
@@ -127,10 +126,8 @@ class Declines:
         """A call was decided that may hand something over to the service, or let it go on."""
         is_sent = call.op in _SENT or any(event.what == SubscriptionEvent.RESUMED for event in call.events)
         if is_sent and call.subject is not None and call.code is None:
-            self._sent.put(
-                call.subject,
-                _Sent(call.entry, call.at, evidence_of(call), is_known=call.doubt is None and call.is_ours),
-            )
+            is_known = call.doubt is None and call.is_ours
+            self._sent.put(call.subject, _Sent(call.entry, call.at, evidence_of(call), is_known))
 
     def charged(self, charge: Charge, at: Micros, entry: int) -> None:
         """The service has charged for a batch or a subscription; ``entry`` is the newest of the journal."""
@@ -148,15 +145,13 @@ class Declines:
         said = _said(charge) if is_failed else None
         shown = sent.entry if sent is not None and charge.batch_id is not None else entry
         names = instrument, f"{instrument} {NO_CCV}"
-        final = self._final(names)
+        final, evidence = self._final(names), evidence_of_payment(charge, _words(said), shown)
         if final is not None and sent is not None and final.known < sent.entry:
-            evidence = evidence_of_payment(charge, _words(said), shown)
             lines = (final.evidence, sent.evidence if charge.batch_id is None else None, evidence)
             self._ledger.add("hard-decline-retried", at, lines, **_about(charge.instrument))
         if not is_failed:
             self._forget(names)
         elif said is not None:
-            evidence = evidence_of_payment(charge, _words(said), shown)
             declined = _declined(said, names)
             if declined is not None and declined not in self._hard:
                 self._unseen.put(declined, _Unseen(charge.charge_id, asked_by, evidence))

@@ -12,7 +12,7 @@ from mockserver.domain.events import Event
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Call, Doubt, WebhookTry
+from mockserver.findings.facts import Call, UncertainResult, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
 from mockserver.findings.ledger import Evidence, Ledger
 
@@ -159,7 +159,7 @@ class Doubts:
             self._pairs.pop(earlier, None)
             self._pairs.pop(later, None)
 
-    def ended(self, entry: int, doubt: Doubt | None) -> None:
+    def ended(self, entry: int, doubt: UncertainResult | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
         shown = self._looks.pop(entry, ())
         for seen in shown if doubt is None else ():
@@ -193,7 +193,7 @@ class Doubts:
         unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
             if doubtful.retries:
-                self.ended(entry, Doubt.TIMED_OUT)
+                self.ended(entry, UncertainResult.TIMED_OUT)
             elif doubtful.is_settled:
                 del self._calls[entry]
         self._pairs.clear()
@@ -238,11 +238,11 @@ class Doubts:
         both = first.evidence, later.evidence
         op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]
+        made = {one.subject for one in (first, later) if one.subject is not None}
         if op == "charge.create" or (op == "subscription.create" and not first.looked):
             self._charged_again(first, later, both)
-        elif op == "batch.create":
-            if first.subject is not None and later.subject is not None and later.subject != first.subject:
-                self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
+        elif op == "batch.create" and len(made) > 1:
+            self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
         elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
             self._ledger.add("double-refund", later.at, both, charge=subject)
         if not first.looked and not later.is_repeat:

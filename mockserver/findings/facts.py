@@ -19,7 +19,7 @@ from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
 
 
-class Doubt(StrEnum):
+class UncertainResult(StrEnum):
     """Why the client cannot know how a call ended."""
 
     RESET = "the connection was reset"
@@ -59,7 +59,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
     answer: Container[Any] = b""
     code: int | None = None
-    doubt: Doubt | None = None
+    doubt: UncertainResult | None = None
     charge: Charge | None = None
     instrument: Instrument | None = None
     subject: str | None = None

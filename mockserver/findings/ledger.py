@@ -81,9 +81,7 @@ class Ledger:
             )
             self._by_subject[subject] = finding
             self.unreported.append(finding)
-        finding.count += 1
-        finding.last = at
-        finding.newest = self.raised
+        self._count(finding, at)
         known = {(line.entry, line.webhook) for line in finding.evidence}
         for line in evidence:
             if line is not None and (line.entry, line.webhook) not in known:
@@ -112,24 +110,19 @@ class Ledger:
         if finding is None or len(finding.evidence) < MOST_EVIDENCE:
             return False
         self.raised += 1
-        finding.count += 1
-        finding.last = at
-        finding.newest = self.raised
+        self._count(finding, at)
         return True
+
+    def _count(self, finding: Finding, at: Micros) -> None:
+        finding.count, finding.last, finding.newest = finding.count + 1, at, self.raised
 
     def select(
         self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0, raised: int = 0
     ) -> list[Finding]:
         """Findings of at least a severity, of one kind or all, raised since a journal entry, and since so many raises,
         oldest first."""
-        return [
-            finding
-            for finding in self
-            if finding.kind.severity >= least
-            and (name is None or finding.kind.name == name)
-            and (not after or finding.last_entry() > after)
-            and finding.newest > raised
-        ]
+        found = (one for one in self if one.kind.severity >= least and name in (None, one.kind.name))
+        return [one for one in found if (not after or one.last_entry() > after) and one.newest > raised]
 
     def news(self) -> list[Finding]:
         """Findings that are new since the last call."""

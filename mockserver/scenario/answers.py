@@ -6,7 +6,7 @@ A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.domain.record import replace
@@ -67,10 +67,15 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
         case Mapping():
             if not isinstance(got, Mapping):
                 return [f"{path}: wanted an object, got {_kind(got)}"]
-            found = [differences(one, got.get(key), f"{path}.{key}") for key, one in wanted.items()]
-            return [difference for part in found for difference in part]
+            members = [(one, got.get(key), f"{path}.{key}") for key, one in wanted.items()]
+            return [found for member in members for found in differences(*member)]
         case list() | tuple():
-            return _list_differences(wanted, got, path)
+            if not isinstance(got, list):
+                return [f"{path}: wanted a list, got {_kind(got)}"]
+            if len(got) != len(wanted):
+                return [f"{path}: wanted {len(wanted)} items, got {len(got)}"]
+            members = [(one, got[index], f"{path}[{index}]") for index, one in enumerate(wanted)]
+            return [found for member in members for found in differences(*member)]
         case _:
             same = type(wanted) is type(got) or (
                 not isinstance(wanted, (bool, str)) and not isinstance(got, (bool, str))
@@ -80,23 +85,8 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
             return [f"{path}: wanted {shown(wanted)}, got {_kind(got)}"]
 
 
-def _list_differences(wanted: Sequence[object], got: object, path: str) -> list[str]:
-    if not isinstance(got, list):
-        return [f"{path}: wanted a list, got {_kind(got)}"]
-    if len(got) != len(wanted):
-        return [f"{path}: wanted {len(wanted)} items, got {len(got)}"]
-    found = [differences(one, got[index], f"{path}[{index}]") for index, one in enumerate(wanted)]
-    return [difference for part in found for difference in part]
-
-
 def _kind(value: object) -> str:
-    match value:
-        case Mapping():
-            return "an object"
-        case list():
-            return "a list"
-        case _:
-            return shown(value)
+    return "an object" if isinstance(value, Mapping) else "a list" if isinstance(value, list) else shown(value)
 
 
 _PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
@@ -104,17 +94,11 @@ _PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
 
 def placeholders(value: object) -> Iterator[tuple[str, str]]:
     """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
-    match value:
-        case str():
-            yield from ((found[1], found[0]) for found in re.finditer(_PLACEHOLDER, value))
-        case Mapping():
-            for one in value.values():
-                yield from placeholders(one)
-        case list() | tuple():
-            for one in value:
-                yield from placeholders(one)
-        case _:
-            return
+    if isinstance(value, str):
+        yield from ((found[1], found[0]) for found in re.finditer(_PLACEHOLDER, value))
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    for one in parts:
+        yield from placeholders(one)
 
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:

@@ -3,261 +3,34 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from itertools import accumulate
 
-from mockserver.domain.cards import TEST_CARDS, Brand
-from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text
-from mockserver.domain.errors import nearest
+from mockserver.domain.clock import UTC_ZONE, Micros, Zone
 from mockserver.domain.ids import digest
-from mockserver.domain.provider import DEFAULT_PROVIDER_ID
-from mockserver.domain.reading import whole_of
-from mockserver.domain.record import record
 from mockserver.scenario.attempt import Stage
-from mockserver.scenario.matching import FieldTest, Reader, compile_test, known_operators, shown
-from mockserver.scenario.model import PLANS, ChanceOne, ClockWindow, RuleMap
-from mockserver.scenario.operations import (
-    ABOUT_ONE,
-    ALL_OPERATIONS,
-    CONNECTION,
-    OPERATIONS,
-    PROVIDER_OPERATIONS,
-    SOURCES,
-    UNREQUESTED,
-    operations_like,
-)
-from mockserver.scenario.outcome import Outcome, ThenMap, fitting
+from mockserver.scenario.matching import Reader
+from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
+from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.outcome import Outcome, ThenMap, applicability
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.part import read_part
-from mockserver.scenario.paths import CARD_FACTS, DAY_OF_CLOCK, day_reader, known_path
+from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
 from mockserver.scenario.provider_outcome import BY_NAME
 from mockserver.scenario.rule import (
     Always,
     AtEnd,
     Chance,
-    Draws,
-    Expectation,
     Named,
     Plan,
+    RandomScope,
     Rule,
     Sequence,
-    Window,
-    outcomes_of,
     thresholds,
 )
 from mockserver.scenario.transport import At, FaultKind
-
-_PLAIN_KEYS = ("op", "source", "provider", "card", "bank_account.accountNumber", "attempt", "call", "nth", "clock")
-_PREFIXES = ("request.", "state.", "header.")
-_MOST_BIN_DIGITS = 6
-
-
-@record
-class When:
-    """What must hold: tests of the attempt, of how often its key was seen, and a span of time."""
-
-    tests: tuple[FieldTest, ...]
-    nth: FieldTest | None
-    window: Window | None
-
-
-def compile_when(
-    when: Mapping[str, object],
-    problems: Problems,
-    operations: frozenset[str],
-    *,
-    begins: Micros | None = None,
-    declared: frozenset[str] = frozenset(),
-    zone: Zone = UTC_ZONE,
-) -> When:
-    """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
-    tests = tests_of(when, problems, operations or ALL_OPERATIONS, declared)
-    nth = None
-    if "nth" in when:
-        with problems.at("nth"):
-            known_operators(when["nth"])
-            _counted(when["nth"])
-            nth = compile_test("nth", when["nth"])
-    window = window_of(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
-    return When(tests, nth, window)
-
-
-def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
-    """The operations that ``op`` names, all of them when it is absent."""
-    if wanted is None:
-        return ALL_OPERATIONS
-    found: frozenset[str] = frozenset()
-    for pattern in _patterns(wanted):
-        with problems.at():
-            if not isinstance(pattern, str):
-                raise ValueError(f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*")
-            found |= operations_like(pattern)
-    return found
-
-
-def named_in(wanted: object) -> frozenset[str]:
-    """The operations that ``op`` names in full, not by a glob."""
-    return frozenset(pattern for pattern in _patterns(wanted) if isinstance(pattern, str) and pattern in OPERATIONS)
-
-
-def _patterns(wanted: object) -> list[object]:
-    return wanted if isinstance(wanted, list) and wanted else [wanted]
-
-
-def is_test(key: str) -> bool:
-    """Whether a key of ``when`` is known."""
-    return key in _PLAIN_KEYS or key.startswith(_PREFIXES)
-
-
-def tests_of(
-    when: Mapping[str, object], problems: Problems, operations: frozenset[str], declared: frozenset[str]
-) -> tuple[FieldTest, ...]:
-    """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart, as they are made in some operations."""
-    tests: list[FieldTest] = []
-    for key, wanted in when.items():
-        with problems.at(key):
-            if key in ("op", "nth", "clock"):
-                continue
-            if key == "card":
-                tests += _card_tests(wanted, problems.below(key))
-                continue
-            if not is_test(key):
-                keys = [*_PLAIN_KEYS, "request.<path>", "state.<path>", "header.<name>"]
-                raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
-            known_operators(wanted)
-            if key == "source":
-                _among(wanted, SOURCES)
-            if key in ("attempt", "call"):
-                _counted(wanted)
-            if key == "provider" and declared:
-                _declared(wanted, declared)
-            known = known_path(key, operations)
-            tests.append(compile_test(key, known.kind.wanted(wanted), known.read))
-    return tuple(tests)
-
-
-def _wanted_values(wanted: object) -> list[object]:
-    if not isinstance(wanted, dict):
-        return [wanted]
-    values: list[object] = []
-    for word, operand in wanted.items():
-        if word in ("eq", "ne"):
-            values.append(operand)
-        elif word == "in" and isinstance(operand, list):
-            values += operand
-    return values
-
-
-def _among(wanted: object, allowed: tuple[str, ...]) -> None:
-    for value in _wanted_values(wanted):
-        if value not in allowed:
-            raise ValueError(f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}")
-
-
-def _counted(wanted: object) -> None:
-    """Requests, calls and attempts count from 1: nothing else can ever be equal to them."""
-    for value in _wanted_values(wanted):
-        if whole_of(value, 1) is None:
-            raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")
-
-
-def _declared(wanted: object, declared: frozenset[str]) -> None:
-    for value in _wanted_values(wanted):
-        hint = nearest(str(value), declared)
-        if value not in declared and value != DEFAULT_PROVIDER_ID and hint:
-            raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
-
-
-def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
-    if not isinstance(wanted, dict) or not wanted:
-        raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}")
-    tests = []
-    for fact, value in wanted.items():
-        with problems.at(fact):
-            if fact not in CARD_FACTS:
-                hint = nearest(fact, CARD_FACTS) or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
-                raise ValueError(f"unknown key '{fact[:60]}'{hint}")
-            known_operators(value)
-            name = f"card.{fact}"
-            match fact:
-                case "brand":
-                    value = _operands(value, lambda one, _: one.upper() if isinstance(one, str) else one)
-                    _among(value, tuple(Brand))
-                case "test":
-                    _among(value, tuple(TEST_CARDS))
-                case "bin":
-                    value = _bin(value)
-                case _:
-                    value = _digits(value, 4)
-            tests.append(compile_test(name, value, known_path(name).read))
-    return tests
-
-
-def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
-    """A test with each operand as it is read, by its operator."""
-    if isinstance(wanted, dict):
-        return {word: _operands(operand, read, word) for word, operand in wanted.items()}
-    return [_operands(one, read, word) for one in wanted] if isinstance(wanted, list) else read(wanted, word)
-
-
-def _digits(wanted: object, most: int, word: str = "eq") -> object:
-    """The digits of a test of leading or last ones: only for a beginning or an end fewer than ``most`` will do."""
-
-    def read(value: object, word: str) -> object:
-        if word in ("exists", "matches"):
-            return value
-        text, whole = "" if isinstance(value, bool) or value is None else str(value), "with" not in word
-        if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
-            allowed = f"{most} digits" if whole else f"1 to {most} digits"
-            raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
-        return text
-
-    return _operands(wanted, read, word)
-
-
-def _bin(wanted: object) -> object:
-    """Fewer leading digits than are kept of a card mean a beginning."""
-    if isinstance(wanted, dict):
-        return _digits(wanted, _MOST_BIN_DIGITS)
-    text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
-    return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
-
-
-def window_of(wanted: object, problems: Problems, begins: Micros | None, zone: Zone = UTC_ZONE) -> Window | None:
-    """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
-    from pydantic_core import ValidationError
-
-    try:
-        model = read_part(ClockWindow, wanted)
-    except ValidationError as refused:
-        for fault in refused.errors(include_url=False):
-            words = str(fault.get("ctx", {}).get("error") or fault["msg"])
-            problems.add(fault["loc"], words)
-        return None
-    window = None
-    with problems.at():
-        points = [point for point in (model.from_, model.to) if point is not None]
-        if not points and model.for_ is None:
-            raise ValueError("got nothing, wanted at least one of from, to, for")
-        if model.to is not None and model.for_ is not None:
-            raise ValueError("got to and for, only one of them is allowed")
-        if len({daily for _, daily in points}) > 1:
-            raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
-        daily = bool(points) and points[0][1]
-        start = model.from_[0] if model.from_ is not None else None
-        end = model.to[0] if model.to is not None else None
-        if not daily and start is not None and end is not None and end <= start:
-            raise ValueError("got an end that is not after the start")
-        if daily and end is not None and end == (start or 0):
-            raise ValueError("got an end that is the start: no time of day lies between them")
-        if model.for_ == 0 or (daily and model.for_ is not None and model.for_ > DAY):
-            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
-            raise ValueError(f"got for: {duration_text(model.for_)}, wanted more than 0{most}")
-        window = Window(start, end, model.for_, daily, begins, zone)
-    return window
-
+from mockserver.scenario.when import compile_when, named_in, operations_of
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
 """What a request can name: every row of the catalogue."""
@@ -276,7 +49,7 @@ def compile_rule(
     *,
     begins: Micros | None,
     declared: frozenset[str] = frozenset(),
-    draws: Draws = Draws.SANDBOX,
+    draws: RandomScope = RandomScope.SANDBOX,
     zone: Zone = UTC_ZONE,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
@@ -292,7 +65,6 @@ def compile_rule(
         key = ()
     if model.per is not None and model.limit is None and model.sequence is None and "nth" not in model.when:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
-    expect = _expectation(model, problems)
     if len(problems.found) > before or plan is None:
         return None
     return Rule(
@@ -302,17 +74,15 @@ def compile_rule(
         text=digest(json.dumps(raw, sort_keys=True, default=str)).hex(),
         stage=stage,
         operations=operations,
-        tests=when.tests,
+        when=when,
         plan=plan,
-        nth=when.nth,
-        window=when.window,
         key=key,
         limit=model.limit.times if model.limit is not None else None,
         limit_by_key=model.limit is not None and model.limit.per is not None,
         per=model.per,
         zone=zone,
         lives=model.for_,
-        expect=expect,
+        expect=model.expect,
         draws=draws,
     )
 
@@ -353,7 +123,7 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
 
 def _then(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     if model.outcome_from is None:
-        return Always(model.outcome)
+        return Always((model.outcome,))
     named = None
     with problems.at("outcome_from"):
         if model != ThenMap(outcome_from=model.outcome_from):
@@ -367,7 +137,7 @@ def _then(model: ThenMap, operations: frozenset[str], problems: Problems) -> Pla
 def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Problems) -> tuple[Stage, frozenset[str]]:
     """When the rule is asked, and in which operations: those in which all that it looks at and makes happen has a
     place. A fault where none is left, or one that ``op`` names in full is not among them."""
-    outcomes = outcomes_of(plan)
+    outcomes = plan.outcomes
     if any(_strikes(At.CONNECT, one) for one in outcomes):
         for place, words in _misused_at_connect(model, plan):
             problems.add(place, words)
@@ -377,7 +147,7 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
     if isinstance(plan, Named):
         fits.append(("outcome_from", PROVIDER_OPERATIONS))
     else:
-        fits += [fit for outcome in outcomes for fit in fitting(outcome)]
+        fits += [fit for outcome in outcomes for fit in applicability(outcome)]
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
@@ -406,7 +176,7 @@ def _strikes(at: At, outcome: Outcome) -> bool:
 
 def _is_all(at: At, plan: Plan) -> bool:
     """Whether a plan does nothing besides faults at one place."""
-    return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in outcomes_of(plan))
+    return all(_strikes(at, one) and one == Outcome(transport=one.transport) for one in plan.outcomes)
 
 
 def _misused_at_connect(model: RuleMap, plan: Plan) -> Iterator[tuple[Path, str]]:
@@ -444,7 +214,7 @@ def _misused_replay(model: RuleMap, plan: Plan, asks: object) -> Iterator[tuple[
     ]
     if fires_once:
         yield (), f"got replay with {fires_once[0]}: it repeats the answer of its first firing, and fires once"
-    faults = [one.transport for one in outcomes_of(plan) if one.replay and one.transport is not None]
+    faults = [one.transport for one in plan.outcomes if one.replay and one.transport is not None]
     if any(fault.at is At.RECEIVE and fault.kind is not FaultKind.DELAY for fault in faults):
         yield (), "got replay with a fault at: receive: nothing happens, so there is no first answer to repeat"
     if model.key is None:
@@ -472,14 +242,3 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     if fit == PROVIDER_OPERATIONS:
         return f"no provider is asked in {named}, so {word} cannot be used there; it fits {', '.join(sorted(fit))}"
     return f"{word} means nothing in {named}; it fits {', '.join(sorted(fit))}"
-
-
-def _expectation(model: RuleMap, problems: Problems) -> Expectation | None:
-    if model.expect is None:
-        return None
-    least, most = model.expect.min, model.expect.max
-    if least is None:
-        least = 0 if most is not None else 1
-    if most is not None and most < least:
-        problems.add(("expect",), f"got min {least} and max {most}, wanted the smaller first")
-    return Expectation(least, most)

@@ -20,9 +20,9 @@ from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import Difference, shown
-from mockserver.scenario.outcome import NOTHING, Outcome, fitting
+from mockserver.scenario.outcome import NOTHING, Outcome, applicability
 from mockserver.scenario.provider_outcome import Decline, draw_latency
-from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Draws, Named, Rule, Sequence
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import At, ErrorBody, Transport
@@ -123,10 +123,7 @@ class RuleReport:
     (None: no limit, or one for each key).
     """
 
-    id: str
-    file: str
-    line: int
-    stage: Stage
+    rule: Rule
     calls: int
     hits: int
     left: int | None
@@ -140,7 +137,7 @@ class Director:
 
     def __init__(self, rules: Ruleset, seed: int, sandbox: str) -> None:
         self._rules = rules
-        self._worlds = {Draws.SANDBOX: (seed, sandbox), Draws.SEED: (seed, "")}
+        self._worlds = {RandomScope.SANDBOX: (seed, sandbox), RandomScope.SEED: (seed, "")}
         self.tallies = Tallies()
         self.on_count: Callable[[str, str | None], None] | None = None
 
@@ -176,11 +173,11 @@ class Director:
         return replace(silent, outcome=outcome, rule=rule.id, delay=delay, salt=salt, fired=rule)
 
     def _ask(self, rule: Rule, attempt: Attempt) -> Difference | tuple[Outcome, str]:
-        for difference in (test.difference(attempt) for test in rule.tests):
+        for difference in (test.difference(attempt) for test in rule.when.tests):
             if difference is not None:
                 return difference
-        outside = rule.window.difference(attempt.now, self.tallies.first or 0) if rule.window is not None else None
-        if outside is not None:
+        window, nth = rule.when.window, rule.when.nth
+        if window is not None and (outside := window.difference(attempt.now, self.tallies.first or 0)) is not None:
             return outside
         count = self.tallies.rules.get(rule.id)
         if count is None:
@@ -201,7 +198,7 @@ class Director:
             if self.on_count is not None:
                 self.on_count(rule.id, key)
         count.calls += 1
-        if rule.nth is not None and (difference := rule.nth.difference_of(times.seen)) is not None:
+        if nth is not None and (difference := nth.difference_of(times.seen)) is not None:
             return difference
         drawn_by = key if rule.per is None else f"{key}|{count.period}"
         outcome = self._outcome(rule, attempt, count, drawn_by, times)
@@ -218,8 +215,8 @@ class Director:
 
     def _outcome(self, rule: Rule, attempt: Attempt, count: Tally, key: str, times: Times) -> Outcome | Difference:
         match rule.plan:
-            case Always(outcome):
-                return outcome
+            case Always(outcomes):
+                return outcomes[0]
             case Sequence() as sequence:
                 step = sequence.step(times.fired)
                 if step is not None:
@@ -255,15 +252,15 @@ class Director:
         """How every rule stands, in the order of asking; ``alive`` is judged at ``now`` when it is given."""
         return [self._report(rule, now) for rule in self._rules.rules]
 
+    def _tally(self, rule: Rule) -> Tally:
+        return self.tallies.rules.get(rule.id) or _untouched(rule)
+
     def _report(self, rule: Rule, now: Micros | None) -> RuleReport:
-        count = self.tallies.rules.get(rule.id) or _untouched(rule)
+        count = self._tally(rule)
         at = now if now is not None else count.first or 0
         left = _left(rule, count, at)
         return RuleReport(
-            id=rule.id,
-            file=rule.file,
-            line=rule.line,
-            stage=rule.stage,
+            rule,
             calls=count.calls,
             hits=count.hits,
             left=None if left is None else max(left, 0),
@@ -273,12 +270,8 @@ class Director:
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that had to suffice."""
-        found = []
-        for rule in self._rules.rules:
-            words = _unmet(rule, self.tallies.rules.get(rule.id) or _untouched(rule))
-            if words is not None:
-                found.append(f"rule '{rule.id}' ({rule.file}): {words}")
-        return found
+        found = ((rule, _unmet(rule, self._tally(rule))) for rule in self._rules.rules)
+        return [f"rule '{rule.id}' ({rule.file}): {words}" for rule, words in found if words is not None]
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
         """A sentence on each of some scenarios of which no rule has fired: what its rules wait for. Not on the built-in
@@ -326,12 +319,9 @@ def _unmet(rule: Rule, count: Tally) -> str | None:
 def exhausted(rule: Rule) -> Outcome:
     """The refusal of a call that comes after the end of a sequence with ``at_end: fail``."""
     message = f"The sequence of rule '{rule.id}' is used up and says at_end: fail"
-    match rule.stage:
-        case Stage.PROVIDER:
-            return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
-        case Stage.ARRIVAL | Stage.UPLOAD | Stage.CONNECT:
-            body = ErrorBody(Code.UNKNOWN_ERROR, message)
-            return Outcome(transport=Transport(At.RECEIVE, status=400, body=body))
+    if rule.stage is Stage.PROVIDER:
+        return Outcome(provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False))
+    return Outcome(transport=Transport(At.RECEIVE, status=400, body=ErrorBody(Code.UNKNOWN_ERROR, message)))
 
 
 def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
@@ -340,11 +330,9 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
     if given is None:
         return Difference(named.path, "the name of an outcome", shown(given))
     name = str(given)
-    found = named.outcomes.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
-    misfits = [word for word, fit in fitting(found) if attempt.op not in fit] if found is not None else []
-    if found is not None and not misfits:
+    found = named.by_name.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+    if found is not None and all(attempt.op in fit for _, fit in applicability(found)):
         return found
-    message = f"{named.path}: got {shown(name)}, which names no outcome{nearest(name, named.outcomes)}"
-    if misfits:
-        message = f"{named.path}: got {shown(name)}, which means nothing in {attempt.op}"
+    why = f"names no outcome{nearest(name, named.by_name)}" if found is None else f"means nothing in {attempt.op}"
+    message = f"{named.path}: got {shown(name)}, which {why}"
     return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))

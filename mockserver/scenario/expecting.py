@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.compile_rule import is_test, operations_of, tests_of, window_of
-from mockserver.scenario.matching import Difference, FieldTest, shown
-from mockserver.scenario.operations import ALL_OPERATIONS
+from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.rule import Expectation, Window, differences
+from mockserver.scenario.rule import Expectation
+from mockserver.scenario.when import When, compile_when, is_test, operations_of
 
 _COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
@@ -36,17 +35,12 @@ class Expected:
 
     text: str
     operations: frozenset[str]
-    tests: tuple[FieldTest, ...]
-    window: Window | None
+    when: When
     bounds: Expectation
 
     def concerns(self, attempt: Attempt) -> bool:
         """Whether an attempt is one at the expected operation, by its first or second name."""
         return attempt.op in self.operations or attempt.also in self.operations
-
-    def differences(self, attempt: Attempt) -> list[Difference]:
-        """Every test that an attempt fails; empty when it is one that was expected."""
-        return differences(self.tests, self.window, attempt)
 
 
 def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
@@ -85,33 +79,26 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
         else:
             allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
             problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
-    for key in where:
-        words = _ELSEWHERE.get(str(key).partition(".")[0])
-        if words is not None:
-            problems.add(("where", str(key)), f"not here: {words}")
+    for key in [key for key in where if str(key).partition(".")[0] in _ELSEWHERE]:
+        problems.add(("where", str(key)), f"not here: {_ELSEWHERE[str(key).partition('.')[0]]}")
+        del where[key]
     operations = operations_of(raw.get("op"), problems.below("op"))
-    tests = tests_of(where, problems.below("where"), operations or ALL_OPERATIONS, frozenset())
-    window = window_of(where["clock"], problems.below("where", "clock"), None) if "clock" in where else None
-    yield Expected(
-        str(raw.get("op", "*")), operations, tests, window, _bounds(raw.get("count"), problems.below("count"))
-    )
+    when = compile_when(where, problems.below("where"), operations)
+    yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
 
 
 def _bounds(raw: object, problems: Problems) -> Expectation:
+    found = Expectation()
     if raw is None:
-        return Expectation()
+        return found
     counts = {"exactly": raw} if type(raw) is int else raw
-    if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
-        problems.add((), f"got {shown(raw)}, wanted exactly, or min and max")
-        return Expectation()
-    if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
-        problems.add((), "wanted whole numbers of 0 or more")
-        return Expectation()
-    if "exactly" in counts:
-        if len(counts) > 1:
-            problems.add((), "got exactly and another bound, wanted one of them")
-        return Expectation(counts["exactly"], counts["exactly"])
-    least, most = counts.get("min", 0), counts.get("max")
-    if most is not None and most < least:
-        problems.add((), f"got min {least} and max {most}, wanted the smaller one first")
-    return Expectation(least, most)
+    with problems.at():
+        if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
+            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
+        if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
+            raise ValueError("wanted whole numbers of 0 or more")
+        if "exactly" in counts and len(counts) > 1:
+            raise ValueError("got exactly and another bound, wanted one of them")
+        least, most = (counts.get(bound, counts.get("exactly")) for bound in ("min", "max"))
+        found = Expectation(least or 0, most)
+    return found

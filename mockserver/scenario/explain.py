@@ -27,6 +27,7 @@ _ASKED = {
     Stage.PROVIDER: "as the provider is asked",
 }
 _DELIVERY = frozenset({"webhook.deliver"})
+_DUE = UNREQUESTED & PROVIDER_OPERATIONS
 _NOTIFY = "as webhooks are delivered"
 _AS_USUAL = "  as usual"
 
@@ -57,9 +58,7 @@ def explain(
     for stage, words in _ASKED.items():
         if stage is Stage.UPLOAD and not rules.uploads:
             continue
-        if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (
-            stage is Stage.ARRIVAL and op in UNREQUESTED & PROVIDER_OPERATIONS
-        ):
+        if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (stage is Stage.ARRIVAL and op in _DUE):
             continue
         decision = director.decide(stage, attempt)
         lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
@@ -164,14 +163,10 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
 
 def _camel(value: object) -> object:
     """Field names with a small first letter, as rules write them; metadata is the caller's own."""
-    match value:
-        case Mapping():
-            folded = {str(key)[:1].lower() + str(key)[1:]: one for key, one in value.items()}
-            return {key: one if key == "metadata" else _camel(one) for key, one in folded.items()}
-        case list():
-            return [_camel(one) for one in value]
-        case _:
-            return value
+    if isinstance(value, Mapping):
+        folded = {str(key)[:1].lower() + str(key)[1:]: one for key, one in value.items()}
+        return {key: one if key == "metadata" else _camel(one) for key, one in folded.items()}
+    return [_camel(one) for one in value] if isinstance(value, list) else value
 
 
 def _card(body: Mapping[str, object]) -> CardNumber | None:

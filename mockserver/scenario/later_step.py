@@ -23,11 +23,14 @@ from mockserver.scenario.part import Empty, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text
 
-_STATES: Mapping[str, tuple[str, ...]] = {
-    "payto.status": tuple(PayToState),
-    "network_token.status": tuple(NetworkTokenState),
-    "subscription.status": tuple(SubscriptionState),
+STATES: Mapping[str, type[StrEnum]] = {
+    "payto": PayToState,
+    "network_token": NetworkTokenState,
+    "subscription": SubscriptionState,
 }
+"""Kinds of objects whose status ``set`` may change."""
+
+_STATES = {f"{kind}.status": tuple(states) for kind, states in STATES.items()}
 _EXPIRY = "card.expiryDate"
 _EXPIRY_DATE = r"(?:0[1-9]|1[0-2])/[0-9]{2}"
 SETTABLE = (*_STATES, _EXPIRY)

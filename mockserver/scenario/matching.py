@@ -158,11 +158,13 @@ def _presence(wanted: object) -> bool:
 @record
 class Operator:
     """One word of a test: how an explanation puts it, what is made of its operand (``ValueError`` for a senseless one),
-    and when a value passes; ``searches`` says that it goes through a text or a list for that."""
+    and when a value passes; ``sign`` is a shorter way to put it, ``searches`` says that it goes through a text or a
+    list."""
 
     words: str
     operand: Callable[[object], Any]
     holds: Callable[[object, Any], bool]
+    sign: str = ""
     searches: bool = False
 
     def compile(self, wanted: object) -> Callable[[object], bool]:
@@ -172,13 +174,13 @@ class Operator:
 
 
 OPERATORS: Mapping[str, Operator] = {
-    "eq": Operator("", canonical, lambda got, wanted: canonical(got) == wanted),
+    "eq": Operator("", canonical, lambda got, wanted: canonical(got) == wanted, "= "),
     "ne": Operator("anything but ", canonical, lambda got, wanted: canonical(got) != wanted),
     "in": Operator("one of ", _values, lambda got, wanted: canonical(got) in wanted),
-    "gt": Operator("more than ", _bound, _counts(operator.gt)),
-    "gte": Operator("at least ", _bound, _counts(operator.ge)),
-    "lt": Operator("less than ", _bound, _counts(operator.lt)),
-    "lte": Operator("at most ", _bound, _counts(operator.le)),
+    "gt": Operator("more than ", _bound, _counts(operator.gt), "> "),
+    "gte": Operator("at least ", _bound, _counts(operator.ge), ">= "),
+    "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
+    "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
     "between": Operator("between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])),
     "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: as_text(got).startswith(wanted)),
     "ends_with": Operator("a text ending with ", _text, lambda got, wanted: as_text(got).endswith(wanted)),
@@ -210,18 +212,24 @@ class Difference:
 
 @record
 class FieldTest:
-    """All that a rule wants of one field. ``anyhow`` are the canonical values when it wants plain
-    equality, else None; ``wants_presence`` says that it wants the field to be there and nothing else; ``searches``
-    counts its checks that search.
-    """
+    """All that a rule wants of one field: operators, each with its operand as explanations show it. ``anyhow`` are the
+    canonical values when it wants plain equality, else None."""
 
     path: str
     read: Reader = field(compare=False)
-    words: tuple[str, ...]
+    operators: tuple[tuple[str, str], ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     anyhow: frozenset[Value] | None = None
-    wants_presence: bool = False
-    searches: int = 0
+
+    @property
+    def wants_presence(self) -> bool:
+        """Whether it wants the field to be there and nothing else."""
+        return self.operators == (("exists", "true"),)
+
+    @property
+    def searches(self) -> int:
+        """How many of its checks search."""
+        return sum(OPERATORS[word].searches for word, _ in self.operators)
 
     def difference(self, attempt: Attempt) -> Difference | None:
         """What the attempt has instead; None when it has what is wanted."""
@@ -229,14 +237,15 @@ class FieldTest:
 
     def difference_of(self, got: object) -> Difference | None:
         """The same for a value already read."""
-        for check, words in zip(self.checks, self.words, strict=True):
+        for check, (word, operand) in zip(self.checks, self.operators, strict=True):
             if not check(got):
-                return Difference(self.path, words, shown(got))
+                return Difference(self.path, OPERATORS[word].words + operand, shown(got))
         return None
 
     def __str__(self) -> str:
         name = self.path.removeprefix("request.")
-        return " and ".join(f"{name} {_short(words)}" for words in self.words)
+        said = ((OPERATORS[word], operand) for word, operand in self.operators)
+        return " and ".join(f"{name} {one.sign or one.words}{operand}" for one, operand in said)
 
     def holds(self, got: object) -> bool:
         """Whether a value already read is what is wanted."""
@@ -252,29 +261,13 @@ def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None)
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
     checks = tuple(OPERATORS[word].compile(operand) for word, operand in operators.items())
-    words = tuple(OPERATORS[word].words + _operand(operand) for word, operand in operators.items())
-    match operators:
-        case {"eq": operand, **others} if not others:
-            anyhow: frozenset[Value] | None = frozenset((canonical(operand),))
-        case {"in": list() as operands, **others} if not others:
-            anyhow = frozenset(map(canonical, operands))
-        case _:
-            anyhow = None
-    searches = sum(OPERATORS[word].searches for word in operators)
-    return FieldTest(
-        name, read, words, checks, anyhow=anyhow, wants_presence=operators == {"exists": True}, searches=searches
-    )
-
-
-_SIGNS = {"more than ": "> ", "at least ": ">= ", "less than ": "< ", "at most ": "<= "}
-
-
-def _short(words: str) -> str:
-    """The words of one operator with its operand, in as few signs as people read."""
-    for begin in filter(None, (one.words for one in OPERATORS.values())):
-        if words.startswith(begin):
-            return _SIGNS.get(begin, begin) + words.removeprefix(begin)
-    return f"= {words}"
+    said = tuple((word, _operand(operand)) for word, operand in operators.items())
+    anyhow = None
+    if operators.keys() == {"eq"}:
+        anyhow = frozenset((canonical(operators["eq"]),))
+    elif operators.keys() == {"in"}:
+        anyhow = _values(operators["in"])
+    return FieldTest(name, read, said, checks, anyhow)
 
 
 def _operand(operand: object) -> str:

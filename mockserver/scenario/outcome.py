@@ -99,7 +99,7 @@ DELETABLE: Mapping[str, str] = {
 """Operations after which ``later: delete`` can remove an object, and its kind."""
 
 
-def fitting(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
+def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
@@ -173,13 +173,8 @@ class OutcomeMap:
         asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
         if len(asked) > 1:
             raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
-        if not self.names_another and self.outcome == Outcome():
+        if self.outcome == NOTHING:
             raise ValueError(f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}")
-
-    @property
-    def names_another(self) -> bool:
-        """Whether the outcome stands elsewhere."""
-        return False
 
     @property
     def outcome(self) -> Outcome:
@@ -203,10 +198,9 @@ class ThenMap(OutcomeMap):
 
     outcome_from: Text | None = None
 
-    @property
-    def names_another(self) -> bool:
-        """Whether the outcome stands in the request."""
-        return self.outcome_from is not None
+    def __post_init__(self) -> None:
+        if self.outcome_from is None:
+            OutcomeMap.__post_init__(self)
 
 
 @part

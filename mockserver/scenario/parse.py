@@ -20,7 +20,7 @@ from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
-from mockserver.scenario.compile_rule import compile_rule, compile_when, operations_of
+from mockserver.scenario.compile_rule import compile_rule
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import ClockMap, FindingsMap, RuleMap, ScenarioFile
@@ -29,8 +29,9 @@ from mockserver.scenario.outcome_catalogue import decline
 from mockserver.scenario.part import read_part
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge
-from mockserver.scenario.rule import Draws, Rule
+from mockserver.scenario.rule import RandomScope, Rule
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, ExampleMap, ProviderMap, Scenario, WaitMap
+from mockserver.scenario.when import compile_when, operations_of
 
 P = TypeVar("P")
 
@@ -71,7 +72,7 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems, *, is_
     another."""
     begins = model.clock.start if model is not None and model.clock is not None else None
     declared = frozenset(provider.id for provider in model.providers) if model is not None else frozenset()
-    draws = model.draws if model is not None else Draws.SANDBOX
+    draws = model.draws if model is not None else RandomScope.SANDBOX
     zone = (model.clock.zone if model is not None and model.clock is not None else None) or UTC_ZONE
     rules: list[Rule] = []
     taken: set[str] = set()

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
+from itertools import accumulate
+from typing import Annotated
 
-from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone, duration_text, iso
+from pydantic import Field
+
+from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.matching import Difference, FieldTest, Reader, shown
+from mockserver.scenario.matching import Reader, shown
 from mockserver.scenario.outcome import Outcome
+from mockserver.scenario.part import part
+from mockserver.scenario.scalars import whole
+from mockserver.scenario.when import When
 
 DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
 
 
-class Draws(StrEnum):
+class RandomScope(StrEnum):
     """What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
 
     SANDBOX = "sandbox"
@@ -39,7 +46,7 @@ class AtEnd(StrEnum):
 class Always:
     """``then``: the same outcome every time."""
 
-    outcome: Outcome
+    outcomes: tuple[Outcome]
 
 
 @record
@@ -48,7 +55,12 @@ class Named:
 
     path: str
     read: Reader = field(compare=False)
-    outcomes: Mapping[str, Outcome] = field(repr=False)
+    by_name: Mapping[str, Outcome] = field(repr=False)
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Everything that a request can name."""
+        return tuple(self.by_name.values())
 
 
 @record
@@ -62,15 +74,10 @@ class Sequence:
     def step(self, fired: int) -> Outcome | None:
         """The outcome after ``fired`` earlier ones; None when the sequence is used up."""
         total = self.ends[-1]
-        if fired >= total:
-            match self.at_end:
-                case AtEnd.HOLD:
-                    return self.outcomes[-1]
-                case AtEnd.LOOP:
-                    fired %= total
-                case AtEnd.PASS | AtEnd.FAIL:
-                    return None
-        return self.outcomes[bisect_right(self.ends, fired)]
+        if fired >= total and self.at_end in (AtEnd.PASS, AtEnd.FAIL):
+            return None
+        place = min(fired, total - 1) if self.at_end is AtEnd.HOLD else fired % total
+        return self.outcomes[bisect_right(self.ends, place)]
 
 
 @record
@@ -88,92 +95,32 @@ class Chance:
 
 def thresholds(shares: list[Decimal], whole: Decimal) -> tuple[int, ...]:
     """Running shares of ``whole`` as draws: exact integers, so that chance knows no rounding of floats."""
-    total = Decimal(0)
-    found = []
-    for share in shares:
-        total += share
-        found.append(int(total * (1 << DRAW_BITS) / whole))
-    return tuple(found)
+    return tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares))
 
 
 Plan = Always | Named | Sequence | Chance
+"""What a rule makes happen; ``outcomes`` are all that it can be."""
 
 
-def outcomes_of(plan: Plan) -> tuple[Outcome, ...]:
-    """Everything that a plan can make happen."""
-    match plan:
-        case Always(outcome):
-            return (outcome,)
-        case Named():
-            return tuple(plan.outcomes.values())
-        case Sequence() | Chance():
-            return plan.outcomes
+_TIMES = whole(0, 1_000_000_000)
 
 
-@record
-class Window:
-    """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
-
-    ``daily`` bounds count from midnight in ``zone`` and may wrap over it. ``lasts`` counts from ``start``, or, without
-    one, from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
-    """
-
-    start: Micros | None = None
-    end: Micros | None = None
-    lasts: Micros | None = None
-    daily: bool = False
-    begins: Micros | None = None
-    zone: Zone = UTC_ZONE
-
-    def difference(self, now: Micros, first: Micros) -> Difference | None:
-        """Why ``now`` lies outside, when the sandbox took its first decision at ``first``."""
-        if self.daily:
-            return None if self._holds_daily(now) else self._outside(now)
-        start = self.start
-        if start is None and self.lasts is not None:
-            start = first if self.begins is None else self.begins
-        if start is not None and now < start:
-            return self._outside(now)
-        end = self.end if self.lasts is None or start is None else start + self.lasts
-        return self._outside(now) if end is not None and now >= end else None
-
-    def _holds_daily(self, now: Micros) -> bool:
-        zone, start = self.zone, self.start or 0
-        end = self.end if self.end is not None else DAY
-        wall = zone.wall(now)
-        midnight = wall - wall % DAY
-        for day in (midnight, midnight - DAY):
-            begin = zone.instant(day + start)
-            until = zone.instant(day + end + (0 if start < end else DAY)) if self.lasts is None else begin + self.lasts
-            if begin <= now < until:
-                return True
-        return False
-
-    @property
-    def wanted(self) -> str:
-        """The span in words."""
-
-        def point(instant: Micros) -> str:
-            return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
-
-        place = f" in {self.zone.name}" if self.daily and self.zone is not UTC_ZONE else ""
-
-        parts = [f"from {point(self.start)}"] if self.start is not None else []
-        parts += [f"to {point(self.end)}"] if self.end is not None else []
-        parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
-        return " ".join(parts) + place
-
-    def _outside(self, now: Micros) -> Difference:
-        return Difference("clock", self.wanted, iso(now))
-
-
-@record
+@part
 class Expectation:
-    """How often something must have happened when the sandbox is verified, both bounds included; ``most`` None for no
-    upper one: a rule that says ``expect``, a request that a test asks for."""
+    """How often it must have happened when the sandbox is verified, both bounds included."""
 
-    least: int = 1
-    most: int | None = None
+    least: Annotated[int, _TIMES, Field(alias="min")] = 1
+    most: Annotated[Annotated[int, _TIMES] | None, Field(alias="max")] = None
+
+    @classmethod
+    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
+        """What may happen a number of times at most need not happen."""
+        data = {key: value for key, value in data.items() if value is not None}
+        return {"min": 0, **data} if "max" in data else data
+
+    def __post_init__(self) -> None:
+        if self.most is not None and self.most < self.least:
+            raise ValueError(f"got min {self.least} and max {self.most}, wanted the smaller first")
 
     def __str__(self) -> str:
         if self.most is None:
@@ -186,11 +133,10 @@ class Expectation:
 
     def unmet(self, hits: int) -> str | None:
         """What is wrong with that many hits, in words."""
-        if hits < self.least:
-            return f"expected at least {self.least}, fired {hits} times"
-        if self.most is not None and hits > self.most:
-            return f"expected at most {self.most}, fired {hits} times"
-        return None
+        if self.hold(hits):
+            return None
+        bound = f"at least {self.least}" if hits < self.least else f"at most {self.most}"
+        return f"expected {bound}, fired {hits} times"
 
 
 _MOST_NAMED = 3
@@ -207,10 +153,8 @@ class Rule:
     text: str
     stage: Stage
     operations: frozenset[str]
-    tests: tuple[FieldTest, ...]
+    when: When
     plan: Plan
-    nth: FieldTest | None = None
-    window: Window | None = None
     key: tuple[Reader, ...] | None = None
     limit: int | None = None
     limit_by_key: bool = False
@@ -218,24 +162,24 @@ class Rule:
     zone: Zone = UTC_ZONE
     lives: Micros | None = None
     expect: Expectation | None = None
-    draws: Draws = Draws.SANDBOX
+    draws: RandomScope = RandomScope.SANDBOX
 
     @property
     def waits_for(self) -> str:
         """What it takes to make it fire, in words."""
         calls = "any call" if len(self.operations) > _MOST_NAMED else " or ".join(sorted(self.operations))
-        parts = [str(test) for test in self.tests] or [calls]
-        parts += [str(self.nth)] if self.nth is not None else []
-        parts += [f"clock {self.window.wanted}"] if self.window is not None else []
+        when = self.when
+        parts = [str(test) for test in when.tests] or [calls]
+        parts += [str(when.nth)] if when.nth is not None else []
+        parts += [f"clock {when.window.wanted}"] if when.window is not None else []
         return " and ".join(parts)
 
     @property
     def counts_by_key(self) -> bool:
         """Whether what happens depends on how often the same key was seen."""
         plan = self.plan
-        if isinstance(plan, Always):
-            return self.nth is not None or self.limit_by_key or plan.outcome.replay
-        return self.nth is not None or self.limit_by_key or isinstance(plan, Sequence | Chance)
+        is_counted = plan.outcomes[0].replay if isinstance(plan, Always) else isinstance(plan, Sequence | Chance)
+        return is_counted or self.when.nth is not None or self.limit_by_key
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the
@@ -247,11 +191,9 @@ class Rule:
 
     def choice_of(self, outcome: Outcome) -> int | None:
         """Which of the outcomes of its sequence or chance this one is, from 1; None when the rule does not hold it."""
-        match self.plan:
-            case Sequence(outcomes) | Chance(outcomes):
-                return next((place for place, one in enumerate(outcomes, 1) if one is outcome), None)
-            case Always() | Named():
-                return 1
+        if isinstance(self.plan, Named):
+            return 1
+        return next((place for place, one in enumerate(self.plan.outcomes, 1) if one is outcome), None)
 
     def key_of(self, attempt: Attempt) -> str:
         """The key under which this attempt is counted."""
@@ -260,13 +202,6 @@ class Rule:
         if len(self.key) == 1:
             return key_text(self.key[0](attempt))
         return "|".join(key_text(read(attempt)).replace("\\", "\\\\").replace("|", "\\|") for read in self.key)
-
-
-def differences(tests: Iterable[FieldTest], window: Window | None, attempt: Attempt) -> list[Difference]:
-    """Every test that an attempt fails, and the span of time if it lies outside."""
-    found = [difference for test in tests if (difference := test.difference(attempt)) is not None]
-    outside = window.difference(attempt.now, attempt.now) if window is not None else None
-    return [*found, outside] if outside is not None else found
 
 
 def key_text(value: object) -> str:

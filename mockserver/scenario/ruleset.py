@@ -8,7 +8,7 @@ from operator import itemgetter
 from mockserver.domain.record import replace
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
-from mockserver.scenario.rule import Rule, outcomes_of
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
@@ -48,12 +48,12 @@ class Bucket:
 def indexed_test(rule: Rule) -> FieldTest | None:
     """The test by which a rule is found, when it has one: a plain equality, else that a field is there at all when
     that is what it asks first."""
-    plain = [test for test in rule.tests if test.anyhow is not None]
+    plain = [test for test in rule.when.tests if test.anyhow is not None]
     for prefix in _SELECTIVE:
         for test in plain:
             if test.path.startswith(prefix):
                 return test
-    first = rule.tests[0] if rule.tests else None
+    first = next(iter(rule.when.tests), None)
     return first if first is not None and first.wants_presence and first.path.startswith(_SELECTIVE) else None
 
 
@@ -72,7 +72,7 @@ class Ruleset:
         self.rules = tuple(rules)
         self.by_id = {rule.id: rule for rule in self.rules}
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
-        outcomes = [outcome for rule in self.rules for outcome in outcomes_of(rule.plan)]
+        outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
         self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
         self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)

@@ -15,9 +15,9 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import SECOND, duration_text
 from mockserver.domain.record import record
-from mockserver.findings.facts import Doubt
+from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import given, part
+from mockserver.scenario.part import any_of, given, given_as, needs, one_of, part
 from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
@@ -63,23 +63,23 @@ class _Row:
     strikes the reading of a body, which then goes on, and whether it ends the connection itself."""
 
     places: tuple[At, ...]
-    doubt: Doubt | None = None
+    doubt: UncertainResult | None = None
     is_slow: bool = False
     is_reading: bool = False
     cuts: bool = False
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
-_KINDS: Mapping[FaultKind, _Row] = {
+_KINDS: Mapping[str, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
     FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
-    FaultKind.RESET: _Row(tuple(At), Doubt.RESET, cuts=True),
-    FaultKind.CLOSE_AFTER: _Row(_ANSWER, Doubt.CUT, cuts=True),
-    FaultKind.TRUNCATE: _Row(_ANSWER, Doubt.CUT, cuts=True),
+    FaultKind.RESET: _Row(tuple(At), UncertainResult.RESET, cuts=True),
+    FaultKind.CLOSE_AFTER: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
+    FaultKind.TRUNCATE: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
-    FaultKind.GARBAGE: _Row(_WHOLE, Doubt.GARBLED, cuts=True),
-    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), Doubt.TIMED_OUT, is_slow=True, cuts=True),
-    FaultKind.MALFORMED_JSON: _Row(_ANSWER, Doubt.GARBLED),
+    FaultKind.GARBAGE: _Row(_WHOLE, UncertainResult.GARBLED, cuts=True),
+    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True),
+    FaultKind.MALFORMED_JSON: _Row(_ANSWER, UncertainResult.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
     FaultKind.EDIT: _Row(_ANSWER),
 }
@@ -157,22 +157,21 @@ Pause = Annotated[
 
 def _schema() -> dict[str, Any]:
     """What ``Transport`` refuses of a whole fault, for editors."""
-    one = [given(kind) for kind in _ALONE]
-    joined = {"not": {"anyOf": one}, "anyOf": [given(word) for word in ("delay", *_OF_EDIT)]}
-    belongs = [{"if": given(word), "then": given("status")} for word in ("body", "retry_after")]
-    belongs.append({"if": given("virtual"), "then": {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}})
-    joins = [{"if": given(word), "then": {"not": {"anyOf": one}}} for word in ("edit", "omit")]
-    headers = {"if": given("headers"), "then": {"not": {"anyOf": [given(kind) for kind in _ALONE if kind != "status"]}}}
-    places = [
-        {"if": given(word), "then": {"properties": {"at": {"enum": list(row.places)}}}}
-        for kind, row in {**_KINDS, FaultKind.DELAY: _Row((At.UPLOAD, *_WHOLE))}.items()
-        for word in (("edit", "omit") if kind is FaultKind.EDIT else (kind,))
-    ]
-    early = {
-        "if": {"properties": {"at": {"enum": [At.CONNECT, At.UPLOAD]}}, "required": ["at"]},
-        "then": {"anyOf": [given(kind) for kind, row in _KINDS.items() if At.UPLOAD in row.places]},
+    alone = any_of(_ALONE)
+    rows: dict[str, _Row] = {**_KINDS, FaultKind.DELAY: _Row((At.UPLOAD, *_WHOLE)), "omit": _KINDS[FaultKind.EDIT]}
+    places = [needs(given(word), {"properties": {"at": {"enum": list(row.places)}}}) for word, row in rows.items()]
+    at_once = [kind for kind, row in _KINDS.items() if At.UPLOAD in row.places]
+    return {
+        "oneOf": [*one_of(_ALONE)["oneOf"], {"not": alone, **any_of(("delay", *_OF_EDIT))}],
+        "allOf": [
+            *(needs(given(word), given("status")) for word in ("body", "retry_after")),
+            needs(given("virtual"), {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}),
+            *(needs(given(word), {"not": alone}) for word in ("edit", "omit")),
+            needs(given("headers"), {"not": any_of(kind for kind in _ALONE if kind != "status")}),
+            *places,
+            needs(given_as("at", {"enum": [At.CONNECT, At.UPLOAD]}), any_of(at_once)),
+        ],
     }
-    return {"oneOf": [*one, joined], "allOf": [*belongs, *joins, headers, *places, early]}
 
 
 @part
@@ -238,16 +237,16 @@ class Transport:
             object.__setattr__(self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)})
 
     @property
-    def doubt(self) -> Doubt | None:
+    def doubt(self) -> UncertainResult | None:
         """Why the client cannot know how its call ended; None when the answer can be read."""
         match self.kind:
             case FaultKind.STATUS:
                 is_told = isinstance(self.body, ErrorBody) or (isinstance(self.body, Mapping) and "code" in self.body)
                 # An error body vouches for nothing once the operation has happened, but for a service that is away.
                 is_told = is_told and (self.at is not At.ANSWER or self.status == UNAVAILABLE)
-                return Doubt.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_told else None
+                return UncertainResult.BAD_GATEWAY if (self.status or 0) >= _BROKEN and not is_told else None
             case FaultKind.EDIT:
-                return Doubt.GARBLED if self.lowered.keys() & _UNREADABLE else None
+                return UncertainResult.GARBLED if self.lowered.keys() & _UNREADABLE else None
             case kind:
                 return _KINDS[kind].doubt
 

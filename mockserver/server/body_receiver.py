@@ -67,6 +67,11 @@ class BodyReceiver:
         refused what was written to it."""
         return self.cycle.disconnected or (self.connection.ended and _is_refused(self.cycle.transport))
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether no answer has begun, be it that the client left before."""
+        return not self.cycle.response_started
+
     def suppress_continue(self) -> None:
         """Do not answer a client's ``Expect: 100-continue``."""
         self.cycle.waiting_for_100_continue = False

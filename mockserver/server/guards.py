@@ -2,7 +2,7 @@
 
 Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time pass is hung up on;
 with too many connections one makes room; what is no HTTP is refused in the usual error shape; a connection may be reset
-as it is made; whoever sends many requests at once waits for the answers like everybody else.
+as it is made; a client that sends many requests at once gets its answers in turn with the others.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import struct
 import sys
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 import httptools
@@ -22,12 +23,17 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.server import bad_request
+from mockserver.server.bad_request import (
+    CONNECT_REFUSED,
+    HEAD_TOO_LARGE,
+    MOST_HEAD,
+    TIMED_OUT,
+    malformed,
+    refusal,
+    too_many_connections,
+)
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.web.asgi import TRANSPORT
-
-MOST_HEAD = 65_536
-"""Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
 
 HEAD_SECONDS = 20
 """How long a client may take to send a request's line and headers."""
@@ -108,14 +114,14 @@ class GuardedProtocol(HttpToolsProtocol):
     def _greet(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(bad_request.in_reserve, self.app)
+            self.app = partial(too_many_connections, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
         if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
-            self._refuse(bad_request.head_too_large(MOST_HEAD, self.server_state.default_headers))
+            self._refuse(*HEAD_TOO_LARGE)
             return
         self._packet = len(data)
         self._feed(data)
@@ -189,7 +195,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(bad_request.connect_refused(self.server_state.default_headers))
+                    self._refuse(*CONNECT_REFUSED)
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -197,7 +203,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
                 self.logger.warning("Invalid HTTP request received.")
-                self._refuse(bad_request.refusal(fault, self.server_state.default_headers))
+                self._refuse(*malformed(fault))
                 return
 
     def _should_upgrade(self) -> bool:
@@ -254,7 +260,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
         if self._overhead > MOST_HEAD:
-            self._refuse(bad_request.head_too_large(MOST_HEAD, self.server_state.default_headers))
+            self._refuse(*HEAD_TOO_LARGE)
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -314,10 +320,10 @@ class GuardedProtocol(HttpToolsProtocol):
         elif not self.flow.write_paused:
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
-    def _refuse(self, refusal: bytes) -> None:
+    def _refuse(self, status: HTTPStatus, reason: str) -> None:
         """Read no further: nobody knows where the next request would begin. The refusal comes after the answers to
         all requests that are whole."""
-        self._refusal, self._due = refusal, None
+        self._refusal, self._due = refusal(status, reason, self.server_state.default_headers), None
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
@@ -369,7 +375,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(bad_request.timed_out(self.server_state.default_headers))
+            self._refuse(*TIMED_OUT)
         else:
             self.hang_up()
 

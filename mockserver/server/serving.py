@@ -30,9 +30,8 @@ from mockserver.adapters.reloading import reloading, watching
 from mockserver.adapters.server_log import Complaints, Echo, RequestLog, ServerLog
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
-from mockserver.server.handshakes import accept
 from mockserver.server.lane import LaneProtocol, fast_app
-from mockserver.server.listeners import Listeners, allow_connections
+from mockserver.server.listeners import Listeners, accept, allow_connections
 from mockserver.web.asgi import TRANSPORT
 
 BACKLOG = 2048

@@ -11,9 +11,8 @@ from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
-from mockserver.scenario.rule import outcomes_of
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import Warned
+from mockserver.scenario.shadowed_rules import Warned
 from mockserver.web.openapi import envelopes
 from mockserver.web.routes import ROUTES
 from mockserver.wire.schemas import Schema, Schemas
@@ -23,7 +22,7 @@ def absent_members(scenario: Scenario) -> list[Warned]:
     """A warning for each rule that names a member which is nowhere, in the order of the file."""
     shapes, found = _Shapes(), []
     for rule in scenario.rules:
-        for outcome in outcomes_of(rule.plan):
+        for outcome in rule.plan.outcomes:
             fault, plan, words = outcome.transport, outcome.webhook, None
             if fault is not None and (fault.edit or fault.omit):
                 words = shapes.fault_of(shapes.answers(rule.operations), fault.edit or {}, fault.omit, "answer")

@@ -1,4 +1,5 @@
-"""One request as the log shows it: one line, nothing secret in it, put into words when it has been answered.
+"""What the log shows: one line of each request, put into words when it has been answered, and lines about other events.
+Nothing in them is secret.
 
 Source: docs/security.md; the command line's ``--log-format``.
 """
@@ -6,11 +7,13 @@ Source: docs/security.md; the command line's ``--log-format``.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.clock import SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
+from mockserver.domain.record import record
 from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
@@ -23,6 +26,12 @@ STEP = "mockserver.step"
 STATUS = "mockserver.status"
 """The scope key under which who answers leaves the status, as it begins to; without one there is no answer."""
 
+OPERATION = "mockserver.op"
+"""The scope key of what a request is counted as."""
+
+REFUSED = "refused"
+"""What requests are counted as that the guard turned away."""
+
 QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Asked again and again by machines: neither logged nor counted nor traced."""
 
@@ -30,24 +39,36 @@ _NO_STEP = (None, None)
 _SHORT = 500
 """Bytes of a query, or characters of a key, that is kept with how it is shown: long ones would fill the memory."""
 
-_OWN_ID = re.compile(r"(?=[0-9]*[a-f])[0-9a-f]{32}")
-"""An id of our own form, of which nothing is masked."""
+_ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
+"""A path of words and of ids of our own form, of which nothing is masked."""
 
-_ORDINARY = re.compile(rf"(?:/(?:[a-z]++|{_OWN_ID.pattern})(?=/|\Z))++")
-"""A path of words and of such ids."""
-_masked_short_key = lru_cache(maxsize=10_000)(masked_key)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
+"""The methods of HTTP; any other text may be a secret."""
 
 
+@record
+class LogLine:
+    """One line about an event: its ``text``, or ``facts`` for a log in JSON. ``level`` is one of ``LOG_LEVELS``."""
+
+    level: str
+    text: str
+    facts: Mapping[str, object]
+
+    def lines(self, *, as_json: bool) -> list[str]:
+        """The line."""
+        return [dumps(self.facts).decode() if as_json else printable(self.text)]
+
+
+@record
 class Access:
-    """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0 means no answer."""
+    """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0 means no answer;
+    ``fault`` is the name of the error that nobody foresaw."""
 
-    __slots__ = ("began", "ended", "scope", "status")
-
-    def __init__(self, scope: Scope, began: Micros, ended: Micros, status: int) -> None:
-        self.scope = scope
-        self.began = began
-        self.ended = ended
-        self.status = status
+    scope: Scope
+    began: Micros
+    ended: Micros
+    status: int
+    fault: str | None = None
 
     @property
     def level(self) -> str:
@@ -59,64 +80,37 @@ class Access:
         """The line of the request, and one for each warning that it gave cause for. Time, status, duration, method,
         path, operation, sandbox, rule; the first four in columns."""
         scope = self.scope
-        sandbox, step = scope.get(STEP, _NO_STEP)
+        step: Step | None = scope.get(STEP, _NO_STEP)[1]
+        key = _key_of(scope)
+        time = log_time(self.ended)
+        took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
+        method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
+        op = step.asked.op if step is not None else None
+        path = _masked_path(scope, key) + _shown_query(scope["query_string"], key)
+        sandbox = _masked_key(key) if key else None
+        rule = next((one.rule for one in step.result.decisions if one.rule), None) if step is not None else None
+        warnings = step.result.warnings if step is not None else ()
         if as_json:
-            return self._as_json(step)
-        if step is not None and not step.result.warnings:
-            # What nearly every request comes to, without a detour: a line costs the requests their time. A path is one
-            # of the table of routes: nothing in it is to be masked but a key, and what its placeholders name.
-            op, key, path = step.asked.op, sandbox.key, scope["path"]
-            is_plain = key not in path
-            if scope["path_params"]:
-                for named in scope["path_params"].values():
-                    is_plain = is_plain and _OWN_ID.fullmatch(named) is not None
-            target = path if is_plain else printable(_masked_path(scope, key))
-            if query := scope["query_string"]:
-                target += printable(_shown_query(query, key))
-        else:
-            op, key = step.asked.op if step is not None else "-", _key_of(scope)
-            target = printable(self._target(key))
-        rule = _rule_of(step) if step is not None and step.result.ruled else None
-        kind = self.status, scope["method"], op, key, rule
-        status, method, end = _common_of(kind) if key is None or len(key) <= _SHORT else _common(kind)
-        ended = self.ended
-        second, took = ended // SECOND, _took_text((ended - self.began + 5) // 10)
-        time = f"{_second_text(second)}{str(ended - second * SECOND + SECOND)[1:4]}Z"
-        line = f"{time} {status} {took}ms {method} {target} {end}"
-        if step is None or not step.result.warnings:
-            return [line]
-        masked = printable(_masked_key(key)) if key else "-"
-        return [line, *(f"{time} warning: {printable(text)} {masked}" for text in step.result.warnings)]
-
-    def _as_json(self, step: Step | None) -> list[str]:
-        key = _key_of(self.scope)
-        facts: dict[str, object] = {
-            "time": iso(self.ended)[:23] + "Z",
-            "method": mask_text(self.scope["method"]),
-            "path": self._target(key),
-            "op": step.asked.op if step else None,
-            "status": self.status or None,
-            "ms": Decimal(_took_text((self.ended - self.began + 5) // 10).strip()),
-            "sandbox": _masked_key(key) if key else None,
-            "rule": _rule_of(step) if step else None,
-        }
-        warnings = [
-            {"time": facts["time"], "warning": text, "sandbox": facts["sandbox"]}
-            for text in (step.result.warnings if step else ())
-        ]
-        return [dumps(row).decode() for row in (facts, *warnings)]
-
-    def _target(self, key: str | None) -> str:
-        """Path and query; the key of the request is masked in them even when it does not look like one."""
-        return _masked_path(self.scope, key) + _shown_query(self.scope["query_string"], key)
+            facts = {"time": time, "method": method, "path": path, "op": op, "status": self.status or None}
+            facts |= {"ms": Decimal(took), "sandbox": sandbox, "rule": rule}
+            told = [{"time": time, "warning": text, "sandbox": sandbox} for text in warnings]
+            return [dumps(row).decode() for row in (facts, *told)]
+        end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
+        line = f"{time} {self.status or '-':>3} {took:>9}ms {method:6} {end}"
+        return [printable(one) for one in (line, *(f"{time} warning: {text} {sandbox or '-'}" for text in warnings))]
 
 
-def _rule_of(step: Step) -> str | None:
-    return next((decision.rule for decision in step.result.decisions if decision.rule), None)
+def log_time(at: Micros) -> str:
+    """An instant of the machine's time in UTC, in whole milliseconds."""
+    seconds, micros = divmod(at, SECOND)
+    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
 
 
 def _masked_key(key: str) -> str:
     return (_masked_short_key if len(key) <= _SHORT else masked_key)(key)
+
+
+_masked_short_key = lru_cache(maxsize=10_000)(masked_key)
 
 
 def _shown_query(query: bytes, key: str | None) -> str:
@@ -152,16 +146,3 @@ def _key_of(scope: Scope) -> str | None:
 
 
 _second_text = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
-_took_text = Remembered[int, str](4_096, lambda hundredths: "%9.2f" % (hundredths / 100)).__getitem__
-"""The time that a request took, in milliseconds, by hundredths of one: to word a float takes six times as long."""
-
-
-def _common(kind: tuple[int, str, str, str | None, str | None]) -> tuple[str, str, str]:
-    """What lines of requests that differ in path and time alone have in common: the status, the method, and what comes
-    after the path. To word it takes half as long as the rest of a line."""
-    status, method, op, key, rule = kind
-    end = f"{op} {_masked_key(key) if key else '-'} {f'rule={rule}' if rule else '-'}"
-    return f"{status or '-':>3}", f"{printable(mask_text(method)):6}", printable(end)
-
-
-_common_of = Remembered(1_024, _common).__getitem__

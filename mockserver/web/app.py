@@ -53,16 +53,14 @@ class Application(Starlette):
         traces: TracerProvider | None = None,
     ) -> None:
         self.world = world = World(settings, real_clock, reader)
-        self._gates = [Middleware(Guard, world, self.public_methods)]
         if traces is not None:
-            from mockserver.web.tracing import Traced, Tracing
+            from mockserver.web.tracing import Tracing
 
-            world.tracing = Tracing(traces)
-            self._gates.insert(0, Middleware(Traced, world.tracing, self.path_of))
+            world.tracing = Tracing(traces, self.path_of)
         routes, unrouted = starlette_routes(_rows(world), world)
         super().__init__(
             routes=routes,
-            middleware=self._gates,
+            middleware=[Middleware(Guard, world, self.public_methods)],
             exception_handlers={Exception: _leave_it_answered},
             lifespan=lambda _: self.lifespan(),
         )
@@ -73,10 +71,8 @@ class Application(Starlette):
             _keep(self, settings.store)
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
-        """An application behind what stands before the routes of this one: its guard, and spans where they are on."""
-        for gate, args, more in reversed(self._gates):
-            app = gate(app, *args, **more)
-        return app
+        """An application behind the guard of this one."""
+        return Guard(app, self.world, self.public_methods)
 
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""

@@ -13,7 +13,6 @@ from mockserver.engine.counts import Counts
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director, RuleReport
 from mockserver.scenario.operations import CONNECTION
-from mockserver.scenario.rule import outcomes_of
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.transport import WITHOUT_CONNECTION
@@ -34,7 +33,7 @@ class Connections:
 
     def reports(self) -> dict[str, RuleReport]:
         """How the rules stand that are asked of connections, by their ids."""
-        return {report.id: report for report in self._director.rules() if report.stage is Stage.CONNECT}
+        return {one.rule.id: one for one in self._director.rules() if one.rule.stage is Stage.CONNECT}
 
     def refuses(self) -> bool:
         """Whether the connection that is being made is to be reset."""
@@ -54,7 +53,7 @@ def check_no_cuts(scenarios: Iterable[Scenario]) -> None:
         if scenario.certificate is not None:
             raise invalid({"Tls": f"got certificate: {scenario.certificate}, allowed: none; {why}"})
         for rule in scenario.rules:
-            for outcome in outcomes_of(rule.plan):
+            for outcome in rule.plan.outcomes:
                 if outcome.transport is not None and outcome.transport.cuts:
                     got = f"rule '{rule.id}' ({rule.file}:{rule.line}): got {outcome.transport.words}"
                     raise invalid({"Rules": f"{got}, allowed: {', '.join(WITHOUT_CONNECTION)}, {but}; {why}"})

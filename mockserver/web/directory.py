@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Protocol
 
 from mockserver.assumptions import Assumed, Profile
-from mockserver.assumptions.table import KEYS_BOTH
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised, invalid
@@ -134,7 +133,7 @@ class Directory:
         count = sum(len(one.rules) for one in given)
         if count > MOST_RULES:
             raise invalid({"Rules": f"got {count} rules in all scenarios, wanted at most {MOST_RULES} in a sandbox"})
-        searches = sum(test.searches for one in given for rule in one.rules for test in rule.tests)
+        searches = sum(test.searches for one in given for rule in one.rules for test in rule.when.tests)
         if searches > MOST_SEARCHES:
             words = (
                 f"got {searches} of contains and matches in all scenarios, wanted at most {MOST_SEARCHES} in a sandbox"
@@ -179,7 +178,7 @@ class Directory:
         try:
             return self.of_public_key(public_key)
         except Unauthorised:
-            if "x-secretkey" in headers and self.assumed[KEYS_BOTH] == "either":
+            if "x-secretkey" in headers and self.assumed["keys.both"] == "either":
                 return self.of_secret_key(headers)
             raise
 

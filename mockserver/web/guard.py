@@ -39,7 +39,6 @@ from mockserver.web.asgi import (
     send_json,
     tidied,
 )
-from mockserver.web.request_counts import OPERATION, REFUSED
 from mockserver.web.transport_faults import Cut
 from mockserver.web.world import World
 
@@ -75,9 +74,9 @@ Refusal = tuple[int, Code, str, str, str]
 
 
 class Guard:
-    """Asks a few questions of each request before the application sees it, counts and logs it, and answers an error
-    that nobody foresaw. It lets the application look for routes by tidy paths, from their beginning wherever that is
-    mounted: the guard judges the same. An endpoint puts back the path that was asked for.
+    """Asks a few questions of each request before the application sees it, counts, logs and traces it, and answers an
+    error that nobody foresaw. It lets the application look for routes by tidy paths, from their beginning wherever that
+    is mounted: the guard judges the same. An endpoint puts back the path that was asked for.
 
     ``public_methods`` says which methods of a path a public key opens.
     """
@@ -85,7 +84,6 @@ class Guard:
     def __init__(self, app: ASGIApp, world: World, public_methods: Callable[[str], list[str]]) -> None:
         self.app = app
         self.world = world
-        self._now = world.real_clock
         self._public_methods = public_methods
         self._is_open = not world.settings.is_loopback
         self._names = _names(world.settings)
@@ -96,21 +94,29 @@ class Guard:
         if scope["type"] != "http":
             await (self._live if scope["type"] == "lifespan" else self.app)(scope, receive, send)
             return
-        world, failed, now = self.world, 0, self._now
-        began = now()
+        world, fault = self.world, None
+        is_quiet, began = scope["path"] in QUIET_PATHS, world.real_clock()
+        if world.tracing is not None and not is_quiet:
+            world.tracing.request_begins(scope)
         try:
             await self._admit(scope, receive, send)
-        except Exception as fault:
-            failed = 500
-            if not isinstance(fault, Cut):
+        except BaseException as raised:
+            fault = raised
+            if isinstance(raised, Exception) and not isinstance(raised, Cut):
+                scope.setdefault(STATUS, 500)
                 await last_resort(scope, send)
             raise
         finally:
-            if scope["path"] not in QUIET_PATHS:
-                ended, status, log = now(), scope.get(STATUS, failed), world.log
-                world.requests.note(scope.get(OPERATION, REFUSED), status, ended - began)
-                if log is not None:
-                    log(Access(scope, began, ended, status))
+            if not is_quiet:
+                # A client that left before its answer began has none.
+                status = 0 if getattr(receive, "is_unanswered", False) else scope.get(STATUS, 0)
+                name = type(fault).__name__ if fault is not None else None
+                access = Access(scope, began, world.real_clock(), status, name)
+                world.requests.note(access)
+                if world.log is not None:
+                    world.log(access)
+                if world.tracing is not None:
+                    world.tracing.request_ends(access)
 
     async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Live as long as the server does; another one than ours has no connections to be cut."""

@@ -11,12 +11,12 @@ from collections import deque
 from typing import Any
 from weakref import finalize
 
-from mockserver.domain.clock import SECOND, Micros, duration_text, iso
+from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web.access import LogLine, log_time
 from mockserver.web.activity import SERVER
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
-from mockserver.wire.jsonio import dumps
 
 LONGEST_PAUSE = 60 * SECOND
 """Time between two looks, at most; a quarter of what is waited for when that is less."""
@@ -46,7 +46,7 @@ class Idle:
         if dropped:
             world.runner.activity.notify(SERVER)
             if world.log is not None:
-                world.log(DroppedLine(dropped, self._length, world.real_clock(), kept=world.store is not None))
+                world.log(_dropped_line(dropped, self._length, world.real_clock(), kept=world.store is not None))
         return dropped
 
     def _drop(self, key: str, since: Micros) -> bool:
@@ -64,26 +64,12 @@ class Idle:
         return True
 
 
-class DroppedLine:
-    """What the log says of a look that dropped some."""
-
-    level = "info"
-
-    def __init__(self, count: int, length: Micros, real: Micros, *, kept: bool) -> None:
-        self._kept = kept
-        self._count = count
-        self._length = length
-        self._real = real
-
-    def lines(self, *, as_json: bool) -> list[str]:
-        """Its line."""
-        time, length = iso(self._real)[:23] + "Z", duration_text(self._length)
-        if as_json:
-            counted = "putAwaySandboxes" if self._kept else "droppedSandboxes"
-            return [dumps({"time": time, counted: self._count, "idle": length}).decode()]
-        did = "put away" if self._kept else "dropped"
-        what = "sandbox" if self._count == 1 else "sandboxes"
-        return [f"{time} {did} {self._count} {what} unused for {length} (--sandbox-idle)"]
+def _dropped_line(count: int, length: Micros, real: Micros, *, kept: bool) -> LogLine:
+    """What the log says of a look that dropped some sandboxes, or where a store has them put them away."""
+    did, counted = ("put away", "putAwaySandboxes") if kept else ("dropped", "droppedSandboxes")
+    time, idle, what = log_time(real), duration_text(length), "sandbox" if count == 1 else "sandboxes"
+    text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
+    return LogLine("info", text, {"time": time, counted: count, "idle": idle})
 
 
 MANY = 2_000

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.assumptions.table import CREATED_STATUS, NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
@@ -88,7 +87,7 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
-    status = assumed[CREATED_STATUS] if row.success is Success.CREATED else 200
+    status = assumed["response.created_status"] if row.success is Success.CREATED else 200
     words = getdoc(row.handle) or row.summary
     shown: dict[str, Any] = {
         "operationId": _name(row),
@@ -137,9 +136,9 @@ def _refusals(row: Route, assumed: Assumed) -> set[int]:
     if row.body is not None:
         found.add(413)
     if "{" in row.path:
-        found.add(assumed[NOT_FOUND_STATUS])
+        found.add(assumed["error.not_found"])
         if row.method != "GET":
-            found.add(assumed[WRONG_STATE_STATUS])
+            found.add(assumed["error.wrong_state"])
     return found
 
 

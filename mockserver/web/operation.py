@@ -10,17 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from mockserver.assumptions.table import CREATED_STATUS, IDEMPOTENCY
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
 from mockserver.domain.problem import Problem
 from mockserver.engine import idempotency, step_effects
-from mockserver.engine.indexed_table import Scan
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
@@ -30,12 +27,12 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
-from mockserver.web import upload, watching
+from mockserver.web import watching
 from mockserver.web.asgi import JSON_TYPE, NOSNIFF
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
-from mockserver.web.transport_faults import Cut
+from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
@@ -87,14 +84,14 @@ class OperationEndpoint(Endpoint):
         except Refused:
             return None
         await self.world.runner.catch_up(sandbox)
-        decision = request.decided = upload.decided(sandbox, self.route.op, request.headers)
+        decision = request.decided = upload_decision(sandbox, self.route.op, request.headers)
         fault = decision.outcome.transport if decision is not None else None
         if fault is None:
             return None
         if fault.is_reading:
-            request.receive = upload.READ[fault.kind](request.receive, fault)
+            request.receive = slowly(request.receive, fault)
             return None
-        request.raw = await upload.first_of(request.receive)
+        request.raw = await first_of(request.receive)
         with suppress(MalformedJson):
             self._read(request, sandbox)
         return Reply(None, b"", self._begin(request, sandbox, request.fields), fault)
@@ -198,20 +195,18 @@ class OperationEndpoint(Endpoint):
         fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 
-    def carry_out(self, request: Request, step: Step, ready: object = None) -> Reply:
-        """Do what a request asks that has arrived, in its step, unless it repeats one; ``ready`` is what was made ahead
-        of it."""
-        act = self._once if idempotency.HEADER in request.headers else self._carry_out
-        if step.sandbox.config.rules.replays:
-            return _replayed(step, partial(act, request, step, ready), _spoiling(step))
-        return act(request, step, ready)
+    def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
+        """An earlier answer, where a rule or the request's idempotency key wants that, else the reply of ``act``."""
+        if idempotency.HEADER in request.headers:
+            act = partial(self._once, act, request, step)
+        return _replayed(step, act, _spoiling(step)) if step.sandbox.config.rules.replays else act()
 
-    def _once(self, request: Request, step: Step, ready: object) -> Reply:
+    def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
         sandbox = step.sandbox
-        if sandbox.assumed[IDEMPOTENCY] != "by_header" or self.route.method == "GET":
-            return self._carry_out(request, step, ready)
-        step.assume(IDEMPOTENCY)
+        if sandbox.assumed["request.idempotency"] != "by_header" or self.route.method == "GET":
+            return act()
+        step.result.assumed.append("request.idempotency")
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
             first = sandbox.idempotency.first(step, key, asked)
@@ -223,14 +218,19 @@ class OperationEndpoint(Endpoint):
             return reply
         if first is not None:
             return _again(step, first.status, first.answer)
-        reply = self._carry_out(request, step, ready)
+        reply = act()
         if reply.status is not None:
             text = reply.text()
             sandbox.idempotency.keep(step, key, asked, reply.status, text)
         return reply
 
-    def _carry_out(self, request: Request, step: Step, ready: object) -> Reply:
+    def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
+        """Do what a request asks that has arrived, in its step, unless it repeats one (``is_new``: it is known not to);
+        ``ready`` is what was made ahead of it."""
         sandbox = step.sandbox
+        if not is_new and (sandbox.config.rules.replays or idempotency.HEADER in request.headers):
+            act = partial(self.carry_out, request, step, ready, is_new=True)
+            return self._unless_repeated(act, request, step)
         profile = profile_of(sandbox.assumed)
         body, query = request.fields.body, request.asked.body
         try:
@@ -259,7 +259,7 @@ class OperationEndpoint(Endpoint):
             return Reply(reply.status, reply.body, step, _spoiling(step))
         status = 200
         if self.route.success is Success.CREATED:
-            step.result.assumed.append(CREATED_STATUS.key)
+            step.result.assumed.append("response.created_status")
             status = profile.created_status
         return Reply(status, reply, step, _spoiling(step) if step.result.ruled else None)
 
@@ -309,12 +309,10 @@ def _spoiling(step: Step) -> Transport | None:
 
 
 def _as_of(past: Past, route: Route, call: OperationCall) -> object:
-    """What a route answers, as far behind as the rules say. What was made ahead shows the present, so it is made anew
-    for a read that lags; but a look at a long list counts, as it hears of every row that is taken back."""
+    """What a route answers, as far behind as the rules say."""
     if not lag_of(call.step.result):
         return route.handle(call)
-    ready = call.ready if isinstance(call.ready, Scan) else None
-    return past.seen(call.step.result, partial(route.handle, replace(call, ready=ready)))
+    return past.seen(call.step.result, partial(route.handle, call))
 
 
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:

@@ -18,10 +18,9 @@ from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import templating
 from mockserver.web.asgi import RawHeader, TooLarge
-from mockserver.web.lazy import InModule, RouteRow
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request, retry_after
-from mockserver.web.routes import Route
+from mockserver.web.routes import InModule, Route, RouteRow
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps

@@ -11,12 +11,7 @@ from bisect import bisect_left
 from collections import deque
 
 from mockserver.domain.clock import MILLISECOND, Micros
-
-OPERATION = "mockserver.op"
-"""The scope key of what a request is counted as."""
-
-REFUSED = "refused"
-"""What requests are counted as that the guard turned away."""
+from mockserver.web.access import OPERATION, REFUSED, Access
 
 BOUNDS: tuple[Micros, ...] = tuple(
     int(bound * MILLISECOND) for bound in (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
@@ -50,12 +45,14 @@ class Requests:
     def __init__(self) -> None:
         self.by_op: dict[str, OperationCounts] = {}
 
-    def note(self, op: str, status: int, took: Micros) -> None:
+    def note(self, access: Access) -> None:
         """Count one."""
+        op: str = access.scope.get(OPERATION, REFUSED)
         found = self.by_op.get(op)
         if found is None:
             found = self.by_op[op] = OperationCounts()
-        found.statuses[status] = found.statuses.get(status, 0) + 1
+        took = access.ended - access.began
+        found.statuses[access.status] = found.statuses.get(access.status, 0) + 1
         found.buckets[bisect_left(BOUNDS, took)] += 1
         found.took += took
 

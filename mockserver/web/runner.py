@@ -9,12 +9,11 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.assumptions.table import WEBHOOK_TIMEOUT
 from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.slices import Slices
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import ListPage, Scan, Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import ListPage, Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.activity import Activity
@@ -53,14 +52,15 @@ async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
     return await in_steps(each())
 
 
-def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[Scan[Any] | None] | None:
+def look_ahead(table: Table[Any], query: Query[Any]) -> Awaitable[None] | None:
     """Looks at the rows of a table before the step that searches it; None when the step can do that itself."""
-    return in_steps(table.scan(query)) if table.is_long_work(query) else None
+    return in_steps(table.look_ahead(query)) if table.is_long_work(query) else None
 
 
 async def search(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
     """The page of a query as of the instant at which it is found, however long that takes."""
-    return table.search(query, await in_steps(table.scan(query)))
+    await in_steps(table.look_ahead(query))
+    return table.search(query)
 
 
 class Dispatcher(Protocol):
@@ -162,7 +162,6 @@ class Runner:
     def answered(self, step: Step) -> None:
         """A step has been answered: its webhooks may go out. What else is due by now may be long, and can wait."""
         sandbox = step.sandbox
-        step.result.answered = True
         deliveries.release(sandbox, step.result.webhooks)
         self.run(sandbox)
         self.used(sandbox)
@@ -170,7 +169,7 @@ class Runner:
     async def flush_webhooks(self, sandbox: Sandbox, step: Step) -> None:
         """Send the webhooks of a step that a scenario wants before its answer, and wait until they are tried."""
         await self.catch_up(sandbox)
-        end = self.real_clock() + 2 * sandbox.assumed[WEBHOOK_TIMEOUT]
+        end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
         while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(sandbox, end):
             pass
 

@@ -19,7 +19,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
 from mockserver.web import watching
-from mockserver.web.access import STATUS, STEP
+from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.asgi import (
     ASKED_PATH,
     JSON_TYPE,
@@ -37,7 +37,6 @@ from mockserver.web.asgi import (
     stream,
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
-from mockserver.web.request_counts import OPERATION
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import StorePort, World
 from mockserver.wire.fields import Fields
@@ -128,7 +127,7 @@ class Endpoint:
                     world.tracing.caused(scope, request.sandbox, request.step)
             except Unanswerable as fault:
                 reply = self.refused(fault, request)
-            body = reply.body if isinstance(reply.body, bytes) else reply.text()
+            body = reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
             if world.store is not None:
@@ -150,7 +149,7 @@ class Endpoint:
                 scope[STEP] = step.sandbox, step
                 step.result.answered = True
                 if step.result.watched or step.result.webhooks:
-                    self._finish(request, step)
+                    self._finish(receive, step)
 
     async def kept(self, store: StorePort, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
@@ -212,16 +211,16 @@ class Endpoint:
             return
         scope[STATUS] = status
         if reply.chunks is not None:
-            await stream(receive, send, headers, reply.chunks)
+            await stream(scope, receive, send, headers, reply.chunks)
         elif reply.parts is not None:
             await send_parts(send, status, reply.parts, headers)
         else:
             await send_bytes(send, status, body, headers)
 
-    def _finish(self, request: Request, step: Step) -> None:
+    def _finish(self, receive: Receive, step: Step) -> None:
         """A step is over, its answer sent or not: its webhooks may go out."""
         if step.result.watched:
-            is_gone = getattr(request.receive, "is_gone", None)
+            is_gone = getattr(receive, "is_gone", None)
             watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
         if step.result.webhooks:
             self.world.runner.answered(step)

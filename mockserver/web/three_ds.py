@@ -54,7 +54,7 @@ def page(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, challenged = _found(call)
     if sandbox.watch is not None and isinstance(challenged, Charge):
-        sandbox.watch.visited(challenged.charge_id)
+        sandbox.watch.unfinished.visited(challenged.charge_id)
     return _shown(sandbox, challenged)
 
 

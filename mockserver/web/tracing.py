@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Protocol
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
@@ -25,67 +24,49 @@ from opentelemetry.trace import (
     TracerProvider,
     set_span_in_context,
 )
-from starlette.types import ASGIApp
 
 from mockserver.domain.charge import Charge
-from mockserver.domain.delivery import Delivery
+from mockserver.domain.delivery import Delivery, Sent
 from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.access import QUIET_PATHS, STATUS, STEP, shown_path
-from mockserver.web.asgi import Receive, Scope, Send, headers_by
-from mockserver.web.request_counts import OPERATION, REFUSED
+from mockserver.web.access import METHODS, OPERATION, REFUSED, STEP, Access, shown_path
+from mockserver.web.asgi import Scope, headers_by
 
 LONGEST = 500
-"""Signs of a text of a scenario that an attribute holds."""
+"""Characters of a text of a scenario that an attribute holds."""
 
 _SPAN = "mockserver.span"
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
 _CHARGE_WEBHOOK = "transaction"
 
 
-class TryResult(Protocol):
-    """How a try of a webhook went."""
-
-    @property
-    def status(self) -> int | None: ...
-    @property
-    def error(self) -> str | None: ...
-    @property
-    def final(self) -> bool: ...
-
-
 class Tracing:
-    """The spans of one server, made by ``provider``."""
+    """The spans of one server, made by ``provider``. ``route_of`` gives the path of the route in the table for a method
+    and a path, None where there is none."""
 
-    def __init__(self, provider: TracerProvider) -> None:
+    def __init__(self, provider: TracerProvider, route_of: Callable[[str, str], str | None]) -> None:
         self._tracer = provider.get_tracer("mockserver")
+        self._route_of = route_of
         self._causes: WeakKeyDictionary[Delivery, SpanContext] = WeakKeyDictionary()
 
-    def request_begins(self, scope: Scope, route: str | None) -> Span:
-        """The span of a request, ``route`` the path of its route in the table, None where there is none."""
-        method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
+    def request_begins(self, scope: Scope) -> None:
+        """Begin the span of a request."""
+        route = self._route_of(scope["method"], scope["path"])
+        method = scope["method"] if scope["method"] in METHODS else "_OTHER"
         attributes = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}
         if route is not None:
             attributes["http.route"] = route
         verb = "HTTP" if method == "_OTHER" else method
         caller = extract(headers_by(tuple(map(tuple, scope["headers"]))), Context())
-        span = self._tracer.start_span(
-            f"{verb} {route}" if route is not None else verb, caller, SpanKind.SERVER, attributes
-        )
-        scope[_SPAN] = span
-        return span
+        name = f"{verb} {route}" if route is not None else verb
+        scope[_SPAN] = self._tracer.start_span(name, caller, SpanKind.SERVER, attributes)
 
-    def request_ends(self, span: Span, scope: Scope, status: int, fault: str | None) -> None:
-        """A request has been answered, with ``status`` (0: there is no answer); ``fault`` is the name of the error that
-        nobody foresaw."""
+    def request_ends(self, access: Access) -> None:
+        """End the span of a request that has been answered, or has not."""
+        span: Span = access.scope[_SPAN]
         if span.is_recording():
-            span.set_attributes(_about(scope))
-            if status:
-                span.set_attribute("http.response.status_code", status)
-            if fault or not status or status >= 500:
-                span.set_attribute("error.type", fault or (str(status) if status else "no_answer"))
-                span.set_status(StatusCode.ERROR)
+            span.set_attributes(_about(access.scope))
+            _note_status(span, access.status or None, access.fault or (None if access.status else "no_answer"), 500)
         span.end()
 
     def caused(self, scope: Scope, sandbox: Sandbox, step: Step) -> None:
@@ -105,38 +86,22 @@ class Tracing:
         inject(headers, set_span_in_context(span, Context()))
         return span
 
-    def try_ends(self, span: Span, sent: TryResult | None) -> None:
+    def try_ends(self, span: Span, sent: Sent | None) -> None:
         """How it went; None when the server stopped before it had."""
         status = None if sent is None else sent.status
-        if status is not None:
-            span.set_attribute("http.response.status_code", status)
-        if status is None or status >= 400:
-            span.set_attribute("error.type", _fault_of(sent) if status is None else str(status))
-            span.set_status(StatusCode.ERROR)
+        _note_status(span, status, _fault_of(sent) if status is None else None, 400)
         span.end()
 
 
-class Traced:
-    """An application each of whose requests has a span. ``route_of`` gives the route of a method and a path."""
-
-    def __init__(self, app: ASGIApp, tracing: Tracing, route_of: Callable[[str, str], str | None]) -> None:
-        self.app = app
-        self._tracing = tracing
-        self._route_of = route_of
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"] in QUIET_PATHS:
-            await self.app(scope, receive, send)
-            return
-        span = self._tracing.request_begins(scope, self._route_of(scope["method"], scope["path"]))
-        fault = None
-        try:
-            await self.app(scope, receive, send)
-        except BaseException as raised:
-            fault = type(raised).__name__
-            raise
-        finally:
-            self._tracing.request_ends(span, scope, scope.get(STATUS, 0), fault)
+def _note_status(span: Span, status: int | None, fault: str | None, least: int) -> None:
+    """What became of a request: its status, and the kind of its failure, which one of ``least`` or above is too."""
+    if status is not None:
+        span.set_attribute("http.response.status_code", status)
+    if fault is None and status is not None and status >= least:
+        fault = str(status)
+    if fault is not None:
+        span.set_attribute("error.type", fault)
+        span.set_status(StatusCode.ERROR)
 
 
 def _about(scope: Scope) -> Mapping[str, str]:
@@ -176,7 +141,7 @@ def _about_try(delivery: Delivery) -> Mapping[str, str | int]:
     return found
 
 
-def _fault_of(sent: TryResult | None) -> str:
+def _fault_of(sent: Sent | None) -> str:
     """The kind of what went wrong, in one of a few words."""
     if sent is None:
         return "stopped"

@@ -1,6 +1,7 @@
 """Transport faults, performed on the real connection: what the scenario says is what the client's socket sees.
 
-Source: docs/scenario-language.md, transport. Without a connection of ours (an in-process client) a cut is an exception.
+Some strike while a body is sent, when only the head of its request is known. Source: docs/scenario-language.md,
+transport. Without a connection of ours (an in-process client) a cut is an exception.
 """
 
 from __future__ import annotations
@@ -8,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import Decision
 from mockserver.scenario.edits import edited
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STATUS, STEP
-from mockserver.web.asgi import JSON_TYPE, TRANSPORT, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.asgi import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 
@@ -67,7 +72,7 @@ class Conversation:
             case FaultKind.HANG:
                 await self._hang(fault)
             case FaultKind.SLOW:
-                raise ValueError("a body is read slowly by mockserver.web.upload")
+                raise ValueError("a body is read slowly by slowly")
 
     async def cut(self, raw: bytes, *, reset: bool = False) -> None:
         """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut`` where there is none."""
@@ -103,7 +108,8 @@ class Conversation:
         given = {name for name, _ in self.headers}
         length = [] if given & _FRAMING else [(b"content-length", b"%d" % len(self.body))]
         lines += [name + b": " + value for name, value in [*self.headers, *length]]
-        return b"\r\n".join(lines) + b"\r\n\r\n" + self.body
+        body = self.body if self.scope["method"] != "HEAD" else b""
+        return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
     async def _answer(self, body: bytes) -> None:
         self.scope[STATUS] = self.status
@@ -146,3 +152,46 @@ def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader,
     own = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()]
     names = {name for name, _ in own}
     return (*own, *(header for header in headers if header[0] not in names))
+
+
+WINDOW = 65_536
+"""Bytes of a body that are let in before it is cut: what is shorter is known whole to the journal and the findings."""
+
+
+def upload_decision(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision | None:
+    """What the rules say of a body that is being sent; None when none of them can say anything."""
+    if (Stage.UPLOAD, op) not in sandbox.config.rules.asked:
+        return None
+    return sandbox.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
+
+
+def is_cut(decision: Decision) -> bool:
+    """Whether the request gets no further."""
+    fault = decision.outcome.transport
+    return fault is not None and not fault.is_reading
+
+
+async def first_of(receive: Receive) -> bytes:
+    """The body, or what comes of it in ``WINDOW``; whether to send it is not answered (``Expect: 100-continue``)."""
+    suppress_continue = getattr(receive, "suppress_continue", None)
+    if suppress_continue is not None:
+        suppress_continue()
+    raw, more = b"", True
+    while more and len(raw) <= WINDOW:
+        message = await receive()
+        raw += message.get("body", b"")
+        more = bool(message.get("more_body"))
+    return raw
+
+
+def slowly(receive: Receive, fault: Transport) -> Receive:
+    """A ``receive`` that takes a body piece by piece: the connection is read no faster."""
+    pieces = fault.slow or Dribble(chunk=1, every=0)
+
+    async def take() -> Message:
+        message = await receive()
+        count = -(-len(message.get("body", b"")) // pieces.chunk)
+        await asyncio.sleep(count * pieces.every / SECOND)
+        return message
+
+    return take

@@ -141,6 +141,6 @@ def _step(request: Request, near: str | None) -> Step | None:
     if sandbox.watch is not None and not request.resource.startswith(_ASKED_BY_BROWSERS):
         what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
         entry = sandbox.journal.last + 1
-        sandbox.watch.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
+        sandbox.watch.checks.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
     step = Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))
     return step

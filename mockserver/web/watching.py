@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mockserver.assumptions.table import CURRENCY_DEFAULT
 from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import SECOND, ClockMode, Micros, iso
+from mockserver.domain.clock import SECOND, ClockMode, Micros
 from mockserver.domain.errors import nearest_of
-from mockserver.domain.masking import mask_start, printable
+from mockserver.domain.masking import mask_start
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
 from mockserver.domain.sources import Instrument
@@ -21,14 +20,14 @@ from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
-from mockserver.findings.facts import Call, Doubt
-from mockserver.findings.habits import ALSO_TAKEN
+from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
+from mockserver.findings.request_checks import ALSO_TAKEN
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
+from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
 from mockserver.wire.base import Body, names_of
-from mockserver.wire.jsonio import dumps
 
 _LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
@@ -42,7 +41,7 @@ PAYER_OPERATIONS = frozenset({"charge.challenge", "payment_link.pay"})
 """Operations that payers ask for on pages: the client is not responsible for them."""
 
 SENT_BY = "x-mockserver-sent-by"
-"""The header of a request that was sent again from the journal: whoever did it is not the client, who is not
+"""A request that was sent again from the journal carries this header: the client did not send it and is not
 responsible for it."""
 
 _ANOTHER = (FaultKind.STATUS, FaultKind.EDIT)
@@ -132,44 +131,25 @@ def arrived(step: Step, real: Micros) -> None:
             path=asked.path,
             instrument=_instrument_of(step) if asked.op == "charge.create" else None,
         )
-        step.result.watched = sandbox.watch.arrived(call)
+        step.result.watched = sandbox.watch.doubts.arrived(call)
 
 
-class FindingLine:
+def finding_line(finding: Finding, masked_key: str, real: Micros) -> LogLine:
     """A new finding as the log shows it: ``finding double-charge error charge=... journal=17,19``. ``real`` is the
     machine's time."""
-
-    __slots__ = ("_finding", "_key", "_real")
-
-    def __init__(self, finding: Finding, masked_key: str, real: Micros) -> None:
-        self._finding = finding
-        self._key = masked_key
-        self._real = real
-
-    @property
-    def level(self) -> str:
-        """That of its severity."""
-        word = self._finding.kind.severity.word
-        return "info" if word == "note" else word
-
-    def lines(self, *, as_json: bool) -> list[str]:
-        """Its line."""
-        finding, time = self._finding, iso(self._real)[:23] + "Z"
-        name, severity = finding.kind.name, finding.kind.severity.word
-        entries = [line.entry for line in finding.evidence if line.entry is not None]
-        if as_json:
-            facts = {"finding": name, "severity": severity, "about": finding.about, "journal": entries}
-            return [dumps({"time": time, **facts, "sandbox": self._key}).decode()]
-        about = "".join(f" {kind}={subject}" for kind, subject in finding.about.items())
-        line = f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {self._key}"
-        return [printable(line)]
+    name, severity, time = finding.kind.name, finding.kind.severity.word, log_time(real)
+    entries = [line.entry for line in finding.evidence if line.entry is not None]
+    about = "".join(f" {kind}={subject}" for kind, subject in finding.about.items())
+    text = f"{time} finding {name} {severity}{about} journal={','.join(map(str, entries))} {masked_key}"
+    facts = {"time": time, "finding": name, "severity": severity, "about": finding.about, "journal": entries}
+    return LogLine("info" if severity == "note" else severity, text, {**facts, "sandbox": masked_key})
 
 
 def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
     """The answer of a step that took its time has ended; ``is_gone``: the client had hung up before."""
     sandbox = step.sandbox
     if step.result.watched and sandbox.watch is not None:
-        sandbox.watch.ended(step.result.watched, Doubt.HUNG_UP if is_gone else None, sandbox.now, real)
+        sandbox.watch.ended(step.result.watched, UncertainResult.HUNG_UP if is_gone else None, sandbox.now, real)
         step.result.watched = 0
 
 
@@ -218,7 +198,7 @@ def _currency_of(step: Step) -> str | None:
         known: str | None = getattr(step.result.about.get(name), "currency", None)
         if known is not None:
             return known
-    default: str = sandbox.assumed[CURRENCY_DEFAULT]
+    default: str = sandbox.assumed["currency.default"]
     if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
         return default
     # The body of a batch takes long to read, and names nobody.

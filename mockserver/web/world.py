@@ -15,7 +15,7 @@ from mockserver.web.activity import SERVER
 from mockserver.web.directory import Directory, ScenarioReader
 from mockserver.web.request_counts import Lag, Requests
 from mockserver.web.runner import Runner
-from mockserver.web.watching import FindingLine
+from mockserver.web.watching import finding_line
 
 if TYPE_CHECKING:
     from mockserver.web.tracing import Tracing
@@ -115,4 +115,4 @@ class World:
         """Log the findings that are new."""
         for finding in sandbox.watch.ledger.news() if sandbox.watch is not None else ():
             if self.log is not None:
-                self.log(FindingLine(finding, masked_key(sandbox.key), self.real_clock()))
+                self.log(finding_line(finding, masked_key(sandbox.key), self.real_clock()))

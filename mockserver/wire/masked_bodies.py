@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
+from mockserver.domain.cards import MIN_LENGTH
 from mockserver.domain.masking import (
     KEY,
     LONGEST_CARD_TEXT,
-    LONGEST_NAME,
     LONGEST_TEXT,
     is_masked_by_name,
     mask_digits,
@@ -36,7 +35,9 @@ _MOST_SPELT = 700
 
 _MOST_SHOWN = 100_000
 _LEAST_SHOWN = 5
-"""Characters of a body that are shown, and those for which a value counts at least."""
+_LIKE_A_CARD = 60
+"""Characters of a body that are shown, those for which a value counts at least, and those for which it also counts when
+it has as many digits as a card number: it is looked at far longer."""
 
 
 def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
@@ -75,15 +76,18 @@ class _Shown:
             case None | bool():
                 return value
             case int() | Decimal():
-                text = format(value, "f") if isinstance(value, Decimal) else str(value)
-                shown = self.field(name, text)
-                return value if shown == text else int(shown) if shown.isdecimal() else shown
+                return self._number(value, name)
             case Mapping():
                 return self._mapping(value, name)
             case list() | tuple():
                 return self._list(value, name)
             case _:
                 return self._text(str(value), name)
+
+    def _number(self, number: int | Decimal, name: str) -> object:
+        text = format(number, "f") if isinstance(number, Decimal) else str(number)
+        shown = self._masked(text, name)
+        return number if shown == text else int(shown) if shown.isdecimal() else shown
 
     def _mapping(self, value: Mapping[Any, object], name: str) -> dict[str, object]:
         shown: dict[str, object] = {}
@@ -92,7 +96,7 @@ class _Shown:
             if self.left <= 0:
                 shown["..."] = f"{len(value) - number} more"
                 break
-            words = self._key(str(key))
+            words = self._text(str(key), "")
             shown[words] = self.value(item, name if inherits else str(key))
         return shown
 
@@ -111,27 +115,20 @@ class _Shown:
             return shown
         return [mask_digits(str(one)) if _is_group(one) else one for one in shown]
 
-    def _key(self, text: str) -> str:
-        if len(text) > min(LONGEST_NAME, self.left):
-            return self._text(text, "")
-        self.left -= len(text)
-        return _shown_name(text, self.field)
-
     def _text(self, text: str, name: str) -> str:
         most = max(min(len(text), LONGEST_TEXT, self.left), 0)
         self.left -= most
         if most == len(text):
-            return self.field(name, text)
-        return f"{self.field(name, text[: most + LONGEST_CARD_TEXT])[:most]}... ({len(text)} characters)"
+            return self._masked(text, name)
+        return f"{self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]}... ({len(text)} characters)"
+
+    def _masked(self, text: str, name: str) -> str:
+        if sum(map(str.isdecimal, text)) >= MIN_LENGTH:
+            self.left -= _LIKE_A_CARD
+        return self.field(name, text)
 
 
 def _is_group(value: object) -> bool:
     """Whether an item of a list may be some digits of a card number."""
     text = str(value) if isinstance(value, str | int) else ""
     return len(text) <= _LONGEST_GROUP and text.isdecimal()
-
-
-@lru_cache(maxsize=1_000)
-def _shown_name(text: str, field: Callable[[str, str], str]) -> str:
-    """The name of a field as it is shown: most bodies have the same few hundred."""
-    return field("", text)

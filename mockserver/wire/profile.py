@@ -7,20 +7,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from mockserver.assumptions import Assumed
-from mockserver.assumptions.table import (
-    AUTHORISED_WORD,
-    BANK_MASKING,
-    CARD_DATA_ALIAS,
-    CARD_IIN_DIGITS,
-    CARD_MASKING,
-    CREATED_STATUS,
-    CUSTOMER_SUMMARY,
-    DECIMAL_COMMA,
-    JSON_DEPTH,
-    NETWORK_TOKEN_DATE,
-    UNKNOWN_FIELDS,
-    VAULT_SECRETS,
-)
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.states import ChargeState
 
@@ -32,19 +18,19 @@ class WireProfile:
     """The wire forms that the assumptions of a sandbox settle, worked out once."""
 
     def __init__(self, assumed: Assumed) -> None:
-        self.created_status = assumed[CREATED_STATUS]
-        self.json_depth = assumed[JSON_DEPTH]
-        self.reads_commas = assumed[DECIMAL_COMMA] == "read"
-        self.refuses_unknown = assumed[UNKNOWN_FIELDS] == "refuse"
-        self.iin_digits = assumed[CARD_IIN_DIGITS]
-        self.card_data = assumed[CARD_DATA_ALIAS] == "yes"
-        self.network_token_date = assumed[NETWORK_TOKEN_DATE] == "shown"
-        self.masking = assumed[CARD_MASKING]
-        self.shows_account = assumed[BANK_MASKING] == "none"
-        self.shows_payer = assumed[CUSTOMER_SUMMARY] == "shown"
-        self.shows_secrets = assumed[VAULT_SECRETS] == "number_and_ccv"
+        self.created_status = assumed["response.created_status"]
+        self.json_depth = assumed["request.json_depth"]
+        self.reads_commas = assumed["request.decimal_comma"] == "read"
+        self.refuses_unknown = assumed["request.unknown_fields"] == "refuse"
+        self.iin_digits = assumed["card.iin_digits"]
+        self.card_data = assumed["charge.card_data"] == "yes"
+        self.network_token_date = assumed["network_token.date_added"] == "shown"
+        self.masking = assumed["card.masking"]
+        self.shows_account = assumed["bank_account.masking"] == "none"
+        self.shows_payer = assumed["charge.customer_summary"] == "shown"
+        self.shows_secrets = assumed["vault.get_shows"] == "number_and_ccv"
         self.status: dict[str, str] = {state: state.value for state in ChargeState}
-        self.status[ChargeState.AUTHORISED] = assumed[AUTHORISED_WORD]
+        self.status[ChargeState.AUTHORISED] = assumed["charge.status.authorised"]
 
     def masked(self, number: CardNumber) -> str:
         """A card number as it is shown (assumption ``card.masking``)."""
@@ -74,11 +60,11 @@ profile_of = lru_cache(maxsize=32)(WireProfile)
 
 
 _BY_FIELD: Mapping[str, tuple[str, ...]] = {
-    "card": (CARD_MASKING.key, CARD_IIN_DIGITS.key),
-    "cardData": (CARD_DATA_ALIAS.key,),
-    "bankPayment": (BANK_MASKING.key,),
-    "networkToken": (NETWORK_TOKEN_DATE.key,),
-    "maskedCardNumber": (CARD_MASKING.key,),
+    "card": ("card.masking", "card.iin_digits"),
+    "cardData": ("charge.card_data",),
+    "bankPayment": ("bank_account.masking",),
+    "networkToken": ("network_token.date_added",),
+    "maskedCardNumber": ("card.masking",),
 }
 """Assumptions by the field of an answer that they shape, when it is not null."""
 
@@ -95,10 +81,10 @@ def assumptions_used(answer: object) -> set[str]:
         if value is not None:
             found |= {*_BY_FIELD.get(name, ()), *assumptions_used(value)}
     if answer.get("status") in _AUTHORISED_WORDS:
-        found.add(AUTHORISED_WORD.key)
+        found.add("charge.status.authorised")
     if "hasCvv" in answer and "ccv" in answer:
-        found.add(VAULT_SECRETS.key)
+        found.add("vault.get_shows")
     payer = answer.get("customer")
     if isinstance(payer, dict) and payer.get("customerId", "") is None:
-        found.add(CUSTOMER_SUMMARY.key)
+        found.add("charge.customer_summary")
     return found

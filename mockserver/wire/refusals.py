@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.assumptions.table import NOT_FOUND_STATUS, WRONG_STATE_STATUS
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, TryLater, Unauthorised, WrongState
@@ -27,10 +26,10 @@ def status_of(refused: Refused, assumed: Assumed) -> int:
 
 def shaped_by(refused: Refused) -> list[str]:
     """Keys of the assumptions that decide how a refusal is worded."""
-    return [status.key for kind, status in _ASSUMED.items() if isinstance(refused, kind)]
+    return [key for kind, key in _ASSUMED.items() if isinstance(refused, kind)]
 
 
-_ASSUMED: Mapping[type[Refused], Any] = {NotFound: NOT_FOUND_STATUS, WrongState: WRONG_STATE_STATUS}
+_ASSUMED: Mapping[type[Refused], str] = {NotFound: "error.not_found", WrongState: "error.wrong_state"}
 _FIXED: Mapping[type[Refused], int] = {Unauthorised: 401, KeyInUse: 409, TryLater: 503}
 
 

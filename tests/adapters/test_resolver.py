@@ -11,7 +11,6 @@ import pytest
 
 from mockserver.adapters.webhook_sender import THREADS, Resolver
 from mockserver.domain.clock import SECOND
-from tests.rows import each
 
 
 class Names:
@@ -42,7 +41,7 @@ def lived(story: Callable[[Names], Awaitable[None]]) -> Names:
     return names
 
 
-@each(
+@pytest.mark.parametrize(
     ("host", "addresses"),
     [
         ("127.0.0.1", ["127.0.0.1"]),

@@ -15,7 +15,6 @@ from mockserver.scenario.matching import json_text
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from tests.driving import DUMMY
-from tests.rows import each
 from tests.scenario.telling import open_app
 
 
@@ -82,12 +81,12 @@ BAD = [
 ]
 
 
-@each("calls", GOOD)
+@pytest.mark.parametrize("calls", GOOD)
 def test_as_expected(calls: str) -> None:
     assert failures(calls) == []
 
 
-@each(("calls", "words"), BAD, ids=[row[0] for row in BAD])
+@pytest.mark.parametrize(("calls", "words"), BAD, ids=[row[0] for row in BAD])
 def test_unexpected(calls: str, words: str) -> None:
     (failure,) = failures(calls)
     assert failure.startswith("e.yaml:3: x: ")

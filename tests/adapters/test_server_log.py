@@ -19,7 +19,7 @@ import mockserver
 from mockserver.adapters import server_log
 from mockserver.adapters.server_log import RequestLog, ServerLog
 from mockserver.settings import Settings
-from mockserver.web.watching import FindingLine
+from mockserver.web.access import LogLine
 from tests import warm
 from tests.driving import Api
 
@@ -33,7 +33,7 @@ class Kept:
         self.told: list[object] = []
 
     def __call__(self, told: object) -> None:
-        if not isinstance(told, FindingLine):
+        if not isinstance(told, LogLine):
             self.told.append(told)
 
     def lines(self, *, as_json: bool = False) -> list[str]:
@@ -222,6 +222,7 @@ def test_a_line_of_the_server_that_cannot_be_written_stops_nothing() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the test stops the server with a POSIX signal")
+@pytest.mark.slow
 def test_the_server_logs_to_standard_error() -> None:
     process = warm.started(
         *("mockserver", "--port", "0", "--log-format", "json"),

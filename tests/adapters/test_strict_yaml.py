@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mockserver.adapters.strict_yaml import MAX_ALIASES, MAX_CHARACTERS, MAX_DEPTH, read
 from mockserver.scenario.problems import ScenarioRefused
 from tests.depth import tries
-from tests.rows import each
 
 
 def value(text: str) -> object:
@@ -27,7 +26,7 @@ def refusal(text: str) -> str:
     return str(refused.value)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "meaning"),
     [
         ("18:05", "18:05"),
@@ -75,7 +74,7 @@ def test_decimals_keep_their_digits() -> None:
     assert str(value("5.00")) == "5.00"
 
 
-@each("text", ["1e3", "1.5E-3", "0x1F", "0o17", "0b1", ".inf", "-.Inf", ".nan", "4111111111111111"])
+@pytest.mark.parametrize("text", ["1e3", "1.5E-3", "0x1F", "0o17", "0b1", ".inf", "-.Inf", ".nan", "4111111111111111"])
 def test_doubtful_numbers_are_refused(text: str) -> None:
     words = refusal(f"a: {text}")
     assert words.startswith("f.yaml:1:4: got ")
@@ -83,7 +82,7 @@ def test_doubtful_numbers_are_refused(text: str) -> None:
     assert value(f"'{text}'") == text
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         ("a: 1\nb: 2\na: 3", "f.yaml:3:1: got the key 'a' twice, first in line 1"),

@@ -16,12 +16,11 @@ import pytest
 
 from mockserver.adapters import webhook_sender
 from mockserver.adapters.ticker import real_due
-from mockserver.adapters.webhook_sender import CONNECTIONS, LONGEST_ANSWER, Sent, WebhookSender
+from mockserver.adapters.webhook_sender import CONNECTIONS, LONGEST_ANSWER, WebhookSender
 from mockserver.domain.clock import SECOND, Clock, ClockMode
-from mockserver.domain.delivery import Try, sign
+from mockserver.domain.delivery import Sent, Try, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.driving import DUMMY, NOW, Api
-from tests.rows import each
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
@@ -160,7 +159,7 @@ def test_nobody_there_is_reported_in_words() -> None:
     assert not sent.final
 
 
-@each(
+@pytest.mark.parametrize(
     ("url", "addresses", "words"),
     [
         ("http://169.254.169.254/latest", ["169.254.169.254"], "link-local"),
@@ -215,7 +214,7 @@ def test_a_name_that_cannot_be_looked_up_is_an_error_of_the_try() -> None:
     assert sent.error
 
 
-@each(
+@pytest.mark.parametrize(
     ("mode", "rate", "at", "real"),
     [
         (ClockMode.REAL, 1, 150, 1050),

@@ -11,7 +11,6 @@ import pytest
 from mockserver.domain.clock import HOUR
 from mockserver.scenario.problems import ScenarioRefused
 from tests.driving import DUMMY, Api, Reply, card, problem_of
-from tests.rows import each
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
 RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
@@ -160,7 +159,7 @@ def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: s
     assert api.get("/__admin/state?secrets=true").body == document
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "\ufeff{header}\r\n{pm},1,AUD,a\r\n{pm},2,AUD,b\r\n",
@@ -230,7 +229,9 @@ def test_every_faulty_line_is_reported_up_to_twenty(api: Api) -> None:
     assert list(reply["details"]) == [f"Batch.Line{line}" for line in range(2, 22)]
 
 
-@each("fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}])
+@pytest.mark.parametrize(
+    "fields", [{"description": "d" * 101}, {"description": None}, {"batch": ""}, {"count": None}, {"count": 1.5}]
+)
 def test_fields_are_checked(fields: dict[str, object]) -> None:
     api = Api()
     body = {"count": 1, "description": "", "batch": lines("pm,1,AUD,a"), **fields}
@@ -281,7 +282,7 @@ def failed_rows(api: Api, batch_id: str) -> list[int]:
     return [number for number, row in enumerate(results(api, batch_id), 1) if row["Status"] == "FAILED"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("rows", "failed"),
     [
         ("[{at: [3, 7, 99], decline: expired_card}]", [3, 7]),

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, VISA, Api, card, problem_of
-from tests.rows import each
 
 FIELDS = {
     "paymentMethodId", "customerId", "type", "card", "bankPayment", "providerId", "providerType", "dateAdded",
@@ -67,7 +66,7 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
     assert api.get(f"/vault/{made['vaultId']}")["expireDate"] == "2031-03-02T00:00:00.0000000Z"
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code", "details"),
     [
         ({"vaultCard": True, "vaultExpireSeconds": 9, "vaultExpireDate": "2032-01-01"}, 85, ["VaultExpireSeconds"]),
@@ -91,15 +90,6 @@ def test_what_is_refused(fields: dict[str, object], code: int, details: list[str
     refused = api.post("/payment_method/card", body(**fields))
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == details
-
-
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    refused = api.post(
-        "/payment_method/card",
-        body(providerId="nobody", paymentInformation=card("4111", ccv="1", expiryDate="xx"), vaultExpireSeconds=0),
-    )
-    assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {"ProviderId", "CardNumber", "Ccv", "ExpiryDate", "VaultExpireSeconds"}
 
 
 def test_an_expired_card_is_stored_when_the_check_is_skipped(api: Api) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
-from tests.rows import each
 
 BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann Example"}
 
@@ -87,8 +86,8 @@ def test_every_state_can_be_reached_by_a_caller() -> None:
     assert set(MAKERS) == set(ChargeState)
 
 
-@each("state", list(ChargeState))
-@each(("method", "path", "query", "event"), OPERATIONS)
+@pytest.mark.parametrize("state", list(ChargeState))
+@pytest.mark.parametrize(("method", "path", "query", "event"), OPERATIONS)
 def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_changes_nothing(
     state: ChargeState, method: str, path: str, query: dict[str, object], event: ChargeEvent
 ) -> None:
@@ -109,7 +108,7 @@ def test_every_operation_in_every_state_moves_by_the_table_or_is_refused_and_cha
         assert reply.raw == after.raw
 
 
-@each("state", list(ChargeState))
+@pytest.mark.parametrize("state", list(ChargeState))
 def test_delete_without_query_voids_an_authorised_charge_and_refunds_any_other(state: ChargeState) -> None:
     api = Api()
     charge_id = MAKERS[state](api)
@@ -129,8 +128,8 @@ def test_the_meaning_of_delete_is_an_assumption(meaning: str, code: int | None) 
     assert reply.body.get("code") == code
 
 
-@each(("method", "path"), [("POST", "/charge/{}"), ("POST", "/charge/{}/capture")])
-@each(
+@pytest.mark.parametrize(("method", "path"), [("POST", "/charge/{}"), ("POST", "/charge/{}/capture")])
+@pytest.mark.parametrize(
     ("body", "captured"),
     [
         ({}, 20),
@@ -152,7 +151,9 @@ def test_a_capture_without_any_body_takes_the_whole(api: Api) -> None:
     assert api.send("POST", f"/charge/{_authorised(api)}")["amount"] == 20
 
 
-@each(("amount", "code"), [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)])
+@pytest.mark.parametrize(
+    ("amount", "code"), [("20.01", 77), (0, 74), (-1, 74), ("0.001", 2), ("x", 90), (True, 90), ([], 90)]
+)
 def test_a_capture_that_is_refused_changes_nothing(amount: object, code: int) -> None:
     api = Api()
     charge_id = _authorised(api)
@@ -163,8 +164,8 @@ def test_a_capture_that_is_refused_changes_nothing(amount: object, code: int) ->
     assert api.get(f"/charge/{charge_id}").raw == before
 
 
-@each("path", ["/refund/{}", "/charge/{}"])
-@each(
+@pytest.mark.parametrize("path", ["/refund/{}", "/charge/{}"])
+@pytest.mark.parametrize(
     ("query", "code"),
     [
         ({"amount": "20.01"}, 76),
@@ -217,7 +218,7 @@ def test_a_void_shows_when(api: Api) -> None:
     assert (voided["voidDate"], voided["successDate"]) == ("2031-03-01T01:00:00.0000000Z", None)
 
 
-@each(
+@pytest.mark.parametrize(
     ("method", "path"),
     [
         ("GET", "/charge/{}"),

@@ -8,7 +8,6 @@ import pytest
 
 from mockserver.domain.fake_lookups import bank_name
 from tests.driving import DUMMY, Api, card, problem_of, without
-from tests.rows import each
 
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
 WALLET = {
@@ -51,7 +50,7 @@ def sources(api: Api) -> dict[str, dict[str, object]]:
 VARIANTS = ["customer", "token", "network_token", "token/apple", "checkout"]
 
 
-@each("variant", VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_takes_the_common_fields(variant: str) -> None:
     api = Api()
     fields: dict[str, object] = {
@@ -71,8 +70,8 @@ def test_every_variant_takes_the_common_fields(variant: str) -> None:
     assert captured["status"] == "SUCCESS"
 
 
-@each("variant", VARIANTS)
-@each(
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
     ("fields", "code", "name"),
     [
         ({"amount": None}, 90, "Amount"),
@@ -90,7 +89,7 @@ def test_every_variant_refuses_a_bad_field(variant: str, fields: dict[str, objec
     assert api.get("/charge")["count"] == 0
 
 
-@each("variant", VARIANTS)
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_metadata_decides_in_every_variant(variant: str) -> None:
     api = Api()
     body = {"amount": 5, **sources(api)[variant], "metadata": {"Mock": "do_not_honour"}}
@@ -274,7 +273,7 @@ def test_a_wallet_that_names_itself_is_the_type_of_the_payment(api: Api, named: 
     assert (shown["type"], shown["displayType"]) == (kind, "A wallet")
 
 
-@each(
+@pytest.mark.parametrize(
     ("provider", "kind", "name"),
     [
         ("paypal", "PAYPAL", "PayPal"),

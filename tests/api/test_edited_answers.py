@@ -12,7 +12,6 @@ from mockserver.scenario.edits import edited
 from mockserver.web.transport_faults import Cut
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found
-from tests.rows import each
 from tests.scenario.telling import fault, one, told
 from tests.server.connecting import converse
 
@@ -51,7 +50,7 @@ PATHS = [
 ]
 
 
-@each(("value", "edit", "omit", "result"), PATHS)
+@pytest.mark.parametrize(("value", "edit", "omit", "result"), PATHS)
 def test_paths(value: Any, edit: dict[str, object], omit: list[str], result: object) -> None:
     before = json.dumps(value)
     assert edited(value, edit, omit) == result
@@ -104,7 +103,7 @@ REFUSED = [
 ]
 
 
-@each(("transport", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("transport", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(transport: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {{transport: {transport}}}"))
 

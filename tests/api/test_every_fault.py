@@ -11,7 +11,6 @@ import pytest
 
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of
-from tests.rows import each
 from tests.tables.test_document import OPERATIONS, Book
 
 MAKES = [name for name, row in OPERATIONS.items() if row["method"] == "POST" and row.get("key") != "public"]
@@ -68,7 +67,7 @@ def test_strict_mode_names_unknown_fields_with_the_other_faults_of_form() -> Non
     assert told(refused) == {"Colour", "Amount"}
 
 
-@each("name", MAKES)
+@pytest.mark.parametrize("name", MAKES)
 def test_a_request_with_one_fault_of_form_changes_nothing(name: str) -> None:
     book = Book(strict=True)
     book.filled([OPERATIONS[name]["path"], OPERATIONS[name].get("body")])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import PostingLists
 from tests.driving import CARD, DUMMY, VISA, Api, Reply, card_charge
+from tests.pauses import look_at_few_rows
 from tests.store.twins import Kept
 
 METHOD = {"providerId": DUMMY, "paymentInformation": CARD}
@@ -73,7 +73,7 @@ def test_no_step_of_an_operation_learns_more_than_a_few_rows_of_a_fork(
 
     at_once = ask("sk_at_once")
     learnt = learning(monkeypatch)
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", 5)
+    look_at_few_rows(monkeypatch, 5)
     in_slices = ask("sk_in_slices")
     assert (in_slices.status, len(in_slices.raw)) == (at_once.status, len(at_once.raw))
     assert max(learnt) <= 5
@@ -83,7 +83,7 @@ def test_no_step_of_an_operation_learns_more_than_a_few_rows_of_a_fork(
 def test_before_the_first_payment_of_a_sandbox_with_a_vault_its_items_are_learnt(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", 5)
+    look_at_few_rows(monkeypatch, 5)
     learnt = learning(monkeypatch)
     api = Kept(tmp_path / "s.db") if way == "wake" else Api(waits=True)
     vaulted = [api.post("/vault", {"cardNumber": VISA, "ccv": "123"})["vaultId"] for _ in range(23)]

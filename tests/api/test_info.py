@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of
-from tests.rows import each
 
 PUBLIC = {"x-publickey": "pk_tests"}
 LISTS = {
@@ -133,7 +132,7 @@ def test_a_secret_key_of_another_sandbox_beside_the_public_key_does_no_harm() ->
     assert b"hasCardProviders" in reply.raw
 
 
-@each(
+@pytest.mark.parametrize(
     ("assumed", "public", "keys", "status"),
     [
         ("public_key", "pk_tests", [], 200),

@@ -7,11 +7,10 @@ from weakref import ref
 
 import pytest
 
-from mockserver.engine import indexed_table, past
-from mockserver.web.endpoints import kinds
+from mockserver.engine import past
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
 from tests.findings.test_client_mistakes import finished, found
-from tests.rows import each
+from tests.pauses import look_at_few_rows
 from tests.scenario.telling import fault, one
 
 PAID = card_charge(reference="order-1")
@@ -77,8 +76,7 @@ def test_a_sandbox_whose_reads_lag_is_freed_without_the_garbage_collector() -> N
 
 @pytest.mark.usefixtures("every_pause")
 def test_a_long_list_that_lags_is_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (kinds, indexed_table):
-        monkeypatch.setattr(module, "STEP_ROWS", 3)
+    look_at_few_rows(monkeypatch, 3)
     api = api_with("when: {op: charge.search, request.cardholder: Ann Example}, then: {lag: 10s}")
     for amount in range(1, 21):
         charged(api, amount=amount)
@@ -284,6 +282,6 @@ REFUSED = [
 ]
 
 
-@each(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, what))

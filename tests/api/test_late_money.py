@@ -11,7 +11,6 @@ import pytest
 
 from mockserver.scenario.problems import ScenarioRefused
 from tests.driving import DUMMY, Api, card, problem_of
-from tests.rows import each
 
 REFUND_FAILS = "{id: r, when: {op: charge.refund}, limit: 1, then: {pending: {settle: FAILED, after: 3d}}}"
 WHEN_SETTLED = "assumptions: {charge.pending_refund: when_settled}\n"
@@ -235,7 +234,7 @@ def test_nobody_is_reported_where_nobody_asked() -> None:
     assert bodies(api) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("later", "words"),
     [
         ("{after: 1d, emit: {}}", "'event' is missing"),

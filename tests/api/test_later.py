@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, Api, card, card_charge
-from tests.rows import each
 
 
 def api_with(later: str, op: str = "charge.create", then: str = "") -> Api:
@@ -26,7 +25,7 @@ def bank(api: Api) -> str:
     return made
 
 
-@each(
+@pytest.mark.parametrize(
     ("later", "capture", "after", "refunded"),
     [
         ("{after: 2d, void: {}}", False, "AUTHORISE_CANCELLED", 0),
@@ -218,7 +217,7 @@ def test_what_is_gone_goes_no_second_time() -> None:
     assert "removed" in customer
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "later", "after"),
     [
         ("charge.refund", "refund: {}", "REFUND"),
@@ -246,7 +245,7 @@ def test_what_is_refused_without_asking_the_provider_does_not_happen_later() -> 
     assert status(api, charge_id) == "SUCCESS"
 
 
-@each(
+@pytest.mark.parametrize(
     ("event", "after"),
     [("settles", "25h"), ("returns", "25h"), ("expires", "8d")],
 )

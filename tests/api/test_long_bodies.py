@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from tests.driving import Api, card_charge
-from tests.rows import each
 
 
 def padded(body: dict[str, Any], values: int) -> bytes:
@@ -28,8 +27,8 @@ def test_a_long_body_is_answered_as_a_short_one(method: str, path: str, body: di
     assert (long.status, long.body.get("details")) == (short.status, short.body.get("details"))
 
 
-@each("length", [5, 70_000])
-@each(
+@pytest.mark.parametrize("length", [5, 70_000])
+@pytest.mark.parametrize(
     ("begin", "end"),
     [("", ""), ("[]", ""), ("[1", "]"), ('{"a": ', ""), ('{"a": [' * 40, "]}" * 40), ('{"a": [NaN', "]}")],
 )

@@ -14,7 +14,6 @@ from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body
 from mockserver.wire.folding import nested_body
 from mockserver.wire.schemas import Schemas
 from tests.driving import DUMMY, Api, card_charge, problem_of
-from tests.rows import each
 
 TRANSFER = {"account": "a", "amount": 1, "currency": "AUD"}
 
@@ -40,7 +39,7 @@ def test_every_list_of_a_body_has_a_most() -> None:
     assert set(found.values()) == {MOST_ITEMS, MOST_CHOICES}, found
 
 
-@each(
+@pytest.mark.parametrize(
     ("path", "body", "field", "got", "most"),
     [
         ("/transfer", group(*[TRANSFER] * (MOST_ITEMS + 1)), "Transfers", 1_001, MOST_ITEMS),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine import customers, subscription_course
+from mockserver.engine import customers, subscriptions
 from mockserver.engine.step import Step
 from tests.driving import CARD, DUMMY, Api
 
@@ -18,15 +18,15 @@ METHOD = {"providerId": DUMMY, "paymentInformation": CARD}
 @pytest.fixture
 def changed(monkeypatch: pytest.MonkeyPatch) -> Counter[Step]:
     """How many objects each step changes."""
-    counts, plain = Counter[Step](), Step.replace
+    counts, plain = Counter[Step](), Step.change
 
-    def replace(self: Step, *args: Any) -> Any:
+    def change(self: Step, *args: Any) -> Any:
         counts[self] += 1
         return plain(self, *args)
 
-    monkeypatch.setattr(Step, "replace", replace)
+    monkeypatch.setattr(Step, "change", change)
     monkeypatch.setattr(customers, "SHOWN", 5)
-    monkeypatch.setattr(subscription_course, "MOST_EVENTS", 5)
+    monkeypatch.setattr(subscriptions, "MOST_EVENTS", 5)
     return counts
 
 

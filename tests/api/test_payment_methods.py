@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of, without
-from tests.rows import each
 
 NOW = "2031-03-01T00:00:00.0000000Z"
 BANK = {"bankCode": "123-456", "accountNumber": "012345678", "accountName": "Ann Example"}
@@ -102,7 +101,7 @@ def test_a_maximum_within_bounds_is_taken(api: Api, maximum: object) -> None:
     assert made(api, "payto", maximumAmount=maximum)["payToStatus"] == "ACTIVE"
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "name"),
     [
         ({"maximumAmount": 0}, "MaximumAmount"),
@@ -131,8 +130,8 @@ def test_an_agreement_becomes_active_on_the_clock(api: Api) -> None:
     assert problem_of(api.post("/charge/payment_method", {**charge, "amount": 100.01})) == (400, 24)
 
 
-@each("prefix", ["declined", "expired", "pending"])
-@each("path", ["/payment_method/payto", "/customer/payto"])
+@pytest.mark.parametrize("prefix", ["declined", "expired", "pending"])
+@pytest.mark.parametrize("path", ["/payment_method/payto", "/customer/payto"])
 def test_the_payid_of_a_test_value_decides(prefix: str, path: str) -> None:
     api = Api()
     agreement = {**AGREEMENT, "payerPayIdDetails": {"payId": f"{prefix}@example.com", "payIdType": "EMAIL"}}
@@ -192,7 +191,7 @@ def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -
     assert api.get(f"/vault/{method['vaultId']}")["cardNumber"] == "4111111111111111"
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "code"),
     [
         ({}, 90),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.driving import DUMMY, Api, card, card_charge, problem_of
-from tests.rows import each
 
 FIELDS = {
     "providerId", "type", "name", "environment", "currency", "providerCountry", "authenticationParameters",
@@ -71,7 +72,7 @@ def test_a_removed_provider_takes_no_more_charges(api: Api) -> None:
     assert api.delete(f"/refund/{charge_id}").status == 200
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code", "field"),
     [
         ({"type": "dumy"}, 90, "Type"),
@@ -117,12 +118,6 @@ def test_a_refused_provider_leaves_no_trace_in_the_ids(api: Api) -> None:
     other = Api()
     api.post("/provider", {"type": "dummy", "name": "x", "currency": "ZZZ"})
     assert provider(api)["providerId"] == provider(other)["providerId"]
-
-
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    refused = api.post("/provider", {"currency": "ZZZ", "environment": "x", "fallbackProviderId": "y"})
-    assert problem_of(refused) == (400, 90)
-    assert set(refused["details"]) == {"Type", "Name", "Currency", "Environment", "FallbackProviderId"}
 
 
 RULES = """

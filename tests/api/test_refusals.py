@@ -8,7 +8,6 @@ import pytest
 
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, VISA, Api, Reply, card_charge, problem_of
-from tests.rows import each
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +28,14 @@ PATHS = sorted({row.path for row in ROUTES})
 WITH_A_BODY = sorted({(row.method, row.path) for row in ROUTES if row.body is not None})
 
 
-@each("path", ["/", "/nothing", "/charges", "/charge/a/b/c", "/vault/a/b", "/%2e%2e/etc", "/charge/x/capture/y"])
+@pytest.mark.parametrize(
+    "path", ["/", "/nothing", "/charges", "/charge/a/b/c", "/vault/a/b", "/%2e%2e/etc", "/charge/x/capture/y"]
+)
 def test_an_unknown_path_is_404_in_json(api: Api, path: str) -> None:
     assert problem_of(api.call("GET", path))[0] == 404
 
 
-@each("template", PATHS)
+@pytest.mark.parametrize("template", PATHS)
 def test_a_wrong_verb_is_405_with_allow(api: Api, template: str) -> None:
     allowed = {row.method for row in ROUTES if path_of(row.path) == path_of(template)}
     for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "QUERY"} - allowed:
@@ -46,7 +47,7 @@ def test_a_wrong_verb_is_405_with_allow(api: Api, template: str) -> None:
         assert method not in refused.headers["allow"].split(", ")
 
 
-@each("template", PATHS)
+@pytest.mark.parametrize("template", PATHS)
 def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, template: str) -> None:
     method = next(row.method for row in ROUTES if row.path == template)
     path = path_of(template)
@@ -55,7 +56,7 @@ def test_a_trailing_slash_and_doubled_slashes_make_no_difference(api: Api, templ
         assert api.call(method, other).status == plain.status
 
 
-@each(
+@pytest.mark.parametrize(
     ("key", "why"),
     [
         (None, "required"),
@@ -78,7 +79,7 @@ def test_a_refused_key_is_401_code_40(api: Api, key: str | None, why: str) -> No
         assert why in " ".join(refused["details"].values())
 
 
-@each(
+@pytest.mark.parametrize(
     "key",
     [
         *("sk_test_olive", "sk_test_oliver", "liverpool", "sk-delivery-1", "alive_1", "product-tests", "sk_demo-au"),
@@ -129,8 +130,8 @@ MALFORMED: dict[str, bytes] = {
 }
 
 
-@each("name", list(MALFORMED))
-@each(("method", "template"), WITH_A_BODY)
+@pytest.mark.parametrize("name", list(MALFORMED))
+@pytest.mark.parametrize(("method", "template"), WITH_A_BODY)
 def test_a_body_that_is_no_json_object_is_400(api: Api, name: str, method: str, template: str) -> None:
     refused = api.send(method, path_of(template), MALFORMED[name], {"content-type": "application/json"})
     assert problem_of(refused) == (400, 90)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import DUMMY, Api, Reply, card, card_charge, problem_of
-from tests.rows import each
 
 
 def api_with(op: str, plan: str) -> Api:
@@ -41,7 +40,7 @@ GENUINE = [
 ]
 
 
-@each(("op", "method", "path"), GENUINE, ids=[row[0] for row in GENUINE])
+@pytest.mark.parametrize(("op", "method", "path"), GENUINE, ids=[row[0] for row in GENUINE])
 def test_a_scripted_404_is_the_genuine_one(op: str, method: str, path: str) -> None:
     body = {"email": "a@example.com"} if method == "PUT" else None
     genuine = Api().call(method, path, body)
@@ -49,8 +48,8 @@ def test_a_scripted_404_is_the_genuine_one(op: str, method: str, path: str) -> N
     assert without_details(scripted(op, 404).call(method, path, body)) == without_details(genuine)
 
 
-@each("at", ["receive", "answer"])
-@each(
+@pytest.mark.parametrize("at", ["receive", "answer"])
+@pytest.mark.parametrize(
     ("status", "code", "is_retryable"),
     [
         (400, 90, False),
@@ -99,8 +98,8 @@ OWN = [
 ]
 
 
-@each(("op", "capture", "method", "path", "code", "message"), MOVES, ids=[row[0] for row in MOVES])
-@each(("decline", "own_code", "own_message"), OWN, ids=[row[0] for row in OWN])
+@pytest.mark.parametrize(("op", "capture", "method", "path", "code", "message"), MOVES, ids=[row[0] for row in MOVES])
+@pytest.mark.parametrize(("decline", "own_code", "own_message"), OWN, ids=[row[0] for row in OWN])
 def test_the_code_and_message_of_the_file_win(
     op: str,
     capture: bool,

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import Api, problem_of
-from tests.rows import each
 
 
 def lines(api: Api) -> list[str]:
@@ -34,7 +33,7 @@ STRAYS = [
 ]
 
 
-@each(("method", "path", "body", "name", "place"), STRAYS)
+@pytest.mark.parametrize(("method", "path", "body", "name", "place"), STRAYS)
 def test_a_field_where_none_is_read(method: str, path: str, body: object, name: str, place: str | None) -> None:
     api, strict = Api(), Api(strict=True)
     for one in (api, strict):

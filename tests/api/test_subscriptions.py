@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of, without
-from tests.rows import each
 
 FIELDS = [
     "subscriptionId", "paymentMethodId", "amount", "currency", "interval", "frequency", "createdDate", "startDate",
@@ -87,7 +86,7 @@ def test_the_least_that_is_needed(api: Api) -> None:
     assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
 
 
-@each(
+@pytest.mark.parametrize(
     ("field", "value", "code", "place"),
     [
         ("paymentMethodId", "nothing", 56, "PaymentMethodId"),
@@ -133,13 +132,6 @@ def test_a_removed_provider_suspends_too(api: Api) -> None:
     assert (status(api, made), days(api, made)) == ("Suspended", ["2031-03-01"])
 
 
-def test_all_faults_are_reported_at_once(api: Api) -> None:
-    given = body(api, paymentMethodId="x", amount=0, currency="QQQ", frequency=0, endAfter={"count": -1})
-    reply = api.post("/subscription/payment_method", given)
-    assert problem_of(reply) == (400, 90)
-    assert list(reply["details"]) == ["PaymentMethodId", "Amount", "Currency", "Frequency", "EndAfter.Count"]
-
-
 def test_twelve_renewals_in_one_advance_of_a_year_are_exact(api: Api) -> None:
     made = subscribe(api, amount="9.95")
     api.advance("366d")
@@ -165,7 +157,7 @@ def test_a_year_at_once_and_day_by_day_make_the_same_payments() -> None:
     assert at_once.get("/charge", **query).raw == by_days.get("/charge", **query).raw
 
 
-@each(
+@pytest.mark.parametrize(
     ("interval", "frequency", "start", "wanted"),
     [
         ("Day", 1, None, ["2031-03-01", "2031-03-02", "2031-03-03"]),

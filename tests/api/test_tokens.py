@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.driving import DUMMY, Api, card, problem_of, without
-from tests.rows import each
 
 NOW = "2031-03-01T00:00:00.0000000Z"
 AGREEMENT = {"payerName": "Ann Example", "description": "Membership", "maximumAmount": 100, "providerId": DUMMY}
@@ -63,7 +62,7 @@ def test_a_public_key_makes_tokens_and_reads_none(api: Api) -> None:
     assert problem_of(browser.call("POST", "/token/card", body)) == (401, 40)
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "code"),
     [
         ({"paymentInformation": None}, 81),

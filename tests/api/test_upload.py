@@ -12,11 +12,9 @@ import pytest
 
 from mockserver.scenario.operations import BODIES
 from mockserver.web.routes import ROUTES
-from mockserver.web.transport_faults import Cut
-from mockserver.web.upload import WINDOW
+from mockserver.web.transport_faults import WINDOW, Cut
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found
-from tests.rows import each
 from tests.scenario.telling import fault, one, told
 from tests.served import Process, serve
 
@@ -107,7 +105,7 @@ REFUSED = [
 ]
 
 
-@each(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
+@pytest.mark.parametrize(("when", "what", "words"), REFUSED, ids=[f"{row[0]} {row[1]}" for row in REFUSED])
 def test_refused(when: str, what: str, words: str) -> None:
     assert words in fault(one(when, f"then: {{transport: {{at: upload, {what}}}}}"))
 

@@ -7,7 +7,6 @@ import time
 import httpx
 import pytest
 
-from mockserver.adapters.local_server import start, stop
 from mockserver.remote import RemoteSandbox
 from tests.driving import DUMMY
 from tests.scenario.telling import fault
@@ -20,13 +19,6 @@ rules:
     when: {{op: charge.create}}
     then: {{transport: {{at: answer, delay: {delay}, virtual: true{more}}}, later: [{{after: 20s, void: {{}}}}]}}
 """
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> object:
-    address, process = start(["--log-level", "error"], tmp_path_factory.mktemp("server"))
-    yield address
-    stop(process)
 
 
 def pay(sandbox: RemoteSandbox) -> httpx.Response:

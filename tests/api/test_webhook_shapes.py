@@ -14,7 +14,6 @@ from mockserver.scenario.webhook_plan import MOST_BYTES
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.adapters.test_webhook_sender import Receiver, charge, listening, lived, waited
 from tests.driving import Api
-from tests.rows import each
 from tests.scenario.telling import fault, one, told
 
 Got = tuple[dict[str, str], bytes]
@@ -97,8 +96,8 @@ def test_padding(length: int, form: str) -> None:
         assert form or set(json.loads(got[1])) == {"meta", "data", "padding"}
 
 
-@each("media_type", MediaType)
-@each("more", range(25))
+@pytest.mark.parametrize("media_type", MediaType)
+@pytest.mark.parametrize("more", range(25))
 def test_padding_by_little_keeps_a_body_readable(media_type: MediaType, more: int) -> None:
     body = b'{"a":1}' if media_type is MediaType.JSON else b"a=1"
     got = padded(body, media_type, len(body) + more)
@@ -182,7 +181,7 @@ REFUSED = [
 ]
 
 
-@each(("plan", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("plan", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(plan: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {{webhook: {plan}}}"))
 

@@ -9,7 +9,6 @@ import pytest
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import webhook_subscriptions
 from tests.driving import Api, card_charge, problem_of
-from tests.rows import each
 
 PATH = "/webhook/subscription"
 FIELDS = ["webhookSubscriptionId", "accountId", "url", "authorization", "types", "createdDate", "dateRemoved"]
@@ -34,7 +33,7 @@ def test_the_trailing_slash_of_one_client_is_taken(api: Api) -> None:
     assert api.post(PATH + "/", {"url": "http://127.0.0.1:9/x", "types": ["Batch"]}).status == 201
 
 
-@each("word", [member.value for member in WebhookType])
+@pytest.mark.parametrize("word", [member.value for member in WebhookType])
 def test_every_type_is_taken_in_any_letter_case_and_shown_in_one(word: str) -> None:
     api = Api()
     for given in (word, word.lower(), word.upper(), word[:1].lower() + word[1:]):
@@ -51,7 +50,7 @@ def test_no_types_means_all(api: Api, none: object) -> None:
     assert make(api, types=none)["types"] == [member.value for member in WebhookType]
 
 
-@each("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
+@pytest.mark.parametrize("url", ["example.com/x", "ftp://example.com", "https://", "javascript:alert(1)", "http://a b"])
 def test_an_unusable_url_is_refused(url: str) -> None:
     api = Api()
     reply = api.post(PATH, {"url": url, "types": ["Batch"]})
@@ -72,7 +71,7 @@ NEVER = {
 }
 
 
-@each("url", NEVER)
+@pytest.mark.parametrize("url", NEVER)
 def test_an_address_that_is_never_called_is_refused_at_once(url: str) -> None:
     api = Api()
     subscribed = api.post(PATH, {"url": url})

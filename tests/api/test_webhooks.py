@@ -12,7 +12,6 @@ import pytest
 
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.driving import DUMMY, Api, card, card_charge, problem_of
-from tests.rows import each
 
 URL = "http://127.0.0.1:4111/__inbox/shop"
 HOOK = {"url": URL, "authorization": "Bearer shop"}
@@ -194,7 +193,7 @@ rules:
     assert [one["type"] for one in logged(api)][-1] == "transaction"
 
 
-@each(
+@pytest.mark.parametrize(
     ("test", "dropped"),
     [
         ("request.data.status: Authorised", ["Authorised"]),
@@ -368,7 +367,7 @@ def test_anything_can_be_told_to_all_subscriptions_of_its_type(api: Api) -> None
     assert arrived(api)[0]["body"]["meta"]["eventType"] == "batch.status.changed"
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ({"type": "batsch", "url": URL}, "Type"),

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from tests import warm
+from tests.served import serve
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """What Chromium is called; the first is the one without any window, which does the same for a third less."""
@@ -81,23 +79,11 @@ def client(url: str, key: str) -> httpx.Client:
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[str]:
     """A server process with a clock that stands still in every sandbox; its address."""
-    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with (folder / "log").open("wb") as log:
-        process = warm.started(
-            *("mockserver", "serve", "--port", "0", "--clock", START, *options),
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=environ,
-            cwd=ROOT,
-        )
-        try:
-            assert process.stdout is not None
-            line = next((line for line in process.stdout if line.startswith(b"ready on ")), b"")
-            assert line, (folder / "log").read_text()
-            yield line.split()[-1].decode()
-        finally:
-            process.terminate()
-            process.communicate(timeout=15)
+    server = serve("--clock", START, *options, errors=folder / "log")
+    try:
+        yield server.url
+    finally:
+        server.stop()
 
 
 @pytest.fixture(scope="session")

@@ -15,9 +15,9 @@ import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.explore.exploration import Baseline, Cell, Exploration
-from mockserver.explore.kept import Kept
+from mockserver.explore.folder import ExplorationFolder
 from mockserver.explore.report import as_json
-from mockserver.explore.trial import Point, Verdict
+from mockserver.explore.trial import InjectionPoint, Verdict
 from tests import warm
 from tests.browser.conftest import NARROW, PATIENCE_MS, ROOT, WIDE, Box, accessible, client, serving
 
@@ -368,7 +368,7 @@ def test_an_event_is_sent_from_the_page(desk: Any) -> None:
 
 def explored(folder: Path) -> tuple[Path, Path]:
     """The two files of an exploration with a cell that is unsafe and one that survived."""
-    kept = Kept(folder)
+    kept = ExplorationFolder(folder)
     scenario = "version: 1\nname: lost\nrules:\n  - {id: x, when: {op: charge.create, call: 1}, then: {latency: 1s}}\n"
     row = {"finding": "double-charge", "severity": "error", "title": "Paid twice", "advice": "Look first"}
     cells = [
@@ -379,7 +379,9 @@ def explored(folder: Path) -> tuple[Path, Path]:
     kept.begin(["sh", "pay.sh"], 1, "1s")
     for cell in cells:
         kept.keep(cell)
-    made = Exploration(["sh", "pay.sh"], 1, Baseline([(Point("charge.create", 1), 201)], 0.5, is_manual=False), cells)
+    made = Exploration(
+        ["sh", "pay.sh"], 1, Baseline([(InjectionPoint("charge.create", 1), 201)], 0.5, is_manual=False), cells
+    )
     (folder / "report.json").write_text(as_json(made, {}))
     return folder / "cells.jsonl", folder / "report.json"
 

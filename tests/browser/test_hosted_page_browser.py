@@ -76,29 +76,6 @@ def test_back_after_a_payment_restores_no_card_and_pays_no_more(page: Any, sandb
     expect(page.get_by_label("Card number")).to_have_value("")
 
 
-def test_declined_then_paid(page: Any, sandbox: Box) -> None:
-    page.goto(sandbox.link())
-    fill(page, POOR)
-    page.get_by_test_id("pay").click()
-    expect(page.get_by_role("alert")).to_contain_text("Insufficient Funds")
-    expect(page.get_by_label("Card number")).to_have_value("")
-    page.get_by_label("Card number").fill("4111111111111111")
-    page.get_by_label("Security code").fill("123")
-    page.get_by_test_id("pay").click()
-    expect(page.get_by_test_id("paid")).to_be_visible()
-    assert [charge["status"] for charge in sandbox.charges()] == ["SUCCESS", "FAILED"]
-
-
-def test_faults_are_reported_beside_their_fields(page: Any, sandbox: Box) -> None:
-    page.goto(sandbox.link(amount=None))
-    fill(page, "4111111111111112")
-    page.get_by_label("Amount").fill("10")
-    page.get_by_test_id("pay").click()
-    expect(page.get_by_test_id("cardNumber-error")).to_have_text("This is not a card number.")
-    expect(page.get_by_label("Card number")).to_have_accessible_description("This is not a card number.")
-    expect(page.get_by_label("Amount")).to_have_value("10")
-
-
 @pytest.mark.parametrize("context_options", [{}, {"java_script_enabled": False}], ids=["script", "no-script"])
 def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, sandbox: Box) -> None:
     page.goto(sandbox.link())
@@ -117,44 +94,12 @@ def test_the_payer_is_brought_to_the_first_faulty_field(page: Any, sandbox: Box)
     assert len(sandbox.charges()) == 1
 
 
-def test_the_limit_closes_the_link(page: Any, sandbox: Box) -> None:
-    address = sandbox.link(limitPayments=1)
-    page.goto(address)
-    fill(page)
-    page.get_by_test_id("pay").click()
-    expect(page.get_by_test_id("paid")).to_be_visible()
-    page.goto(address)
-    expect(page.get_by_test_id("closed")).to_be_visible()
-
-
 def test_the_payer_is_redirected_with_the_charge(page: Any, sandbox: Box, shop: str) -> None:
     page.goto(sandbox.link(redirectUrl=f"{shop}/ok"))
     fill(page)
     page.get_by_test_id("pay").click()
     page.wait_for_url(f"{shop}/ok?**")
     assert page.url.endswith(f"chargeId={sandbox.charges()[0]['chargeId']}")
-
-
-@pytest.mark.parametrize(("button", "status"), [("approve", "SUCCESS"), ("decline", "FAILED")])
-def test_a_simulated_way_to_pay(page: Any, sandbox: Box, button: str, status: str) -> None:
-    page.goto(sandbox.link(allowedPaymentTypes=["card", "paypal"]))
-    page.get_by_test_id("type-paypal").click()
-    page.get_by_test_id(button).click()
-    expect(page.get_by_test_id("paid" if status == "SUCCESS" else "alert")).to_be_visible()
-    assert [charge["status"] for charge in sandbox.charges()] == [status]
-
-
-def test_a_simulated_way_to_pay_cancelled(page: Any, sandbox: Box) -> None:
-    page.goto(sandbox.link(allowedPaymentTypes=["card", "zip"]))
-    page.get_by_test_id("type-zip").click()
-    page.get_by_test_id("cancel").click()
-    expect(page.get_by_test_id("notice")).to_contain_text("Nothing was paid")
-    assert sandbox.charges() == []
-
-
-def test_an_unknown_link(page: Any, sandbox: Box) -> None:
-    page.goto(f"{sandbox.url}/pay/{'0' * 32}")
-    expect(page.get_by_test_id("unknown")).to_be_visible()
 
 
 def test_the_page_works_in_a_frame_of_another_site(page: Any, sandbox: Box, other_site: Site) -> None:
@@ -207,18 +152,6 @@ def test_no_page_of_a_payer_breaks_a_rule_of_accessibility(page: Any, sandbox: B
     expect(card.get_by_label("Name on the card")).to_have_value("Ann Example")
     found += accessible(page, "shop and the fields of the client script")
     assert found == []
-
-
-@pytest.mark.parametrize(
-    ("button", "status", "title"),
-    [("pass", "SUCCESS", "Thank you"), ("fail", "FAILED", "Not paid"), ("cancel", "FAILED", "Not paid")],
-)
-def test_a_challenge_is_answered(page: Any, sandbox: Box, button: str, status: str, title: str) -> None:
-    charge = sandbox.charge(CHALLENGED)
-    page.goto(charge["threeDsRedirectUrl"])
-    page.get_by_test_id(button).click()
-    expect(page.get_by_test_id("outcome")).to_have_text(title)
-    assert sandbox.call("GET", f"/charge/{charge['chargeId']}")["status"] == status
 
 
 def test_a_challenge_is_answered_with_the_keyboard_alone(page: Any, sandbox: Box) -> None:

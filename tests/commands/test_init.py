@@ -8,7 +8,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
-from tests.rows import each
 
 
 def run(*words: str) -> Result:
@@ -45,7 +44,7 @@ def test_a_schema_of_something_else_stays() -> None:
     assert [path.name for path in Path().iterdir()] == ["scenario.schema.json"]
 
 
-@each("name", ["../shop", "a b", "", "-", "x" * 101])
+@pytest.mark.parametrize("name", ["../shop", "a b", "", "-", "x" * 101])
 def test_a_name_that_is_no_name_is_refused(name: str) -> None:
     done = run("init", "--", name)
     assert (done.exit_code, "NAME" in done.output) == (2, True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +13,7 @@ import mockserver
 from mockserver.cli import main
 from mockserver.commands.sample import STORIES, SampleOrder, sampler
 from mockserver.remote import ControlRefused, RemoteSandbox
-from tests import warm
+from tests.served import serve
 
 pytestmark = pytest.mark.slow
 
@@ -25,16 +23,9 @@ STATUSES = ["SUCCESS", "Authorised", "SUCCESS", "SUCCESS", "AUTHORISE_CANCELLED"
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    process = warm.started(
-        *("mockserver", "--port", "0", "--clock", "2031-03-01T00:00:00Z"),
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    yield process.stdout.readline().strip().removeprefix("ready on ")
-    process.kill()
-    process.communicate()
+    process = serve("--clock", "2031-03-01T00:00:00Z")
+    yield process.url
+    process.stop()
 
 
 def run(*args: str) -> Result:

@@ -11,7 +11,6 @@ from mockserver.assumptions import ROWS
 from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
 from tests.driving import Api
-from tests.rows import each
 
 
 def rows(api: Api, key: str = "sk_tests") -> dict[str, Any]:
@@ -139,7 +138,7 @@ def test_an_id_names_an_open_sandbox_and_opens_none(api: Api) -> None:
 CHANGES = [row for row in CONTROL_ROUTES if row.keyed and row.method != "GET"]
 
 
-@each("row", CHANGES, ids=[f"{row.method} {row.path}" for row in CHANGES])
+@pytest.mark.parametrize("row", CHANGES, ids=[f"{row.method} {row.path}" for row in CHANGES])
 def test_a_public_key_changes_nothing(row: ControlRoute) -> None:
     api = Api()
     api.try_charge()

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.driving import Api
-from tests.rows import each
 
 SCENARIO = """
 version: 1
@@ -105,7 +104,7 @@ def test_a_document_without_scenarios_leaves_those_in_force() -> None:
     assert [api.try_charge(reference="a").status for _ in range(2)] == [400, 201]
 
 
-@each(
+@pytest.mark.parametrize(
     ("scenarios", "field", "words"),
     [
         (5, "Scenarios", "wanted a list"),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from mockserver.engine import inboxes
 from tests.driving import VISA, Api
-from tests.rows import each
 
 FORM = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
 
 
-@each(
+@pytest.mark.parametrize(
     ("sent", "shown"),
     [
         ("order=77&amount=12.50&at=2031-03-01", "order=77&amount=12.50&at=2031-03-01"),

@@ -10,7 +10,6 @@ import pytest
 from mockserver.domain.masking import mask_digits, mask_text
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, card_charge
-from tests.rows import each
 
 VISA = "4111111111111111"
 
@@ -139,7 +138,7 @@ def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
     assert api.call("POST", "/__admin/verify", {"requests": [expected]}).status == 200
 
 
-@each(
+@pytest.mark.parametrize(
     ("query", "ids"),
     [
         ("?op=charge.get", [2]),
@@ -166,7 +165,9 @@ def test_filters(query: str, ids: list[int]) -> None:
     assert [entry["id"] for entry in entries(api, query)] == ids
 
 
-@each("query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"])
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=1001", "limit=ten", "after=-1", "statsu=200", "status=ok", "status=4"]
+)
 def test_a_senseless_filter_is_refused(query: str) -> None:
     api = Api()
     reply = api.call("GET", f"/__admin/journal?{query}")
@@ -234,7 +235,7 @@ def test_an_entry_shows_neither_card_number_nor_ccv_nor_key(api: Api) -> None:
     assert "4539********1486" in text
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "masked"),
     [
         (VISA, "4111********1111"),
@@ -281,7 +282,7 @@ def test_masking_takes_time_in_proportion() -> None:
     assert "4111111111111111" not in mask_text(f"{VISA} " * 20_000)
 
 
-@each("before", range(4_900, 5_010, 3))
+@pytest.mark.parametrize("before", range(4_900, 5_010, 3))
 def test_no_number_escapes_where_a_text_has_too_much_to_look_at(before: int) -> None:
     for card in (VISA, "4111 1111 1111 1111", " ".join(VISA)):
         told = mask_text("1 " * (before // 2) + card + " 1" * 100).replace(" ", "")
@@ -344,7 +345,7 @@ def test_masking_twice_is_masking_once() -> None:
     assert mask_digits("a1b22") == "a*b**"
 
 
-@each(
+@pytest.mark.parametrize(
     ("method", "target", "status", "told"),
     [
         ("POST", "/charge/card/leastcost", 404, "no such route - did you mean '/charge/card/least_cost'?"),

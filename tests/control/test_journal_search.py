@@ -4,28 +4,28 @@ go."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from itertools import compress
+from collections.abc import Callable, Coroutine, Mapping
 from random import Random
+from sys import getsizeof
+from typing import Any
 
 import pytest
 
 from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.reading import number_of
 from mockserver.domain.search_words import Word, words_of
-from mockserver.engine.journal import Journal, JournalEntry, JournalTexts
+from mockserver.engine.journal import JournalEntry, size_of
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import runner
-from mockserver.web.control import journal_search
+from mockserver.web.control import journal_facts
 from mockserver.web.control.journal_facts import (
     PARTED,
     facts_of,
     status_of,
     text_of,
 )
-from mockserver.web.control.journal_search import OPERATORS, fitting, searched
-from mockserver.web.runner import for_each
+from mockserver.web.control.journal_search import OPERATORS, Found, look_through, searched
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import profile_of
@@ -132,8 +132,12 @@ def something(api: Api, random: Random) -> None:
             )
 
 
-async def found_in(sandbox: Sandbox, text: str, among: Sequence[JournalEntry]) -> list[JournalEntry]:
-    return list(compress(among, await for_each(among, fitting(searched(sandbox, text)))))
+def numbers_found(work: Coroutine[Any, Any, Found]) -> list[int]:
+    while True:
+        try:
+            work.send(None)
+        except StopIteration as end:
+            return [entry.number for entry in end.value.entries]
 
 
 class Search:
@@ -142,15 +146,15 @@ class Search:
     def __init__(self, sandbox: Sandbox, text: str, window: range) -> None:
         self._text = text
         self._plain = plainly(sandbox, text, window)
-        among = [entry for entry in sandbox.journal.entries if entry.number in window]
-        self._found = found_in(sandbox, text, among)
+        tests = searched(sandbox, text)
+        self._found = look_through(sandbox.journal, tests, window.start - 1, max(window.stop, 1))
 
     def is_over(self) -> bool:
         """After the next slice of it."""
         try:
             self._found.send(None)
         except StopIteration as end:
-            found = [entry.number for entry in end.value]
+            found = [entry.number for entry in end.value.entries]
         else:
             return False
         assert found == self._plain, self._text
@@ -172,9 +176,7 @@ def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: p
     while under_way:
         under_way = [one for one in under_way if not one.is_over()]
     journal, profile = sandbox_of(api).journal, profile_of(sandbox_of(api).assumed)
-    kept = list(journal.texts_in(profile).by_number)
-    assert kept
-    assert all(number > journal.dropped for number in kept)
+    assert any(entry.result.search_text for entry in journal.entries)
     for entry in journal.entries:
         assert [*filter(None, text_of(entry, profile).split(PARTED))] == texts_of(entry, profile.word)
 
@@ -205,33 +207,26 @@ def test_what_was_read_in_other_words_is_read_anew() -> None:
     for profile in ("sdk", "documented", "sdk"):
         api.call("PUT", "/__admin/assumptions", {"profile": profile, "provider.latency": "0s"})
         sandbox = sandbox_of(api)
-        found = [*filter(fitting(searched(sandbox, '"authorised authorised"')), sandbox.journal.entries)]
-        assert [entry.number for entry in found] == ([1] if profile == "documented" else [])
+        found = look_through(sandbox.journal, searched(sandbox, '"authorised authorised"'), 0)
+        assert numbers_found(found) == ([1] if profile == "documented" else [])
 
 
-def test_what_was_read_is_kept_as_long_as_its_entry_and_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    api = Api(KEY, journal_limit=10)
+def test_what_was_read_is_kept_with_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    api, read = Api(KEY, journal_limit=10), list[bytes]()
     for number in range(10):
         api.try_charge(5, reference=f"order-{number}")
-    sandbox, read = sandbox_of(api), []
-    monkeypatch.setattr(journal_search, "text_of", lambda entry, _: read.append(entry.number) or "x")
+    plain = journal_facts.mask_body
+    monkeypatch.setattr(journal_facts, "mask_body", lambda body: read.append(body) or plain(body))
     for text in ("order", "visa", "-visa"):
-        list(filter(fitting(searched(sandbox, text)), sandbox.journal.entries))
-    assert read == [*range(1, 11)]
-    texts = sandbox.journal.texts
-    assert texts is not None
-    before = texts.size
-    for _ in range(20):
-        api.try_charge(5)
-    assert (texts.size, before > 9 * 300) == (0, True)
+        numbers_found(look_through(sandbox_of(api).journal, searched(sandbox_of(api), text), 0))
+    assert len(read) == 20
 
 
-def test_what_was_read_takes_no_more_than_the_entries() -> None:
-    texts, journal = JournalTexts(None), Journal(5, 0)
-    for _ in range(5):
-        journal.note(JournalEntry(journal.last + 1, 0, Asked("x"), Result(), method="GET", path="/", status=200))
-        texts.keep(journal.last, "x" * 5_000, journal.size)
-    assert list(texts.by_number) == [2, 4]
-    texts.forget(2)
-    texts.forget(3)
-    assert (list(texts.by_number), texts.size < 6_000) == ([4], True)
+def test_what_was_read_takes_no_more_than_its_entry() -> None:
+    api = Api(KEY)
+    api.charge()
+    for number in (1, 40):
+        body = b"[%b]" % b",".join([b'"\xf0\x9f\x92\xb3"'] * 100 * number)
+        entry = JournalEntry(1, 0, Asked("x"), Result(), method="GET", path="/", raw=body, status=200)
+        text = text_of(entry, profile_of(sandbox_of(api).assumed))
+        assert (entry.result.search_text is not None) is (getsizeof(text) <= size_of(entry)) is (number == 1)

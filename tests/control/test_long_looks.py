@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.engine import indexed_table
 from mockserver.web import runner
 from tests.driving import Api, Reply
+from tests.pauses import look_at_few_rows
 
 
 def looked(api: Api, target: str, between: Callable[[], object], method: str = "GET") -> Reply:
@@ -37,7 +37,7 @@ def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_tha
 
 @pytest.mark.usefixtures("every_pause")
 def test_objects_are_counted_when_they_are_found(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", 1)
+    look_at_few_rows(monkeypatch, 1)
     for _ in range(4):
         api.charge()
     told = looked(api, "/__admin/objects?kind=charge&q=success", api.charge).body

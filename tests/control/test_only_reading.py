@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mockserver.web.control.call import CONTROL_ROUTES
 from tests.driving import START, Api, problem_of
-from tests.rows import each
 
 READS = [row.path for row in CONTROL_ROUTES if row.method == "GET" and row.keyed and "{" not in row.path]
 
@@ -20,7 +21,7 @@ def known(api: Api) -> int:
     return int(api.get("/__admin/sandboxes")["count"])
 
 
-@each("path", READS)
+@pytest.mark.parametrize("path", READS)
 def test_nothing_is_left_of_a_look(path: str) -> None:
     api = Api()
     api.call("GET", path, key="sk_looked_at")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.driving import Api
-from tests.rows import each
 
 
 def names(api: Api) -> list[str | None]:
@@ -40,7 +41,7 @@ def test_a_name_is_changed_and_kept_over_reset_and_import() -> None:
     assert names(api) == ["Nightly run"]
 
 
-@each("name", [None, 5, "", "   ", "x" * 101, "a\nb", "4111111111111111", "shop sk_ours"])
+@pytest.mark.parametrize("name", [None, 5, "", "   ", "x" * 101, "a\nb", "4111111111111111", "shop sk_ours"])
 def test_a_bad_name_is_refused_and_opens_nothing(name: object) -> None:
     api = Api()
     refused = api.call("POST", "/__admin/sandboxes", {"key": "sk_ours", "name": name}, key=None)
@@ -49,7 +50,7 @@ def test_a_bad_name_is_refused_and_opens_nothing(name: object) -> None:
     assert names(api) == []
 
 
-@each("key", [None, 5, "", " sk_a", "sk_\n", "sk_ä", "invalid-key", "sk_live_1", "x" * 257])
+@pytest.mark.parametrize("key", [None, 5, "", " sk_a", "sk_\n", "sk_ä", "invalid-key", "sk_live_1", "x" * 257])
 def test_a_bad_key_is_refused(key: object) -> None:
     api = Api()
     refused = api.call("POST", "/__admin/sandboxes", {"key": key, "name": "Ours"}, key=None)

@@ -7,9 +7,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from mockserver.engine import indexed_table
 from tests.driving import CARD, Api
-from tests.rows import each
+from tests.pauses import look_at_few_rows
 
 POOR = "4000000000009995"
 
@@ -34,7 +33,7 @@ def told(api: Api) -> Api:
     return api
 
 
-@each(
+@pytest.mark.parametrize(
     ("q", "found"),
     [
         ("", [1, 2, 3, 4, 5]),
@@ -83,7 +82,7 @@ def test_what_is_masked_is_not_found(told: Api) -> None:
         assert lines(told, secret) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("q", "words"),
     [
         ("stauts:4xx", "unknown operator 'stauts' - did you mean 'status'?"),
@@ -128,7 +127,7 @@ def test_older_lines_are_read_page_by_page(told: Api) -> None:
     assert lines(told, "status:4xx", after=3) == [5]
 
 
-@each(
+@pytest.mark.parametrize(
     ("q", "found"),
     [
         ("order", 2),
@@ -159,7 +158,7 @@ def test_many_objects_are_found_as_few_are(size: int, monkeypatch: pytest.Monkey
     api.try_charge(12.5, POOR, reference="a\2aud 5\3")
     for word in WORDS:
         few[word] = api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", size)
+    look_at_few_rows(monkeypatch, size)
     for word in WORDS:
         assert api.call("GET", f"/__admin/objects?{urlencode({'kind': 'charge', 'q': word})}").body == few[word]
     assert few["order"]["count"] == 8

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.engine import dry_run
 from mockserver.web import directory
-from tests.driving import CARD, DUMMY, Api, Reply
+from tests.driving import Api, Reply
 
 
 def searching(count: int, word: str = "contains", text: str = "b") -> bytes:
@@ -76,15 +76,6 @@ def test_others_are_served_between_the_entries_of_a_dry_run(
 
     assert [told["rules"][0]["fired"] for told in asyncio.run(twice())] == [3, 3]
     assert seen == [1, 1, 2, 2, 3, 3]
-
-
-def test_blanks_around_and_within_a_body_are_skipped(api: Api) -> None:
-    blanks = b" \n" * 400_000
-    charge = json.dumps({"providerId": DUMMY, "amount": 12.5, "paymentInformation": CARD}).encode()
-    for raw in (blanks + charge, charge[:1] + blanks + charge[1:], charge + blanks):
-        assert api.call("POST", "/charge/card", raw=raw).status == 201
-    for raw in (blanks, blanks + b"{}", b"{}" + blanks):
-        assert api.call("PUT", "/__admin/state", raw=raw)["details"].keys() == {"Format"}
 
 
 def test_a_state_document_is_refused_at_its_hundredth_unknown_table(api: Api) -> None:

@@ -26,7 +26,6 @@ from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import dumps
 from tests.driving import CARD, DUMMY, NOW, Api, Reply
-from tests.rows import each
 
 SERVER = "http://127.0.0.1:4111"
 NUMBER, CCV = "4539578763621486", "937"
@@ -339,7 +338,7 @@ def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(api: 
     assert api.call("GET", path, key="sk_far").body["url"] == f"{link['url']}?sandbox=pk_far"
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "status", "field"),
     [
         ({}, 400, "To"),

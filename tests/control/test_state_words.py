@@ -8,7 +8,6 @@ import re
 import pytest
 
 from tests.driving import Api
-from tests.rows import each
 
 PROFILES = [("documented", "Authorised"), ("sdk", "AUTHORISE")]
 SPELLINGS = ["Authorised", "AUTHORISE", "AUTHORISED", "authorise"]
@@ -83,8 +82,8 @@ def test_every_spelling_is_understood(profile: str, word: str) -> None:
     assert wait(api, {"matches": word})["held"]
 
 
-@each(("profile", "word"), PROFILES)
-@each("wanted", [*SPELLINGS, "{ne: SUCCESS}", "{in: [Authorised, PENDING]}", "{starts_with: WORD}"])
+@pytest.mark.parametrize(("profile", "word"), PROFILES)
+@pytest.mark.parametrize("wanted", [*SPELLINGS, "{ne: SUCCESS}", "{in: [Authorised, PENDING]}", "{starts_with: WORD}"])
 def test_a_rule_reads_states_as_the_api_spells_them(profile: str, word: str, wanted: str) -> None:
     api = shop_of(profile)
     held = authorise(api)

@@ -9,7 +9,6 @@ import pytest
 
 from mockserver.web import runner
 from tests.driving import Api, Reply
-from tests.rows import each
 
 
 def verify(api: Api, *requests: object, **more: object) -> Reply:
@@ -23,7 +22,7 @@ def fill(api: Api) -> None:
     api.call("GET", "/charge/none")
 
 
-@each(
+@pytest.mark.parametrize(
     "request_",
     [
         {"op": "charge.create"},
@@ -106,7 +105,7 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
     assert "--journal-limit" in reply.body["message"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ({"requests": {}}, "Requests"),

@@ -13,7 +13,6 @@ from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import activity
 from tests.driving import DUMMY, NOW, Api
-from tests.rows import each
 
 CHARGE = {
     "amount": 5,
@@ -266,7 +265,7 @@ def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
     assert time.monotonic_ns() - begun < 10_000_000_000
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "field"),
     [
         ({}, "For"),
@@ -295,7 +294,7 @@ def test_a_senseless_wait_is_refused(body: object, field: str) -> None:
     assert field in reply.body["details"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("wanted", "words"),
     [
         ({"charge": {"statuss": "SUCCESS"}}, "statuss: no such field - did you mean 'status'?, allowed: "),

@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from mockserver.settings import SETTINGS
-from tests.rows import each
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KUBERNETES = "1.34"
@@ -61,7 +60,7 @@ def test_the_compose_file_is_one() -> None:
     check_compose(COMPOSE)
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda proxy: proxy.update(port=["80:80"]), "port"),

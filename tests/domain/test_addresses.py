@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mockserver.domain.addresses import is_web_address, may_be_called, never_called
-from tests.rows import each
 
 NEVER = """
 169.254.169.254 169.254.170.2 169.254.0.1 0.0.0.0 0.1.2.3 224.0.0.1 239.255.255.250 240.0.0.1 255.255.255.255
@@ -22,7 +23,7 @@ ALLOWED = """
 """
 
 
-@each("address", NEVER.split())
+@pytest.mark.parametrize("address", NEVER.split())
 def test_nothing_is_sent_to(address: str) -> None:
     assert not may_be_called(address)
     assert not may_be_called(f"{address}%eth0") or ":" not in address
@@ -30,7 +31,7 @@ def test_nothing_is_sent_to(address: str) -> None:
     assert str(never_called(f"http://{literal}:8080/x")).startswith(f"got {address}; link-local")
 
 
-@each("address", ALLOWED.split())
+@pytest.mark.parametrize("address", ALLOWED.split())
 def test_webhooks_may_go_to(address: str) -> None:
     assert may_be_called(address)
     literal = f"[{address}]" if ":" in address else address
@@ -46,12 +47,12 @@ http://127.0.0.1:4111/__admin http://host.docker.internal:8080/__admin/events
 """
 
 
-@each("url", CONTROL.split())
+@pytest.mark.parametrize("url", CONTROL.split())
 def test_no_webhook_goes_to_a_control_api(url: str) -> None:
     assert never_called(url) == "got a path with __admin; a control API is never called by a webhook"
 
 
-@each(
+@pytest.mark.parametrize(
     "url",
     [
         "http://127.0.0.1:4111/__inbox/shop?publicKey=pk_x",
@@ -81,11 +82,11 @@ javascript:alert(1) //shop.test/ /x shop.test ftp://shop.test/
 """
 
 
-@each("url", SOUND.split())
+@pytest.mark.parametrize("url", SOUND.split())
 def test_an_absolute_address_with_a_host_is_one(url: str) -> None:
     assert is_web_address(url)
 
 
-@each("url", [*UNSOUND.split(), "", "http://a b/", "http://shop.test/\n", "http://shop.test\x00/"])
+@pytest.mark.parametrize("url", [*UNSOUND.split(), "", "http://a b/", "http://shop.test/\n", "http://shop.test\x00/"])
 def test_anything_else_is_no_web_address(url: str) -> None:
     assert not is_web_address(url)

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from mockserver.domain.clock import DAY, LATEST, datetime_of, iso, parse_instant
 from mockserver.domain.subscription import Interval, later
-from tests.rows import each
 
 
 def steps(anchor: str, interval: Interval, *counts: int) -> list[str]:
@@ -31,7 +30,7 @@ def test_month_ends_do_not_drift() -> None:
     ]  # fmt: skip
 
 
-@each(
+@pytest.mark.parametrize(
     ("anchor", "interval", "by", "told"),
     [
         ("2031-01-31", Interval.MONTH, 1, ["01-31", "02-28", "03-28", "04-28"]),

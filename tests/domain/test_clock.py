@@ -28,7 +28,6 @@ from mockserver.domain.clock import (
 )
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
-from tests.rows import each
 
 START = 1_700_000_000 * SECOND
 INSTANTS = st.integers(EARLIEST, LATEST)
@@ -112,7 +111,7 @@ def test_the_written_form_has_seven_digits_and_a_z() -> None:
     assert instant_of(datetime(1970, 1, 1, tzinfo=UTC)) == 0
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "instant"),
     [
         ("2023-11-14T22:13:20Z", START),
@@ -126,7 +125,7 @@ def test_instants_are_read(text: str, instant: int) -> None:
     assert parse_instant(text) == instant
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     ["", "tomorrow", "2023-02-30", "2023-11-14T25:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
 )
@@ -135,7 +134,7 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
         parse_instant(text)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "length"),
     [
         ("0s", 0),
@@ -155,7 +154,7 @@ def test_durations_are_read(text: str, length: int) -> None:
     assert parse_duration(text) == length
 
 
-@each("text", ["", "5", "s", "-5s", "5 years", "1e3s", "1.s", "5s!", "999999999999w"])
+@pytest.mark.parametrize("text", ["", "5", "s", "-5s", "5 years", "1e3s", "1.s", "5s!", "999999999999w"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"^got '.*', wanted a duration"):
         parse_duration(text)

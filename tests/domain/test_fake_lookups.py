@@ -10,7 +10,6 @@ from mockserver.domain.cards import TEST_CARDS, Brand, Funding
 from mockserver.domain.fake_lookups import IinData, IpInfo, bank_name, iin_data, ip_info
 from mockserver.wire.info import countries, time_zones
 from tests.depth import tries
-from tests.rows import each
 
 PUBLIC = [f"{first}.{second}.3.4" for first in (8, 81, 203) for second in range(1, 100)]
 IINS = [f"{number:06d}" for number in range(450000, 450300)]
@@ -81,7 +80,7 @@ def test_the_host_name_is_made_of_the_address(ip: str, host: str) -> None:
     assert str(ip_info(ip, 1).hostname).startswith(host)
 
 
-@each(
+@pytest.mark.parametrize(
     "ip",
     [
         "10.0.0.1",

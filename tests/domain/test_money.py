@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import CURRENCIES, currency, exact, number_text, share
-from tests.rows import each
 
 AUD, JPY, KWD = CURRENCIES["AUD"], CURRENCIES["JPY"], CURRENCIES["KWD"]
 
@@ -59,7 +58,7 @@ def test_the_table_is_well_formed() -> None:
     assert len({row.number for row in CURRENCIES.values()}) == len(CURRENCIES)
 
 
-@each(
+@pytest.mark.parametrize(
     ("code", "number", "digits"),
     [("AUD", "036", 2), ("USD", "840", 2), ("EUR", "978", 2), ("JPY", "392", 0), ("ISK", "352", 0), ("BHD", "048", 3)],
 )
@@ -71,7 +70,7 @@ def test_currencies_without_decimals() -> None:
     assert {code for code, row in CURRENCIES.items() if row.digits == 0} == {*WITHOUT_DECIMALS, "ISK"}
 
 
-@each("code", ["XAU", "XTS", "XXX", "CLF", "USN", "HRK"])
+@pytest.mark.parametrize("code", ["XAU", "XTS", "XXX", "CLF", "USN", "HRK"])
 def test_what_is_no_means_of_payment_is_left_out(code: str) -> None:
     assert code not in CURRENCIES
 
@@ -81,7 +80,7 @@ def test_a_currency_is_found_in_any_case(text: str) -> None:
     assert currency(text) is AUD
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "got"),
     [
         ("AUX", "got 'AUX', wanted an ISO 4217 code such as AUD - did you mean 'AUD'?"),
@@ -102,7 +101,7 @@ def test_an_unknown_currency_is_refused(text: str, got: str) -> None:
     assert caught.value.details == {"Currency": got}
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("5", "5"),
@@ -135,7 +134,7 @@ def test_as_many_digits_as_the_currency_has_are_taken(unit: str, text: str) -> N
     assert exact(Decimal(text), CURRENCIES[unit]) == Decimal(text)
 
 
-@each(
+@pytest.mark.parametrize(
     ("unit", "text", "reason"),
     [
         ("AUD", "12.345", "got 12.345, AUD has 2 digits after the point"),
@@ -191,7 +190,7 @@ def test_exact_returns_or_refuses_whatever_comes(amount: Decimal) -> None:
     assert kept == amount
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "json"),
     [
         ("5", "5"),
@@ -217,7 +216,7 @@ def test_number_text_refuses_what_json_has_no_word_for(text: str) -> None:
         number_text(Decimal(text))
 
 
-@each(
+@pytest.mark.parametrize(
     ("amount", "percent", "part"),
     [("100", "2.5", "2.5"), ("10.05", "1.5", "0.15"), ("0.50", "1", "0.01"), ("0.49", "1", "0"), ("200", "100", "200")],
 )

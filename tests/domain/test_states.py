@@ -9,7 +9,6 @@ import pytest
 
 from mockserver.domain.errors import WrongState
 from mockserver.domain.states import TABLES, TransitionTable
-from tests.rows import each
 
 
 def _enums(table: TransitionTable[Any, Any]) -> tuple[type[StrEnum], type[StrEnum]]:
@@ -31,7 +30,7 @@ CELLS = [
 ]
 
 
-@each("table", TABLES.values(), ids=list(TABLES))
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_every_state_has_a_row_and_every_event_a_place(table: TransitionTable[Any, Any]) -> None:
     states, events = _enums(table)
     assert set(table.moves) == set(states)
@@ -40,7 +39,7 @@ def test_every_state_has_a_row_and_every_event_a_place(table: TransitionTable[An
     assert used == set(events)
 
 
-@each("table", TABLES.values(), ids=list(TABLES))
+@pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))
 def test_every_state_can_be_reached(table: TransitionTable[Any, Any]) -> None:
     states, _ = _enums(table)
     reached = set(table.begins.values())
@@ -50,7 +49,7 @@ def test_every_state_can_be_reached(table: TransitionTable[Any, Any]) -> None:
     assert set(states) - reached <= {state for state in states if state.name == "ABSENT"}
 
 
-@each(("table", "state", "event"), CELLS)
+@pytest.mark.parametrize(("table", "state", "event"), CELLS)
 def test_every_event_in_every_state_moves_by_the_table_or_is_refused_by_name(
     table: TransitionTable[Any, Any], state: StrEnum, event: StrEnum
 ) -> None:

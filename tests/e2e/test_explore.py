@@ -153,26 +153,6 @@ def test_a_client_that_ignores_the_environment_is_reported_so(tmp_path: Path, ur
     assert "no call arrived in the sandbox: the command does not use MOCKSERVER_URL" in done.stderr
 
 
-def test_a_client_that_fails_by_itself_is_no_baseline(tmp_path: Path, url: str) -> None:
-    done = explore(tmp_path, "--", "sh", "-c", "echo no luck; exit 4", url=url)
-    assert done.returncode == 3
-    assert done.stderr == "without any fault the command ended with exit code 4; it printed:\nno luck\n"
-
-
-def test_a_flaky_client_is_no_baseline(tmp_path: Path, url: str) -> None:
-    flaky = f"{' '.join(PAY)}; if [ -e twice ]; then {' '.join(PAY)}; fi; touch twice"
-    done = explore(tmp_path, "--", "sh", "-c", flaky, url=url)
-    assert done.returncode == 3
-    assert "charge.create answered 201: once in the first run, twice in the second" in done.stderr
-
-
-def test_a_client_that_calls_otherwise_under_a_fault_is_not_called_survived(tmp_path: Path, url: str) -> None:
-    shy = f"echo run >> runs; [ $(wc -l < runs) -gt 2 ] || {' '.join(PAY)}"
-    done = explore(tmp_path, "--faults", "lost_answer", "--", "sh", "-c", shy, url=url)
-    assert done.returncode == 0
-    assert cells(tmp_path, "not reached") == {("charge.create#1", "lost_answer")}
-
-
 def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, url: str) -> None:
     # Deaf to SIGTERM, so that there is time to interrupt again.
     slow = f"trap '' TERM; echo run >> runs; {' '.join(PAY)}; if [ $(wc -l < runs) -eq 4 ]; then sleep 300; fi"

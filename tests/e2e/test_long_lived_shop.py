@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import warm
-from tests.e2e.test_example_shop import ROOT, run
+from tests.plugin.nested import ROOT, pytest_in
 from tests.served import serve
 from tools import docs
 
@@ -28,7 +28,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_the_shop_is_tested_by_pytest(project: Path) -> None:
-    done = run(project)
+    done = pytest_in(project)
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
 
@@ -38,14 +38,14 @@ def test_the_documented_recipe_runs(project: Path) -> None:
     shown = {found["what"].removeprefix("app "): found["text"] for found in docs.BLOCK.finditer(text)}
     for name in ("conftest.py", "test_shop.py"):
         (project / name).write_text(shown[name])
-    done = run(project)
+    done = pytest_in(project)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
 
 
 def test_a_careless_shop_fails_the_test_in_which_it_paid_twice(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CARELESS", "1")
-    done = run(project)
+    done = pytest_in(project)
     assert done.returncode == 1
     assert "1 failed, 1 passed" in done.stdout
     assert "FAILED test_shop.py::test_a_lost_answer" in done.stdout

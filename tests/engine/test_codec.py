@@ -16,7 +16,6 @@ from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.record import record
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form, record_form
-from tests.rows import each
 
 
 class Size(StrEnum):
@@ -63,7 +62,7 @@ CASES: list[tuple[Any, object, object, object, str]] = [
 ]
 
 
-@each(("kind", "value", "written", "wrong", "why"), CASES)
+@pytest.mark.parametrize(("kind", "value", "written", "wrong", "why"), CASES)
 def test_a_value_goes_out_comes_back_and_refuses_what_is_none(
     kind: Any, value: object, written: object, wrong: object, why: str
 ) -> None:
@@ -75,7 +74,7 @@ def test_a_value_goes_out_comes_back_and_refuses_what_is_none(
     assert why in str(refused.value)
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "faults"),
     [
         ({"limit": 10}, {"limit": "got 10, wanted 1 to 9"}),

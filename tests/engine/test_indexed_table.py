@@ -10,7 +10,6 @@ import pytest
 from mockserver.domain.record import record, replace
 from mockserver.engine.indexed_table import DERIVED, Index, Table
 from mockserver.engine.query import Query
-from tests.rows import each
 
 
 @record
@@ -108,7 +107,7 @@ def test_what_is_derived_from_rows_has_a_bound_and_is_never_another_row_s() -> N
     ]
 
 
-@each(
+@pytest.mark.parametrize(
     ("query", "found", "count"),
     [
         (Query(limit=2), ["e", "d"], 5),

@@ -11,8 +11,9 @@ import pytest
 from mockserver.domain.record import record, replace
 from mockserver.domain.slices import Slices, at_once
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Index, Scan, Table
+from mockserver.engine.indexed_table import Index, Table
 from mockserver.engine.query import Bound, Contains, Query
+from tests.pauses import look_at_few_rows
 
 
 @record
@@ -98,7 +99,7 @@ class Driven:
         ]
         self.random = random
         self.table: Table[Stored] = Table(lambda row: row.key, indexes)
-        self.under_way: list[tuple[Query[Stored], Slices[Scan[Stored] | None]]] = []
+        self.under_way: list[tuple[Query[Stored], Slices[None]]] = []
         for _ in range(random.choice([0, 40, 120])):
             self.add()
 
@@ -132,7 +133,7 @@ class Driven:
         if row is not None:
             before = replace(row, price=9)
             self.table.replace(row, before)
-            self.check(asked(self.random, 50), None)
+            self.check(asked(self.random, 50))
             self.table.replace(before, row)
         for one in taken:
             self.table.add(one)
@@ -140,18 +141,18 @@ class Driven:
     def begin(self) -> None:
         repeated = self.under_way and self.random.random() < 0.3
         query = self.random.choice(self.under_way)[0] if repeated else asked(self.random, 50)
-        self.under_way.append((query, self.table.scan(query)))
+        self.under_way.append((query, self.table.look_ahead(query)))
 
     def go_on(self) -> None:
         if self.under_way:
             query, work = one = self.random.choice(self.under_way)
             try:
                 next(work)
-            except StopIteration as end:
+            except StopIteration:
                 self.under_way.remove(one)
-                self.check(query, end.value)
+                self.check(query)
                 self.replace()
-                self.check(query, end.value)
+                self.check(query)
 
     def drop(self) -> None:
         if self.under_way:
@@ -159,11 +160,12 @@ class Driven:
 
     def copy(self) -> None:
         query, copy = asked(self.random, 50), self.table.copied()
-        page = copy.search(query, at_once(copy.scan(query)))
+        at_once(copy.look_ahead(query))
+        page = copy.search(query)
         assert ([row.seq for row in page.rows], page.count) == plainly(copy, query)
 
-    def check(self, query: Query[Stored], scan: Scan[Stored] | None) -> None:
-        page = self.table.search(query, scan)
+    def check(self, query: Query[Stored]) -> None:
+        page = self.table.search(query)
         assert ([row.seq for row in page.rows], page.count) == plainly(self.table, query), query
 
 
@@ -171,13 +173,8 @@ class Driven:
 def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     step = random.choice([1, 5, 20])
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", step)
-    for name, some in (
-        ("MOST_CHANGES", [3, 30]),
-        ("_FEW_CHANGES", [1, 4]),
-        ("_MOST_SCANS", [1, 4]),
-        ("_MOST_TEXTS", [1, 2]),
-    ):
+    look_at_few_rows(monkeypatch, step)
+    for name, some in (("MOST_CHANGES", [3, 30]), ("_MOST_SEARCHES", [1, 4]), ("_MOST_TEXTS", [1, 2])):
         monkeypatch.setattr(indexed_table, name, random.choice(some))
     driven = Driven(random)
     acts = [driven.add, driven.replace, driven.change, driven.take_back, driven.look_back, driven.begin, driven.go_on,
@@ -191,7 +188,7 @@ def test_more_is_learnt_of_one_value_while_others_are_marked() -> None:
     for number in range(indexed_table.STEP_ROWS + 10):
         table.add(Stored(f"id{number}", None, 1, (), 0))
     query: Query[Stored] = Query(10, equal=[("price", [1, 2])], sort=colour)
-    work = table.scan(query)
+    work = table.look_ahead(query)
     for _ in work:
         table.add(Stored(f"id{len(table)}", None, 2, (), 0))
         table.values("price")
@@ -202,7 +199,7 @@ def test_an_order_is_made_while_rows_change_without_end() -> None:
     table: Table[Stored] = Table(lambda row: row.key)
     for number in range(indexed_table.STEP_ROWS + 10):
         table.add(Stored(f"id{number}", None, number % 50, (), 0))
-    for pause, _ in enumerate(table.scan(Query(10, sort=price))):
+    for pause, _ in enumerate(table.look_ahead(Query(10, sort=price))):
         for row in table.rows[:300]:
             table.replace(row, replace(row, price=row.price + 1))
         assert pause < 30

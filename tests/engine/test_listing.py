@@ -12,13 +12,12 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
-from mockserver.engine.query import Query, cut
+from mockserver.engine.query import Query
 from mockserver.engine.step import check_in_use, unnoted
 from mockserver.wire.base import Body
 from mockserver.wire.body_tables import query_type
 from mockserver.wire.charge_bodies import ChargeQuery
 from tests.driving import Api
-from tests.rows import each
 
 LISTS: list[tuple[Search[Any], type[Body]]] = [
     (searches.CHARGES, ChargeQuery),
@@ -36,7 +35,7 @@ PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order
 """Parameters of every list."""
 
 
-@each(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
+@pytest.mark.parametrize(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
 def test_a_query_and_its_list_have_the_same_parameters(search: Search[Any], query: type[Body]) -> None:
     hidden = {"include_removed"} if "include_removed" in query.model_fields else set()
     assert {*search.parameters, *PAGING, *hidden} == set(query.model_fields)
@@ -74,13 +73,13 @@ FOUND: list[tuple[dict[str, object], list[int]]] = [
 ]
 
 
-@each(("given", "amounts"), FOUND)
+@pytest.mark.parametrize(("given", "amounts"), FOUND)
 def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list[int]) -> None:
     page = listing.search(unnoted(sandbox), searches.CHARGES, given)
     assert [row.amount for row in page.rows] == amounts
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "field"),
     [
         ({"limit": 0}, "Limit"),
@@ -125,11 +124,13 @@ def test_a_payment_method_that_a_body_names_must_be_there() -> None:
 @given(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), st.booleans())
 def test_a_page_is_cut_out_of_all_that_was_found(rows: int, limit: int, skip: int, descending: bool) -> None:
     query: Query[Any] = Query(limit, skip, descending=descending)
-    found = list(range(rows))
-    assert cut(range(rows), query) == cut(found, query) == found[:: -1 if descending else 1][skip : skip + limit]
+    names: list[Any] = [f"row {number}" for number in range(rows)]
+    page = query.page(range(rows), names)
+    assert page == query.page(list(range(rows)), names)
+    assert (page.rows, page.count) == (names[:: -1 if descending else 1][skip : skip + limit], rows)
 
 
-@each("value", ["r10", "none"])
+@pytest.mark.parametrize("value", ["r10", "none"])
 def test_one_value_of_one_index_finds_what_it_finds_among_several(sandbox: Any, value: str) -> None:
     one, several = ([("reference", values)] for values in ((value,), (value, "another")))
     find = sandbox.charges.search

@@ -46,7 +46,6 @@ from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine.card_registry import CardRegistry
-from tests.rows import each
 
 NOW = 1_000
 DUMMY = ProviderSummary("p1", "dummy", "Dummy")
@@ -207,7 +206,7 @@ MOVES: list[tuple[Any, Callable[[Any], Any], dict[str, object], Any]] = [
 ]
 
 
-@each(("before", "move", "changed", "forbidden"), MOVES)
+@pytest.mark.parametrize(("before", "move", "changed", "forbidden"), MOVES)
 def test_a_move_gives_the_next_value_or_is_refused_by_the_state_table(
     before: Any, move: Callable[[Any], Any], changed: dict[str, object], forbidden: Any
 ) -> None:
@@ -219,7 +218,7 @@ def test_a_move_gives_the_next_value_or_is_refused_by_the_state_table(
         move(forbidden)
 
 
-@each(
+@pytest.mark.parametrize(
     ("move", "code"),
     [
         (lambda: charge(ChargeState.AUTHORISED).after_capture(Decimal(21), NOW), 77),

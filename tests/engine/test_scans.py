@@ -13,10 +13,10 @@ import pytest
 from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Index, Table
-from mockserver.engine.query import Bound, Contains, Query
+from mockserver.engine.query import Bound, Contains, ListPage, Query
 from tests.depth import tries
 from tests.driving import Api
-from tests.pauses import drive
+from tests.pauses import drive, look_at_few_rows
 
 STEP = 100
 ROWS = 3 * STEP + 7
@@ -39,9 +39,8 @@ def stored(number: int, random: Random) -> Stored:
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexed_table, "STEP_ROWS", STEP)
-    for name, some in (("MOST_CHANGES", 600), ("_FEW_CHANGES", 10)):
-        monkeypatch.setattr(indexed_table, name, some)
+    look_at_few_rows(monkeypatch, STEP)
+    monkeypatch.setattr(indexed_table, "MOST_CHANGES", 600)
 
 
 @cache
@@ -81,6 +80,16 @@ def key(row: Stored) -> str:
 
 def said(row: Stored) -> str:
     return "\0".join((row.colour, *row.tags))
+
+
+def plainly(table: Table[Stored], query: Query[Stored]) -> ListPage[Stored]:
+    """The page of a look at every row."""
+    indexes = {index.name: index for index in table._indexes}
+    checks = [indexes[name].check(values) for name, values in query.equal] + query.where
+    found = [row for row in table.rows if query.is_in_time(row) and all(check(row) for check in checks)]
+    found.sort(key=query.sort or (lambda row: row.seq))
+    found = found[::-1] if query.descending else found
+    return ListPage(found[query.skip : query.skip + query.limit], len(found), query.limit, query.skip)
 
 
 QUERIES: dict[str, Query[Stored]] = {
@@ -135,11 +144,10 @@ def test_a_sliced_search_finds_what_one_at_once_finds(name: str, writes: int) ->
             made = stored(row.seq, random)
             table.replace(row, replace(row, colour=made.colour, price=made.price, tags=made.tags))
 
-    scan, pauses = drive(table.scan(query), write)
+    _, pauses = drive(table.look_ahead(query), write)
     assert pauses >= 2
-    assert scan is not None
     for _ in range(2):
-        assert table.search(query, scan) == table.search(query)
+        assert table.search(query) == plainly(table, query)
         write()
 
 
@@ -148,18 +156,18 @@ def test_a_sliced_search_finds_what_there_was_once_newer_changes_are_taken_back(
     random = Random(name)
     table, query = filled_table(), QUERIES[name]
     before = list(table.rows)
-    wanted = table.search(query)
+    wanted = plainly(table, query)
     for number in range(40):
         row = table.rows[random.randrange(ROWS)]
         table.replace(row, replace(row, colour="green", price=1_000 - number))
         table.add(stored(len(table), random))
-    scan, _ = drive(table.scan(query))
+    drive(table.look_ahead(query))
     while len(table) > ROWS:
         table.take_back()
     for row in before:
         if table.rows[row.seq] is not row:
             table.replace(table.rows[row.seq], row)
-    assert table.search(query, scan) == wanted
+    assert table.search(query) == wanted
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -175,14 +183,14 @@ def test_what_a_search_has_worked_out_follows_the_rows(name: str) -> None:
             table.add(stored(len(table), random))
         for _ in range(random.choice([0, 20])):
             table.take_back()
-        scan, _ = drive(table.scan(query))
-        assert table.search(query, scan) == table.search(query)
+        drive(table.look_ahead(query))
+        assert table.search(query) == plainly(table, query)
 
 
 def test_an_order_may_miss_so_much_while_a_search_learns_it_that_it_is_given_up() -> None:
     random = Random(3)
     table, query = filled_table(), Query(2 * ROWS, sort=price, descending=False)
-    drive(table.scan(query))
+    drive(table.look_ahead(query))
     for _ in range(1_000):
         table.add(stored(len(table), random))
 
@@ -195,15 +203,15 @@ def test_an_order_may_miss_so_much_while_a_search_learns_it_that_it_is_given_up(
         for row in table.rows[:ROWS]:
             table.replace(row, replace(row, price=random.randrange(50)))
 
-    work = table.scan(query)
+    work = table.look_ahead(query)
     for _ in range(20):
         next(work)
     for _ in range(3):
         change()
-    scan, _ = drive(work)
-    assert table.search(query, scan) == table.search(query)
-    scan, _ = drive(table.scan(query), change)
-    assert table.search(query, scan) == table.search(query)
+    drive(work)
+    assert table.search(query) == plainly(table, query)
+    drive(table.look_ahead(query), change)
+    assert table.search(query) == plainly(table, query)
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -219,10 +227,10 @@ def test_what_changes_in_place_is_found_where_it_stands_now(name: str) -> None:
                 row.colour, row.price, row.tags = made.colour, made.price, made.tags
 
     for _ in range(3):
-        scan, _ = drive(table.scan(query), change)
-        assert table.search(query, scan) == table.search(query)
+        drive(table.look_ahead(query), change)
+        assert table.search(query) == plainly(table, query)
         change()
-        assert table.search(query, scan) == table.search(query)
+        assert table.search(query) == plainly(table, query)
 
 
 @pytest.mark.parametrize("descending", [True, False])
@@ -230,72 +238,61 @@ def test_what_changes_in_place_is_found_where_it_stands_now(name: str) -> None:
 def test_every_page_of_an_order_is_right_while_changes_wait_to_be_taken_in(skip: int, *, descending: bool) -> None:
     random = Random(4)
     table, query = filled_table(), Query(7, skip, sort=price, descending=descending)
-    drive(table.scan(query))
+    drive(table.look_ahead(query))
     for _ in range(8):
         row = table.rows[random.randrange(len(table))]
         table.replace(row, replace(row, price=random.randrange(50)))
-        scan, pauses = drive(table.scan(query))
+        _, pauses = drive(table.look_ahead(query))
         assert pauses == 0
-        assert table.search(query, scan) == table.search(query)
+        assert table.search(query) == plainly(table, query)
 
 
 def test_the_few_rows_that_were_found_may_be_taken_back_before_they_are_sorted() -> None:
     table = filled_table()
     query: Query[Stored] = Query(20, where=[Contains(key, "id30")], sort=price)
-    scan, pauses = drive(table.scan(query), table.take_back)
-    found = table.search(query, scan)
-    assert found == table.search(query)
-    assert (found.count, pauses) == (5, 3)
-
-
-def test_a_scan_answers_every_page_of_its_rows_and_no_other_query() -> None:
-    table = filled_table()
-    scan, _ = drive(table.scan(Query(10, sort=price)))
-    others: list[Query[Stored]] = [
-        Query(10, sort=price, descending=False),
-        Query(7, 90, sort=price),
-        Query(10),
-        Query(10, sort=price, where=[is_cheap]),
-        Query(10, sort=key),
-    ]
-    answers = [table.search(other, scan) for other in others]
-    assert answers == [table.search(other) for other in others]
+    _, pauses = drive(table.look_ahead(query), table.take_back)
+    found = table.search(query)
+    assert found == plainly(table, query)
+    assert (found.count, pauses) == (3, 5)
 
 
 def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows() -> None:
     table = filled_table()
     one, other = Contains(said, "d"), Contains(said, "x")
-    _, first = drive(table.scan(Query(10, where=[one, is_cheap], sort=price)))
-    _, again = drive(table.scan(Query(5, 20, where=[Contains(said, "d"), is_cheap], sort=price, descending=False)))
-    _, new = drive(table.scan(Query(10, where=[other, is_cheap], sort=price)))
-    assert (first, again, new) == (3, 0, 3)
+    _, first = drive(table.look_ahead(Query(10, where=[one, is_cheap], sort=price)))
+    page: Query[Stored] = Query(5, 20, where=[Contains(said, "d"), is_cheap], sort=price, descending=False)
+    _, again = drive(table.look_ahead(page))
+    _, new = drive(table.look_ahead(Query(10, where=[other, is_cheap], sort=price)))
+    assert (first, again, new) == (5, 0, 5)
 
 
 @pytest.mark.parametrize("query", [Query(10), Query(10, equal=[("price", [7])], sort=price)])
-def test_what_an_index_finds_needs_no_scan(query: Query[Stored]) -> None:
+def test_what_an_index_finds_needs_no_look_ahead(query: Query[Stored]) -> None:
     table = filled_table()
-    assert drive(table.scan(query))[0] is None
+    drive(table.look_ahead(query))
+    assert not table.is_long_work(query)
 
 
-def test_a_scan_that_nobody_finishes_is_gone_on_with_by_the_next() -> None:
+def test_a_look_that_nobody_finishes_is_begun_again_by_the_next() -> None:
     table, query = filled_table(), Query(10, where=[is_cheap], sort=price)
-    work = table.scan(query)
+    work = table.look_ahead(query)
     next(work)
     del work
     table.add(stored(ROWS, Random(2)))
     table.replace(table.rows[5], replace(table.rows[5], price=7))
-    scan, _ = drive(table.scan(query))
-    assert table.search(query, scan) == table.search(query)
+    drive(table.look_ahead(query))
+    assert table.search(query) == plainly(table, query)
 
 
 def test_a_table_that_was_searched_is_freed_without_the_garbage_collector() -> None:
     table = filled_table()
-    scans = [drive(table.scan(query))[0] for query in QUERIES.values()]
-    gone = [ref(scan) for scan in scans if scan is not None]
+    for query in QUERIES.values():
+        drive(table.look_ahead(query))
+    gone = ref(table)
     gc.disable()
     try:
-        del table, scans
-        assert [one() for one in gone] == [None] * len(QUERIES)
+        del table
+        assert gone() is None
     finally:
         gc.enable()
 

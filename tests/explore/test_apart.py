@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from httpx import HTTPError
 
-from mockserver.adapters import local_server
 from mockserver.explore.command import Commands
-from mockserver.explore.trial import Laboratory, apart
+from mockserver.explore.trial import TrialRunner, apart
 
 pytestmark = pytest.mark.slow
 
@@ -19,16 +17,9 @@ SCENARIO = {"version": 1, "name": "baseline-1"}
 TELLS = ("sh", "-c", "echo $MOCKSERVER_PUBLIC_KEY")
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    address, process = local_server.start(("--log-level", "error"), tmp_path_factory.mktemp("server"))
-    yield address
-    local_server.stop(process)
-
-
-def lab(url: str, folder: Path, run: str, seed: int = 1) -> Laboratory:
+def lab(url: str, folder: Path, run: str, seed: int = 1) -> TrialRunner:
     (folder / run).mkdir(parents=True, exist_ok=True)
-    return Laboratory(url, TELLS, Commands(os.environ), folder / run, seed, run)
+    return TrialRunner(url, TELLS, Commands(os.environ), folder / run, seed, run)
 
 
 def test_alone_it_stays_as_it_is_run_after_run(url: str, tmp_path: Path) -> None:

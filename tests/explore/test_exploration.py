@@ -17,10 +17,9 @@ from mockserver.domain.clock import SECOND
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
 from mockserver.explore.fault_table import fault
-from mockserver.explore.trial import Point, Trial, Verdict
-from tests.rows import each
+from mockserver.explore.trial import InjectionPoint, Trial, Verdict
 
-PAY, READ = Point("charge.create", 1, notifies=True), Point("charge.get", 1)
+PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
 DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
 RETRY = {"finding": "blind-retry", "severity": "warning", "title": "Repeated"}
 NAMES = ("declined_soft", "lost_answer", "too_slow")
@@ -87,7 +86,7 @@ def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: flo
     assert [scenario["rules"] for scenario, _ in lab.tried.values()] == [[], []]
 
 
-@each(
+@pytest.mark.parametrize(
     ("seen", "words"),
     [
         ({"exit": None}, "was not done in 0 s (--timeout); it printed:\nthe words of baseline-2"),
@@ -105,7 +104,7 @@ def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any
     assert "blind-retry" not in str(refused.value)
 
 
-@each(
+@pytest.mark.parametrize(
     ("seen", "verdict", "story"),
     [
         ({}, Verdict.SURVIVED, None),
@@ -151,7 +150,7 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     assert list(verdicts(explored(prepared(tmp_path), operations=frozenset({READ.op})))) == CELLS[3:]
 
 
-@each(
+@pytest.mark.parametrize(
     ("asked", "limits"),
     [
         ({}, {"lost_answer": 15, "too_slow": 46}),
@@ -236,7 +235,7 @@ def test_a_server_that_is_gone_ends_the_commands(tmp_path: Path) -> None:
     assert lab.is_ended
 
 
-@each(
+@pytest.mark.parametrize(
     ("seen", "has_pairs"),
     [
         ({}, True),
@@ -251,7 +250,7 @@ def test_a_second_fault_strikes_where_the_first_did_no_harm(
 ) -> None:
     only = {"operations": frozenset({PAY.op}), "faults": [fault("lost_answer")], "pairs": True}
     # It tries again, and reads in between.
-    calls = ((PAY, 201), (READ, 200), (Point(PAY.op, 2), 201))
+    calls = ((PAY, 201), (READ, 200), (InjectionPoint(PAY.op, 2), 201))
     lab = prepared(tmp_path_factory.mktemp("lab"), lambda name: {"calls": calls, **seen})
     made = explored(lab, **only)
     first, pair = "charge.create-1-lost_answer", "charge.create-1-lost_answer--charge.create-2-lost_answer"

@@ -8,26 +8,25 @@ import yaml
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, fault, followed
-from mockserver.explore.trial import Point, differences, points_of
-from tests.rows import each
+from mockserver.explore.trial import InjectionPoint, differences, points_of
 
 CHARGE, SEARCH, BATCH = (
-    Point("charge.create", 1, notifies=True),
-    Point("charge.search", 1),
-    Point("batch.create", 2, True),
+    InjectionPoint("charge.create", 1, notifies=True),
+    InjectionPoint("charge.search", 1),
+    InjectionPoint("batch.create", 2, True),
 )
 
 
-def fitting(point: Point) -> list[str]:
+def fitting(point: InjectionPoint) -> list[str]:
     return [name for name, row in FAULTS.items() if row.fits(point)]
 
 
-@each("row", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("row", FAULTS.values(), ids=FAULTS)
 def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row: Fault) -> None:
     points = [point for point in (CHARGE, SEARCH, BATCH) if row.fits(point)]
     assert points
     for point in points:
-        text = yaml.safe_dump({"version": 1, "name": "story", "rules": [row.rule(point)]})
+        text = yaml.safe_dump({"version": 1, "name": "story", "rules": [row.timed().rule(point)]})
         [rule] = read_text(text, "story.yaml").rules
         assert rule.operations == {point.op}
 
@@ -47,11 +46,11 @@ def test_a_batch_has_rows_that_fail_and_a_webhook_but_no_provider_of_its_own() -
 
 def test_a_webhook_that_was_not_sent_cannot_be_spoilt() -> None:
     assert "webhook_lost" in fitting(CHARGE)
-    assert "webhook_lost" not in fitting(Point("charge.create", 1))
+    assert "webhook_lost" not in fitting(InjectionPoint("charge.create", 1))
 
 
 def test_what_comes_too_late_comes_a_second_after_the_patience_of_the_client() -> None:
-    rule = fault("too_slow").rule(CHARGE, 2 * SECOND)
+    rule = fault("too_slow").timed(2 * SECOND).rule(CHARGE)
     assert rule["then"] == {"transport": {"at": "answer", "delay": "3s"}}
 
 
@@ -70,7 +69,7 @@ def test_the_weightiest_comes_first() -> None:
 
 def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recovers() -> None:
     first = Experiment(((CHARGE, fault("lost_answer")),))
-    retry = Point("charge.create", 2)
+    retry = InjectionPoint("charge.create", 2)
     found = followed(first, [SEARCH, CHARGE, retry], [fault("lost_answer"), fault("row_failed"), fault("pending")])
     assert [one.name for one in found] == [
         "charge.create-1-lost_answer--charge.create-2-lost_answer",
@@ -91,7 +90,7 @@ def test_points_are_the_calls_of_a_journal_and_nothing_else() -> None:
         entry("charge.search", None, 429),
         entry("charge.create", 2),
     ]
-    assert points_of(journal) == [Point("charge.create", 1, True), Point("charge.create", 2)]
+    assert points_of(journal) == [InjectionPoint("charge.create", 1, True), InjectionPoint("charge.create", 2)]
     assert [str(point) for point in points_of(journal)] == ["charge.create#1", "charge.create#2"]
 
 

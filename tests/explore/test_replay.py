@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from mockserver.adapters import local_server
 from mockserver.cli import main
 
 pytestmark = pytest.mark.slow
@@ -25,13 +23,6 @@ SLOW_LIST = (
 LOST_CHARGE = (
     "{id: charge.create-1-lost, when: {op: charge.create, call: 1}, then: {transport: {at: receive, reset: true}}}"
 )
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    address, process = local_server.start(("--log-level", "error"), tmp_path_factory.mktemp("server"))
-    yield address
-    local_server.stop(process)
 
 
 def replay(url: str, folder: Path, *rules: str) -> Result:

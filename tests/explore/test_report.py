@@ -14,9 +14,8 @@ from mockserver.commands.reports import explored
 from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Experiment
-from mockserver.explore.kept import CELLS, Kept, OtherExploration
-from mockserver.explore.trial import Point, Verdict, verdict
-from tests.rows import each
+from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
+from mockserver.explore.trial import InjectionPoint, Verdict, verdict
 
 TWICE = {
     "finding": "double-charge",
@@ -47,7 +46,7 @@ def cell(point: str, fault: str, found: Verdict, code: int | None = 0, *findings
 
 @pytest.fixture
 def made() -> Exploration:
-    calls = ((Point("charge.create", 1, True), 201), (Point("charge.get", 1), 200))
+    calls = ((InjectionPoint("charge.create", 1, True), 201), (InjectionPoint("charge.get", 1), 200))
     return Exploration(
         command=["sh", "pay it.sh"],
         seed=7,
@@ -59,13 +58,13 @@ def made() -> Exploration:
             cell("charge.get#1", "too_slow", Verdict.HUNG, None),
             cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
         ],
-        left_out=[Experiment(((Point("charge.get", 1), FAULTS["rate_limited"]),))],
+        left_out=[Experiment(((InjectionPoint("charge.get", 1), FAULTS["rate_limited"]),))],
     )
 
 
 @pytest.fixture
 def files(made: Exploration, tmp_path: Path) -> dict[str, Path]:
-    kept = Kept(tmp_path)
+    kept = ExplorationFolder(tmp_path)
     return {one.name: path for one in made.cells if (path := kept.scenario_of(one)) is not None}
 
 
@@ -146,7 +145,7 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
     assert "prefers-color-scheme: dark" in text
 
 
-@each(
+@pytest.mark.parametrize(
     ("code", "severity", "has_struck", "wanted"),
     [
         (0, "warning", True, Verdict.SURVIVED),
@@ -165,7 +164,7 @@ def test_verdicts(code: int | None, severity: str, has_struck: bool, wanted: Ver
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "out")
+    kept = ExplorationFolder(tmp_path / "out")
     kept.begin(["a"], 1, "30s")
     kept.keep(made.cells[0])
     cells = tmp_path / "out" / CELLS
@@ -184,18 +183,20 @@ def test_verdicts_have_an_order() -> None:
 
 
 def test_what_is_kept_is_there_again(made: Exploration, tmp_path: Path) -> None:
-    kept = Kept(tmp_path / "out")
+    kept = ExplorationFolder(tmp_path / "out")
     kept.begin(["a"], 1, "30s")
     for one in made.cells:
         kept.keep(one)
-    assert [one.name for one in Kept(tmp_path / "out").resume(["a"], 1, "30s")] == [one.name for one in made.cells]
+    assert [one.name for one in ExplorationFolder(tmp_path / "out").resume(["a"], 1, "30s")] == [
+        one.name for one in made.cells
+    ]
     assert len(list((tmp_path / "out").glob("*.yaml"))) == 4
     kept.begin(["b"], 1, "30s")
     assert [path.name for path in (tmp_path / "out").iterdir()] == [CELLS]
 
 
 def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Exploration, tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = ExplorationFolder(tmp_path)
     kept.begin(["a"], 1, "30s")
     for one in made.cells:
         kept.keep(one)
@@ -206,7 +207,7 @@ def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Explorat
 
 def test_a_card_number_in_the_command_is_in_no_report(made: Exploration, tmp_path: Path) -> None:
     made.command = ["pay", "4111111111111111"]
-    kept = Kept(tmp_path)
+    kept = ExplorationFolder(tmp_path)
     kept.begin(made.command, 1, "30s")
     files = {one.name: Path("my files/x.yaml") for one in made.cells}
     shown = [(tmp_path / CELLS).read_text(), report.as_json(made, files), report.text(made, files)]
@@ -217,17 +218,17 @@ def test_a_card_number_in_the_command_is_in_no_report(made: Exploration, tmp_pat
 
 def test_one_folder_is_for_one_exploration_at_a_time(tmp_path: Path) -> None:
     with (
-        Kept(tmp_path).claimed(),
+        ExplorationFolder(tmp_path).claimed(),
         pytest.raises(OtherExploration, match="another exploration is at work in"),
-        Kept(tmp_path).claimed(),
+        ExplorationFolder(tmp_path).claimed(),
     ):
         pass
-    with Kept(tmp_path).claimed():
+    with ExplorationFolder(tmp_path).claimed():
         pass
 
 
 def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> None:
-    kept = Kept(tmp_path)
+    kept = ExplorationFolder(tmp_path)
     kept.begin(["a"], 1, "30s")
     kept.keep(made.cells[0])
     path = tmp_path / CELLS
@@ -251,4 +252,4 @@ def test_a_line_that_was_cut_is_forgotten(made: Exploration, tmp_path: Path) -> 
 def test_what_another_left_is_not_resumed(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / CELLS).write_text(text, "latin-1")
     with pytest.raises(OtherExploration, match=re.escape(words)):
-        Kept(tmp_path).resume(["a"], 1, "30s")
+        ExplorationFolder(tmp_path).resume(["a"], 1, "30s")

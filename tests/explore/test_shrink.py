@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_files import read_text
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.explore.command import Ended
-from mockserver.explore.shrink import Failure, NoFailure, NotRepeated, Shrinking, Shrunk, Stopped
+from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Shrunk, Stopped
 from mockserver.explore.trial import Trial
 
 STORM: dict[str, Any] = {
@@ -94,7 +94,7 @@ def test_the_faults_that_are_needed_are_left(calls: tuple[int, ...]) -> None:
     assert [rule["when"] for rule in made.scenario["rules"]] == [
         {"op": "charge.create", "call": call, "attempt": 1} for call in calls
     ]
-    assert (made.failure, made.faults) == (Failure(exit=1), 5)
+    assert (made.failure, made.calls) == ("exit-1", 5)
     # Three runs confirm it.
     assert lab.tried[-3:] == [frozenset(calls)] * 3
 
@@ -139,7 +139,7 @@ def test_every_run_has_the_same_key() -> None:
 
 def test_a_finding_counts_where_the_exit_code_is_0() -> None:
     made, _ = shrink(lambda declined: (0, [RETRY, DOUBLE] if 8 in declined else []))
-    assert made.failure == Failure("double-charge")
+    assert made.failure == "double-charge"
     assert made.scenario["name"] == "storm-double-charge"
 
 
@@ -148,17 +148,17 @@ def test_the_finding_that_is_named_counts_whatever_the_exit_code() -> None:
         return 1 if 2 in declined else 0, [RETRY] if {3, 5} <= declined else []
 
     made, _ = shrink(client, finding="blind-retry")
-    assert [strike.place.nth for strike in made.strikes] == [3, 5]
+    assert [fault.place.nth for fault in made.faults] == [3, 5]
 
 
 def test_another_exit_code_is_another_failure() -> None:
     made, _ = shrink(lambda declined: (2 if {3, 8} <= declined else 1 if declined else 0, []))
-    assert [strike.place.nth for strike in made.strikes] == [3, 8]
+    assert [fault.place.nth for fault in made.faults] == [3, 8]
 
 
 def test_what_hangs_is_a_failure_of_its_own() -> None:
     made, _ = shrink(lambda declined: (None if 8 in declined else 1 if declined else 0, []))
-    assert made.failure == Failure()
+    assert made.failure == "hung"
     assert "`python shop.py` is not done in time" in made.scenario["description"]
     assert "this one is enough (charge.create#8)" in made.scenario["description"]
     assert made.scenario["name"] == "storm-hung"
@@ -227,6 +227,6 @@ def test_what_was_found_until_an_interruption_is_kept() -> None:
     lab.client = client
     with pytest.raises(Stopped) as stopped:
         Shrinking(lab, STORM).shrink()
-    left = {strike.place.nth for strike in stopped.value.made.strikes}
+    left = {fault.place.nth for fault in stopped.value.made.faults}
     assert left == {2, 3}
     assert "interrupted, so there may be a smaller one" in stopped.value.made.scenario["description"]

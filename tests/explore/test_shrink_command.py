@@ -7,15 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from mockserver.adapters import local_server
 from mockserver.adapters.scenario_files import read_file
-from mockserver.adapters.scenario_text import scenario_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
 from tests import warm
 
@@ -94,13 +92,6 @@ CLIENT = (sys.executable, "-I", "-S", "shop.py")
 
 SEED = ("--seed", "535")
 """With it chaos loses an answer, refuses three orders for a time and one request with 503."""
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    address, process = local_server.start([], tmp_path_factory.mktemp("server"))
-    yield address
-    local_server.stop(process)
 
 
 def start(folder: Path, client: str, *options: str, scenario: str = "chaos") -> subprocess.Popen[str]:

@@ -88,7 +88,7 @@ class Story:
             "entry": self.entry,
         }
         tried = WebhookTry(**{**fields, **facts})  # type: ignore[arg-type]
-        self.watch.sent(tried.delivery_id, self.entry)
+        self.watch.webhooks.sent(tried.delivery_id, self.entry)
         if meanwhile is not None:
             meanwhile()
         self.watch.tried(tried)

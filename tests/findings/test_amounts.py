@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from mockserver.findings.facts import Call
-from mockserver.findings.habits import Habits
 from mockserver.findings.ledger import Ledger
+from mockserver.findings.request_checks import RequestChecks
 from tests.driving import DUMMY, Api, Reply, card, card_charge
-from tests.rows import each
 
 FLOAT = 30.299999999999997
 
@@ -22,7 +21,7 @@ def told(api: Api) -> list[tuple[str, str]]:
     return [(row["about"]["operation"], row["evidence"][-1]["line"].partition(": ")[2]) for row in rows]
 
 
-@each(
+@pytest.mark.parametrize(
     ("fields", "is_told"),
     [
         ({"amount": FLOAT}, True),
@@ -106,7 +105,7 @@ def passed_on(api: Api, amount: object) -> Reply:
     return api.post("/charge/token", {"token": "none", "amount": 5, "transfer": {"account": "a", "amount": amount}})
 
 
-@each(
+@pytest.mark.parametrize(
     ("send", "op", "words"),
     [
         (capture, "charge.capture", "the amount is not exact"),
@@ -137,7 +136,7 @@ def batch(api: Api, *rows: str) -> Reply:
     return api.post("/batch/transaction/payment_method", body)
 
 
-@each(
+@pytest.mark.parametrize(
     ("row", "status", "is_told"),
     [
         ("5.005,AUD", 201, True),
@@ -158,7 +157,7 @@ def test_a_row_of_a_batch(row: str, status: int, is_told: bool) -> None:
     assert told(api) == ([("batch.create", "the amount of line 3 is not exact")] if is_told else [])
 
 
-@each(
+@pytest.mark.parametrize(
     ("row", "words"),
     [
         (f"{FLOAT},AUD", "got 15 digits after the point, AUD has 2 digits after the point"),
@@ -179,6 +178,6 @@ def test_a_long_batch_is_looked_at_in_time_in_proportion(unit: str) -> None:
     ledger = Ledger(frozenset())
     call = Call(entry=1, at=0, real=0, op="batch.create", request={"batch": unit * (5_000_000 // len(unit))}, path={})
     before = process_time()
-    Habits(ledger).called(call)
+    RequestChecks(ledger).called(call)
     assert process_time() - before < 1
     assert not list(ledger)

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.findings.habits import is_clean
+from mockserver.findings.request_checks import is_clean
 from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, VISA, Api, Reply, card, card_charge
-from tests.rows import each
 
 DEAD = "4000000000000002"
 SOFT = "4000000000009995"
@@ -163,7 +162,7 @@ def test_a_search_whose_answer_is_lost_too_is_no_look() -> None:
     assert list(found(api)) == ["double-charge", "blind-retry"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("fault", "is_in_doubt"),
     [
         ("truncate: true", True),
@@ -611,7 +610,7 @@ def test_a_card_number_outside_its_field(fields: dict[str, object], place: str, 
     assert b"378282246310005" not in rows.raw
 
 
-@each(
+@pytest.mark.parametrize(
     ("method", "path", "body", "headers", "fields"),
     [
         ("GET", "/customer/4111111111111111", None, {}, ["path or query"]),
@@ -660,7 +659,7 @@ def test_evidence_is_masked_before_it_is_cut() -> None:
     assert b"41111" not in reply.raw
 
 
-@each(
+@pytest.mark.parametrize(
     "reference",
     [
         *("1732237337123", "order-41111111111111111", "4111111111111112", "a4111111111111111", "20310301-1000"),
@@ -836,7 +835,7 @@ def wallet(api: Api, wallet_name: str = "Google Pay", **fields: object) -> Reply
     return send(api, "POST", "/charge/token/apple", {"amount": 20, "providerId": DUMMY, "token": token, **fields})
 
 
-@each("mail", ["payer-{}@example.test", None])
+@pytest.mark.parametrize("mail", ["payer-{}@example.test", None])
 def test_payers_of_one_wallet_are_not_one_card(mail: str | None) -> None:
     api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
     for number in range(20):
@@ -855,7 +854,7 @@ def checkout(api: Api, **fields: object) -> Reply | None:
     return send(api, "POST", "/charge/checkout", {"amount": 20, "providerType": "paypal", **fields})
 
 
-@each("pay", [wallet, checkout])
+@pytest.mark.parametrize("pay", [wallet, checkout])
 def test_a_payment_without_a_card_is_known_by_its_reference(pay: Callable[..., Reply | None]) -> None:
     for second, names in (
         (ORDER, ["double-charge", "blind-retry"]),
@@ -887,7 +886,7 @@ def test_a_checkout_that_was_looked_for_or_has_no_reference_raises_nothing_about
     assert list(found(api)) == ["no-reference"]
 
 
-@each(("first", "second"), [("receive", "answer"), ("answer", "receive"), ("receive", "receive")])
+@pytest.mark.parametrize(("first", "second"), [("receive", "answer"), ("answer", "receive"), ("receive", "receive")])
 def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) -> None:
     def pay(number: str = VISA) -> None:
         made = api.call("POST", "/token/card", {"providerId": DUMMY, "paymentInformation": card(number)})
@@ -904,7 +903,7 @@ def test_a_retry_with_a_new_token_of_the_card_is_blind(first: str, second: str) 
         assert list(found(api)) == names
 
 
-@each("status", [502, 504])
+@pytest.mark.parametrize("status", [502, 504])
 def test_an_error_after_a_payment_does_not_say_that_it_may_be_repeated(status: int) -> None:
     for at, may_retry in (("receive", True), ("answer", False)):
         api = lossy(at=at, fault=f"status: {status}")
@@ -924,7 +923,7 @@ def test_a_card_that_is_entered_for_another_order_may_be_another_payers() -> Non
     assert list(found(api)) == ["hard-decline-retried"]
 
 
-@each("fields", [{"reference": None}, {"reference": "order-1"}])
+@pytest.mark.parametrize("fields", [{"reference": None}, {"reference": "order-1"}])
 def test_a_card_that_is_entered_again_without_another_reference_is_judged(fields: dict[str, object]) -> None:
     api = Api()
     for _ in range(2):
@@ -932,7 +931,7 @@ def test_a_card_that_is_entered_again_without_another_reference_is_judged(fields
     assert "hard-decline-retried" in found(api)
 
 
-@each("kind", ["payment_method", "customer"])
+@pytest.mark.parametrize("kind", ["payment_method", "customer"])
 def test_a_stored_card_is_judged_whatever_the_reference(kind: str) -> None:
     api = scripted("when: {op: charge.create}, then: {decline: stolen_card}")
     made = api.post(f"/{kind}/card", {"providerId": DUMMY, "paymentInformation": card()})

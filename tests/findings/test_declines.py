@@ -13,10 +13,9 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Call, Doubt, Policy
+from mockserver.findings.facts import Call, Policy, UncertainResult
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined
-from tests.rows import each
 
 STOLEN, SOFT, WRONG_CCV = Code.STOLEN_CARD_PICK_UP, Code.INSUFFICIENT_FUNDS, Code.INVALID_CCV
 PAID = charge_in(ChargeState.SUCCESS, instrument=STORED)
@@ -37,7 +36,7 @@ def retried(story: Story) -> int:
     return story.raised().get("hard-decline-retried", 0)
 
 
-@each(
+@pytest.mark.parametrize(
     ("instrument", "about"),
     [
         (STORED, {"paymentMethod": "pm_1"}),
@@ -56,7 +55,7 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
     assert all("declined" not in line or line.endswith("declined, not retryable") for line in story.lines())
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "facts", "is_final"),
     [
         (declined(Code.AMOUNT_TOO_LARGE, STOLEN), {}, True),
@@ -66,7 +65,7 @@ def test_what_was_declined(instrument: Instrument, about: dict[str, str] | None)
         # One provider has declined it, and the next has taken it.
         (charge_in(ChargeState.SUCCESS, instrument=STORED, failed_attempts=HARD.failed_attempts), {}, False),
         (HARD, {"is_ours": False}, False),
-        (HARD, {"doubt": Doubt.RESET}, False),
+        (HARD, {"doubt": UncertainResult.RESET}, False),
     ],
 )
 def test_what_the_client_was_reported_last(first: object, facts: dict[str, object], is_final: bool) -> None:
@@ -76,8 +75,10 @@ def test_what_the_client_was_reported_last(first: object, facts: dict[str, objec
     assert retried(story) == is_final
 
 
-@pytest.mark.parametrize(("ends", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
-def test_a_decline_that_the_client_waited_for_was_reported(story: Story, ends: Doubt | None, count: int) -> None:
+@pytest.mark.parametrize(("ends", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
+def test_a_decline_that_the_client_waited_for_was_reported(
+    story: Story, ends: UncertainResult | None, count: int
+) -> None:
     story.end(pay(story, is_open=True), ends)
     pay(story)
     assert retried(story) == count
@@ -85,7 +86,7 @@ def test_a_decline_that_the_client_waited_for_was_reported(story: Story, ends: D
 
 def test_a_decline_stays_told_when_the_client_hangs_up_on_another_call(story: Story) -> None:
     pay(story)
-    story.end(pay(story, is_open=True), Doubt.HUNG_UP)
+    story.end(pay(story, is_open=True), UncertainResult.HUNG_UP)
     pay(story)
     assert retried(story) == 2
 
@@ -102,7 +103,7 @@ def test_a_decline_that_is_repeated_by_its_key_is_no_second_try(story: Story) ->
     assert story.found() == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("tries", "count"),
     [
         ([(WRONG_CCV, "1"), (None, "2"), (None, "2")], 0),
@@ -124,7 +125,7 @@ def test_a_wrong_ccv_may_be_corrected_and_nothing_else(tries: list[tuple[int | N
     assert retried(story) == count
 
 
-@each(
+@pytest.mark.parametrize(
     ("instants", "found"),
     [
         ([0, 0], []),
@@ -153,7 +154,7 @@ def test_fifteen_tries_in_thirty_days_are_allowed(story: Story, tries: int, afte
     assert story.raised() == ({"too-many-retries": count} if count else {})
 
 
-@each(
+@pytest.mark.parametrize(
     ("code", "is_final", "is_counted"),
     [
         (STOLEN, True, True),
@@ -200,7 +201,7 @@ def renewed(story: Story, charge_id: str, charge: Charge = HARD) -> None:
     story.watch.moved(begun, story.entry)
 
 
-@each(
+@pytest.mark.parametrize(
     ("told", "count"),
     [
         ({"subject": "ch_9"}, 1),
@@ -226,12 +227,12 @@ def test_a_webhook_tells_of_a_declined_renewal(told: dict[str, object], count: i
         assert retried(story) == count
 
 
-@each(("doubt", "count"), [(None, 1), (Doubt.HUNG_UP, 0)])
-def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: Doubt | None, count: int) -> None:
+@pytest.mark.parametrize(("doubt", "count"), [(None, 1), (UncertainResult.HUNG_UP, 0)])
+def test_a_batch_whose_answer_the_client_did_not_wait_for(doubt: UncertainResult | None, count: int) -> None:
     story = Story()
     story.end(story.call("batch.create", "b_1", is_open=True), doubt)
     row = replace(HARD, charge_id="ch_9", batch_id="b_1")
-    story.watch.charged(row, story.entry * SECOND, story.entry)
+    story.watch.declines.charged(row, story.entry * SECOND, story.entry)
     story.watch.moved(Event(Subject.BATCH, "b_1", "finished", "IN_PROGRESS", "SUCCESS", 0), story.entry)
     pay(story)
     assert retried(story) == count

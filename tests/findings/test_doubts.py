@@ -12,11 +12,10 @@ from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import replace
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Doubt
+from mockserver.findings.facts import UncertainResult
 from mockserver.findings.ledger import Evidence
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story
-from tests.rows import each
 
 TWICE = ["double-charge", "blind-retry"]
 
@@ -30,11 +29,11 @@ def story() -> Story:
 def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story, hung_up: str) -> None:
     first = story.pay("ch_1", is_open=True)
     if hung_up == "before":
-        story.end(first, Doubt.HUNG_UP)
+        story.end(first, UncertainResult.HUNG_UP)
     story.pay("ch_2")
     assert story.found() == ([] if hung_up == "after" else TWICE)
     if hung_up == "after":
-        story.end(first, Doubt.HUNG_UP)
+        story.end(first, UncertainResult.HUNG_UP)
     story.pay("ch_3")
     assert story.raised() == {"double-charge": 1, "blind-retry": 1}
     double, _ = story.watch.ledger
@@ -42,19 +41,19 @@ def test_a_client_that_hangs_up_and_asks_again_is_in_doubt(story: Story, hung_up
 
 
 def test_an_answer_that_was_broken_off_does_not_become_whole(story: Story) -> None:
-    story.end(story.pay("ch_1", doubt=Doubt.CUT, is_open=True))
+    story.end(story.pay("ch_1", doubt=UncertainResult.CUT, is_open=True))
     story.pay("ch_2")
     assert story.found() == TWICE
 
 
-@pytest.mark.parametrize("ends", [Doubt.RESET, Doubt.HUNG_UP, None])
-def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: Doubt | None) -> None:
+@pytest.mark.parametrize("ends", [UncertainResult.RESET, UncertainResult.HUNG_UP, None])
+def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: UncertainResult | None) -> None:
     # Two are held back, and each is told by its own place when it is acted on.
-    held = story.watch.arrived(story.asked("charge.create", None, request={"token": "tok"}))
-    other = story.watch.arrived(story.asked("charge.create", None, request={"token": "another"}))
+    held = story.watch.doubts.arrived(story.asked("charge.create", None, request={"token": "tok"}))
+    other = story.watch.doubts.arrived(story.asked("charge.create", None, request={"token": "another"}))
     story.pay("ch_2")
     story.pay(None, waited_as=other, request={"token": "another"})
-    is_reset = ends is Doubt.RESET
+    is_reset = ends is UncertainResult.RESET
     first = story.pay("ch_1", waited_as=held, is_open=not is_reset, doubt=ends if is_reset else None)
     if not is_reset:
         assert story.found() == []
@@ -65,7 +64,7 @@ def test_a_call_that_is_held_back_and_sent_again_meanwhile(story: Story, ends: D
 
 
 def test_a_call_that_is_held_back_at_the_end_has_no_place_in_the_journal(story: Story) -> None:
-    story.watch.arrived(story.asked("charge.create", None, entry=0, request={"token": "tok"}))
+    story.watch.doubts.arrived(story.asked("charge.create", None, entry=0, request={"token": "tok"}))
     story.pay("ch_2")
     story.finish()
     (finding,) = story.watch.ledger
@@ -79,7 +78,7 @@ def test_an_answer_that_has_not_come_when_the_story_ends_was_not_waited_for_by_a
     story.pay("ch_2")
     story.finish()
     assert story.found() == TWICE
-    story.end(first, Doubt.HUNG_UP)
+    story.end(first, UncertainResult.HUNG_UP)
     assert story.raised() == {"double-charge": 1, "blind-retry": 1}
 
 
@@ -88,7 +87,7 @@ def test_an_answer_that_has_not_come_when_the_story_ends_is_still_waited_for(sto
     story.finish()
     story.pay("ch_2")
     assert story.found() == []
-    story.end(first, Doubt.HUNG_UP)
+    story.end(first, UncertainResult.HUNG_UP)
     assert story.found() == TWICE
 
 
@@ -101,21 +100,21 @@ def test_two_equal_calls_at_once_that_are_both_answered(story: Story) -> None:
 
 
 def test_calls_that_were_answered_are_no_retries_while_another_is_in_doubt(story: Story) -> None:
-    story.pay("ch_1", doubt=Doubt.RESET, request={"token": "another", "paymentInformation": {}})
+    story.pay("ch_1", doubt=UncertainResult.RESET, request={"token": "another", "paymentInformation": {}})
     story.pay("ch_2")
     story.pay("ch_3")
     assert story.found() == []
 
 
 def test_an_idempotent_repeat_is_no_blind_retry_and_ends_the_doubt(story: Story) -> None:
-    story.pay("ch_1", doubt=Doubt.RESET, retry_after=5 * SECOND)
+    story.pay("ch_1", doubt=UncertainResult.RESET, retry_after=5 * SECOND)
     story.pay("ch_1", is_repeat=True)
     assert story.found() == ["retry-after-ignored"]
     story.call("charge.void", code=54, charge=story.charges["ch_1"])
     assert story.found() == ["retry-after-ignored", "wrong-state"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ({"currency": "aud"}, {"charge": "AUD"}),
@@ -134,7 +133,7 @@ def test_the_same_intent_in_other_words(first: dict[str, object], second: dict[s
         assert _judged_as_one(one, other)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ({"charge": "AUD"}, {"charge": "USD"}),
@@ -155,14 +154,16 @@ def _judged_as_one(*requests: dict[str, object]) -> bool:
         if card is not None:
             request["paymentInformation"] = {"cardNumber": card}
         charge = charge_in(ChargeState.FAILED, currency=currency) if currency is not None else None
-        story.call("charge.create", None, request=request, charge=charge, doubt=None if number else Doubt.RESET)
+        story.call(
+            "charge.create", None, request=request, charge=charge, doubt=None if number else UncertainResult.RESET
+        )
     return story.found() == ["blind-retry"]
 
 
 ACCOUNT = Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012345", "Ann Example"))
 
 
-@each(
+@pytest.mark.parametrize(
     ("request_", "instrument"),
     [
         ({"bankPaymentInformation": {"bankCode": "123456", "accountNumber": "00012345"}}, ACCOUNT),
@@ -172,13 +173,13 @@ ACCOUNT = Instrument(PaymentType.BANK_ACCOUNT, bank=BankAccount("123456", "00012
 )
 def test_the_same_source_by_another_way(request_: dict[str, object], instrument: Instrument) -> None:
     story = Story()
-    story.call("charge.create", None, request=request_, doubt=Doubt.RESET)
+    story.call("charge.create", None, request=request_, doubt=UncertainResult.RESET)
     charge = charge_in(ChargeState.SUCCESS, instrument=instrument)
     story.call("charge.create", "ch_2", request={"customerId": "c"}, charge=charge)
     assert story.found() == ["blind-retry"]
 
 
-@each(
+@pytest.mark.parametrize(
     "op",
     [
         *("charge.create", "charge.capture", "charge.void", "charge.refund"),
@@ -187,24 +188,24 @@ def test_the_same_source_by_another_way(request_: dict[str, object], instrument:
 )
 def test_operations_that_move_money(op: str) -> None:
     story = Story()
-    for doubt in (Doubt.RESET, None):
+    for doubt in (UncertainResult.RESET, None):
         story.call(op, "ch_1", request={"token": "tok"}, doubt=doubt)
     assert story.found() == ["blind-retry"]
 
 
 def test_what_moves_no_money_may_be_repeated(story: Story) -> None:
-    for doubt in (Doubt.RESET, None):
+    for doubt in (UncertainResult.RESET, None):
         story.call("payment_method.create", None, request={"token": "tok"}, doubt=doubt)
     assert story.found() == []
 
 
 def test_a_void_after_a_capture_in_doubt_is_no_retry(story: Story) -> None:
-    story.call("charge.capture", doubt=Doubt.RESET)
+    story.call("charge.capture", doubt=UncertainResult.RESET)
     story.call("charge.void")
     assert story.found() == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("facts", "is_look"),
     [
         ({}, True),
@@ -216,15 +217,15 @@ def test_a_void_after_a_capture_in_doubt_is_no_retry(story: Story) -> None:
 )
 def test_a_webhook_about_a_charge_in_doubt_is_a_look(facts: dict[str, object], is_look: bool) -> None:
     story = Story()
-    story.call(doubt=Doubt.RESET)
-    story.call(subject=None, path={"charge_id": "x"}, doubt=Doubt.RESET)
+    story.call(doubt=UncertainResult.RESET)
+    story.call(subject=None, path={"charge_id": "x"}, doubt=UncertainResult.RESET)
     story.webhook(**facts)
     story.call()
     story.call(subject=None, path={"charge_id": "x"})
     assert story.raised() == {"blind-retry": 1 if is_look else 2}
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "subject", "facts", "is_look"),
     [
         ("charge.get", "ch_1", {}, True),
@@ -237,17 +238,17 @@ def test_a_webhook_about_a_charge_in_doubt_is_a_look(facts: dict[str, object], i
     ],
 )
 def test_what_shows_a_charge(op: str, subject: str, facts: dict[str, object], is_look: bool) -> None:
-    for ends in (None, Doubt.HUNG_UP, "at once"):
+    for ends in (None, UncertainResult.HUNG_UP, "at once"):
         story = Story()
-        story.pay("ch_1", request={"token": "tok", "reference": "order-5"}, doubt=Doubt.RESET)
+        story.pay("ch_1", request={"token": "tok", "reference": "order-5"}, doubt=UncertainResult.RESET)
         look = story.call(op, subject, **{"is_open": ends != "at once", **facts})
         if ends != "at once":
             story.end(look, ends)
         story.pay("ch_2")
-        assert story.found() == (TWICE[:1] if is_look and ends is not Doubt.HUNG_UP else TWICE)
+        assert story.found() == (TWICE[:1] if is_look and ends is not UncertainResult.HUNG_UP else TWICE)
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "reference", "sought", "is_look"),
     [
         ("charge.search", "order-5", "order-5", True),
@@ -259,23 +260,23 @@ def test_what_shows_a_charge(op: str, subject: str, facts: dict[str, object], is
 )
 def test_a_search_for_what_was_never_made(op: str, reference: object, sought: object, is_look: bool) -> None:
     story = Story()
-    story.pay(None, request={"token": "tok", "reference": reference}, doubt=Doubt.RESET)
+    story.pay(None, request={"token": "tok", "reference": reference}, doubt=UncertainResult.RESET)
     story.call(op, None, request={"reference": sought} if sought else {})
     story.pay("ch_2")
     assert story.found() == ([] if is_look else ["blind-retry"])
 
 
-@each("kind", ["batch", "transfer"])
+@pytest.mark.parametrize("kind", ["batch", "transfer"])
 def test_a_search_of_its_kind_is_a_look(kind: str) -> None:
     for searched, found in ((kind, []), ("charge", ["blind-retry"])):
         story = Story()
-        story.call(f"{kind}.create", None, doubt=Doubt.RESET)
+        story.call(f"{kind}.create", None, doubt=UncertainResult.RESET)
         story.call(f"{searched}.search", None)
         story.call(f"{kind}.create", None)
         assert story.found() == found
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "subject", "reference", "is_misled"),
     [
         ("charge.get", "ch_1", None, True),
@@ -288,19 +289,19 @@ def test_a_search_of_its_kind_is_a_look(kind: str) -> None:
 def test_a_retry_after_an_earlier_state_was_shown(op: str, subject: str, reference: object, is_misled: bool) -> None:
     for made in ("ch_1", None):
         story = Story()
-        story.pay(made, request={"token": "tok", "reference": "order-5"}, doubt=Doubt.RESET)
+        story.pay(made, request={"token": "tok", "reference": "order-5"}, doubt=UncertainResult.RESET)
         story.call(op, subject, request={"reference": reference}, is_late=True, is_ours=False)
         story.pay(None)
         assert story.found() == ([] if is_misled and (made or op == "charge.search") else ["blind-retry"])
 
 
-@each(
+@pytest.mark.parametrize(
     ("later", "found"),
     [
         ([], []),
         ([("charge.get", "ch_1", {})], ["wrong-state"]),
         ([("charge.get", "ch_1", {"is_ours": False})], []),
-        ([("charge.get", "ch_1", {"doubt": Doubt.RESET})], []),
+        ([("charge.get", "ch_1", {"doubt": UncertainResult.RESET})], []),
         ([("charge.get", "ch_2", {})], []),
         ([("charge.void", "ch_1", {"code": 54})], []),
         ("finish", ["wrong-state"]),
@@ -324,13 +325,13 @@ def test_an_earlier_state_of_one_charge_says_nothing_of_another(story: Story) ->
     assert story.found() == ["wrong-state"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("about", "is_shown", "found"),
     [("ch_1", False, []), ("ch_1", True, ["wrong-state"]), ("ch_2", False, ["wrong-state"])],
 )
 def test_a_wrong_move_of_a_charge_in_doubt(about: str, is_shown: bool, found: list[str]) -> None:
     story = Story()
-    story.call("charge.refund", about, doubt=Doubt.RESET)
+    story.call("charge.refund", about, doubt=UncertainResult.RESET)
     if is_shown:
         story.call("charge.get", about)
     story.call("charge.capture", code=54, charge=story.charges["ch_1"])
@@ -341,7 +342,7 @@ PENDING, PAID, FAILED = ChargeState.PENDING, ChargeState.SUCCESS, ChargeState.FA
 WAITING = ChargeState.PENDING_CHECKOUT
 
 
-@each(
+@pytest.mark.parametrize(
     ("states", "moves", "count"),
     [
         ((WAITING, PAID), [("ch_1", "paid", PAID)], 1),
@@ -356,7 +357,7 @@ WAITING = ChargeState.PENDING_CHECKOUT
 )
 def test_charges_that_come_to_hold_money_later(states: list[ChargeState], moves: object, count: int) -> None:
     story = Story()
-    story.pay("ch_1", states[0], doubt=Doubt.RESET)
+    story.pay("ch_1", states[0], doubt=UncertainResult.RESET)
     story.pay("ch_2", states[1])
     if moves == "finish":
         story.finish()
@@ -370,18 +371,18 @@ def test_charges_that_come_to_hold_money_later(states: list[ChargeState], moves:
         assert double.evidence[-1].line.endswith(("the charge is SUCCESS", "the charge is PENDING"))
 
 
-@each("state", [ChargeState.AUTHORISED, PAID, PENDING, ChargeState.PARTIAL_REFUND])
+@pytest.mark.parametrize("state", [ChargeState.AUTHORISED, PAID, PENDING, ChargeState.PARTIAL_REFUND])
 def test_states_in_which_both_charges_hold_money(state: ChargeState) -> None:
     story = Story()
-    story.pay("ch_1", state, doubt=Doubt.RESET)
+    story.pay("ch_1", state, doubt=UncertainResult.RESET)
     story.pay("ch_2", state)
     assert story.found() == TWICE
 
 
-@each("state", [FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND])
+@pytest.mark.parametrize("state", [FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND])
 def test_states_in_which_the_first_charge_holds_none(state: ChargeState) -> None:
     story = Story()
-    story.pay("ch_1", state, doubt=Doubt.RESET)
+    story.pay("ch_1", state, doubt=UncertainResult.RESET)
     story.call("charge.search", None)
     story.pay("ch_2")
     assert story.found() == []
@@ -391,7 +392,7 @@ def _refund(amount: int, at: int) -> Refund:
     return Refund(Decimal(amount), at, None)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second", "made", "is_double"),
     [
         (True, True, [1, 2], True),
@@ -410,19 +411,19 @@ def test_refunds_that_were_given_twice(first: bool, second: bool, made: list[int
     given = Event(Subject.CHARGE, "ch_1", "partly_refunded", None, "PARTIAL_REFUND", 1)
     lost = story.call("charge.refund", at=1, is_open=True, events=[given] if first else (), **asked)
     story.call("charge.refund", at=2, events=[given] if second else (), **asked)
-    story.end(lost, Doubt.HUNG_UP)
+    story.end(lost, UncertainResult.HUNG_UP)
     assert story.found() == (["double-refund"] if is_double else []) + ["blind-retry"]
 
 
 def test_refunds_that_are_not_shown_yet(story: Story) -> None:
-    for at, doubt in ((1, Doubt.RESET), (2, None)):
+    for at, doubt in ((1, UncertainResult.RESET), (2, None)):
         reserved = (_refund(3, 0), *(_refund(5, one) for one in range(1, at + 1)))
         story.charges["ch_1"] = charge_in(ChargeState.SUCCESS, reserved=reserved)
         story.call("charge.refund", at=at, request={"amount": 5}, charge=story.charges["ch_1"], doubt=doubt)
     assert story.found() == ["double-refund", "blind-retry"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second", "found"),
     [
         ("b_1", "b_2", ["batch-sent-twice", "blind-retry"]),
@@ -433,7 +434,7 @@ def test_refunds_that_are_not_shown_yet(story: Story) -> None:
 )
 def test_a_batch_that_is_accepted_twice(first: str | None, second: str | None, found: list[str]) -> None:
     story = Story()
-    story.call("batch.create", first, request={"batch": "rows\n"}, doubt=Doubt.RESET)
+    story.call("batch.create", first, request={"batch": "rows\n"}, doubt=UncertainResult.RESET)
     story.call("batch.create", second, request={"batch": "rows"})
     assert story.found() == found
     assert [list(finding.about.values()) for finding in story.watch.ledger if "batch-" in finding.kind.name] in (
@@ -442,20 +443,20 @@ def test_a_batch_that_is_accepted_twice(first: str | None, second: str | None, f
     )
 
 
-@each(
+@pytest.mark.parametrize(
     ("groups", "found"),
     [(("g", "g"), ["blind-retry"]), (("g", None), ["blind-retry"]), ((None, "g"), ["blind-retry"]), (("g", "h"), [])],
 )
 def test_transfers_of_one_group(groups: tuple[str | None, str | None], found: list[str]) -> None:
     story = Story()
-    for group, doubt in zip(groups, (Doubt.RESET, None), strict=True):
+    for group, doubt in zip(groups, (UncertainResult.RESET, None), strict=True):
         story.call("transfer.create", None, request={"transfers": [1], "groupReference": group}, doubt=doubt)
     assert story.found() == found
     assert story.lines()[1:] == (["transfer.create: answered"] if found else [])
 
 
 def test_a_chain_of_retries_is_about_the_first_charge_that_was_made(story: Story) -> None:
-    for charge_id, doubt in ((None, Doubt.RESET), ("ch_1", Doubt.RESET), ("ch_2", None)):
+    for charge_id, doubt in ((None, UncertainResult.RESET), ("ch_1", UncertainResult.RESET), ("ch_2", None)):
         story.pay(charge_id, doubt=doubt)
     found = [(finding.kind.name, finding.about, finding.count) for finding in story.watch.ledger]
     about = {"operation": "charge.create", "charge": "ch_1"}
@@ -463,6 +464,6 @@ def test_a_chain_of_retries_is_about_the_first_charge_that_was_made(story: Story
 
 
 def test_a_retry_of_what_was_never_made_is_about_the_operation(story: Story) -> None:
-    story.pay(None, doubt=Doubt.RESET)
+    story.pay(None, doubt=UncertainResult.RESET)
     story.pay(None)
     assert [finding.about for finding in story.watch.ledger] == [{"operation": "charge.create"}]

@@ -9,7 +9,6 @@ import pytest
 
 from tests.driving import DUMMY, Api, card, card_charge
 from tests.findings.test_client_mistakes import CHALLENGED, DEAD, SOFT, charge, finished, found, lossy, scripted, send
-from tests.rows import each
 
 HEADER = "PaymentMethodId,Amount,Currency,Reference"
 TWICE = ["double-charge", "blind-retry"]
@@ -51,7 +50,7 @@ def test_a_subscription_sent_again_blindly_charges_twice() -> None:
     assert lines[2].endswith(": the charge is SUCCESS")
 
 
-@each(
+@pytest.mark.parametrize(
     "other",
     [
         {"amount": 11},
@@ -73,7 +72,7 @@ def test_another_subscription_of_the_same_customer_is_meant(other: dict[str, obj
     assert found(api) == {}
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "again"),
     [
         ({"startDate": "2031-03-02T00:00:01Z"}, {"startDate": "2031-03-02T00:00:09Z"}),
@@ -168,7 +167,7 @@ def test_the_same_rows_in_other_words_are_the_same_batch(words: str) -> None:
     assert list(found(api)) == ["batch-sent-twice", "blind-retry"]
 
 
-@each(
+@pytest.mark.parametrize(
     "rows",
     [
         ["{0},2.5,AUD,a", "{0},1,AUD,b"],
@@ -210,7 +209,7 @@ def test_a_card_declined_for_good_in_a_batch_is_sent_again() -> None:
     assert len(set(entries)) == 2
 
 
-@each(
+@pytest.mark.parametrize(
     ("then", "names"),
     [
         ("charge", ["hard-decline-retried"]),
@@ -325,7 +324,7 @@ def test_tries_that_the_service_makes_by_itself_are_not_the_clients() -> None:
     assert finished(api) == {}
 
 
-@each(
+@pytest.mark.parametrize(
     ("told", "names"),
     [
         ("subscription", ["hard-decline-retried"]),
@@ -379,7 +378,7 @@ def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decisi
     assert ops == ["charge.create", "subscription.create", "subscription.renew"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("by_service", "then", "names"),
     [
         (15, "charge", ["too-many-retries"]),

@@ -7,11 +7,12 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
-from tests.served import CHARGE, Process, serve
+from tests.served import CHARGE, Process
 
 pytestmark = pytest.mark.slow
 
@@ -23,13 +24,6 @@ rules:
 
 
 HELD_BACK = SLOW.replace("{latency: 500ms}", "{transport: {at: receive, delay: 500ms}}")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Process]:
-    process = serve()
-    yield process
-    assert process.stop() == 0
 
 
 def prepare(server: Process, key: str, scenario: str = SLOW) -> socket.socket:
@@ -50,6 +44,13 @@ def eventually(holds: Callable[[], bool]) -> None:
     end = time.monotonic() + 5
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
+
+
+def metrics(server: Process) -> str:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("GET", "/metrics")
+    with closing(connection):
+        return connection.getresponse().read().decode()
 
 
 def found(server: Process, key: str) -> list[str]:
@@ -77,6 +78,12 @@ def test_a_charge_that_is_held_back_and_sent_again_is_made_twice(server: Process
     client.close()
     assert server.call("POST", "/charge/card", CHARGE, key)[0] == 201
     eventually(lambda: found(server, key) == ["double-charge", "blind-retry"])
+
+
+def test_a_client_that_hangs_up_before_its_answer_got_no_status(server: Process) -> None:
+    prepare(server, "sk_none", HELD_BACK).close()
+    counted = 'mockserver_requests_total{op="charge.create",status="none"}'
+    eventually(lambda: counted in metrics(server))
 
 
 def test_two_clients_that_both_wait_for_their_answer(server: Process) -> None:

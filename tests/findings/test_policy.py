@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.driving import Api, card_charge, problem_of
-from tests.rows import each
 
 HEAD = "version: 1\nname: s\n"
 
@@ -92,7 +91,7 @@ def test_unknown_names_are_refused_with_the_nearest(query: dict[str, str], field
     assert words in reply["details"][field]
 
 
-@each("name", ["", "12", 7, None, "x" * 101])
+@pytest.mark.parametrize("name", ["", "12", 7, None, "x" * 101])
 def test_a_mark_needs_a_name(name: object) -> None:
     assert problem_of(Api().post("/__admin/marks", {"name": name})) == (400, 90)
 

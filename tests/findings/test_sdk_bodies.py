@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mockserver.wire.sdk_fields import _rows
 from tests.driving import Api
-from tests.rows import each
 
 COMMON = (
     "amount currency reference capture ip address.line1 order.orderNumber order.freightAmount order.dutyAmount "
@@ -94,13 +95,13 @@ def unknown(api: Api, route: str, body: dict[str, Any]) -> list[str]:
     return [row["about"]["field"] for row in api.get("/__admin/findings", finding="unknown-field")["findings"]]
 
 
-@each(("route", "fields"), BODIES.items())
+@pytest.mark.parametrize(("route", "fields"), BODIES.items())
 def test_what_a_library_sends_is_no_finding(route: str, fields: str) -> None:
     body = body_of(fields)
     assert unknown(Api(), route, body) == unknown(Api(), route, pascal(body)) == []
 
 
-@each(
+@pytest.mark.parametrize(
     ("route", "body"),
     [
         ("POST /charge/card", {"order": {"county": "x"}}),

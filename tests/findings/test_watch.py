@@ -7,7 +7,7 @@ import pytest
 from mockserver.domain.clock import MINUTE, SECOND
 from mockserver.domain.remembered import Recent
 from mockserver.domain.states import ChargeState
-from mockserver.findings.facts import Doubt, Policy
+from mockserver.findings.facts import Policy, UncertainResult
 from tests.charges import charge_in
 from tests.findings.story import Story, declined
 
@@ -176,7 +176,7 @@ def test_two_events_are_no_copies(story: Story) -> None:
     assert story.found() == []
 
 
-@pytest.mark.parametrize("facts", [{"code": 34}, {"doubt": Doubt.RESET}, {"charge": declined(928)}, {}])
+@pytest.mark.parametrize("facts", [{"code": 34}, {"doubt": UncertainResult.RESET}, {"charge": declined(928)}, {}])
 def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, facts: dict[str, object]) -> None:
     story.webhook()
     story.pay("ch_3", **facts)
@@ -189,7 +189,7 @@ def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, fact
     ("facts", "found"),
     [
         ({}, ["wrong-state"]),
-        ({"doubt": Doubt.RESET}, ["wrong-state", "stale-webhook-believed"]),
+        ({"doubt": UncertainResult.RESET}, ["wrong-state", "stale-webhook-believed"]),
         ({"is_ours": False}, ["wrong-state", "stale-webhook-believed"]),
         ({"op": "charge.search", "subject": None}, ["wrong-state", "stale-webhook-believed"]),
     ],
@@ -304,24 +304,24 @@ def test_another_call_needs_no_pause(story: Story) -> None:
 
 @pytest.mark.parametrize(("waited", "found"), [(30 * SECOND, []), (30 * SECOND + 1, ["no-timeout"])])
 def test_a_client_that_waits(story: Story, waited: int, found: list[str]) -> None:
-    call = story.call(op="charge.get", is_open=True, doubt=Doubt.TIMED_OUT)
-    story.watch.ended(call.entry, Doubt.HUNG_UP, call.at, call.real + waited)
+    call = story.call(op="charge.get", is_open=True, doubt=UncertainResult.TIMED_OUT)
+    story.watch.ended(call.entry, UncertainResult.HUNG_UP, call.at, call.real + waited)
     assert story.found() == found
 
 
 def test_a_client_that_still_waits_is_seen_when_somebody_looks(story: Story) -> None:
-    call = story.call(op="charge.get", is_open=True, doubt=Doubt.TIMED_OUT)
+    call = story.call(op="charge.get", is_open=True, doubt=UncertainResult.TIMED_OUT)
     for waited, raised in ((30, {}), (31, {"no-timeout": 1}), (32, {"no-timeout": 1})):
-        story.watch.look(call.at, call.real + waited * SECOND)
+        story.watch.pace.look(call.at, call.real + waited * SECOND)
         assert story.raised() == raised
-    story.watch.ended(call.entry, Doubt.HUNG_UP, call.at, call.real + 33 * SECOND)
+    story.watch.ended(call.entry, UncertainResult.HUNG_UP, call.at, call.real + 33 * SECOND)
     assert story.raised() == {"no-timeout": 1}
     assert story.lines() == ["charge.get ch_1: waited for 31 s"]
 
 
 def test_a_client_that_has_its_answer_waits_no_longer(story: Story) -> None:
     call = story.call(op="charge.get")
-    story.watch.look(call.at, call.real + 31 * SECOND)
+    story.watch.pace.look(call.at, call.real + 31 * SECOND)
     assert story.found() == []
 
 
@@ -359,7 +359,7 @@ def test_the_limits_can_be_set() -> None:
 def test_memory_is_bounded() -> None:
     story = Story()
     for number in range(1_100):
-        story.call("charge.create", None, request={"token": f"tok-{number}"}, doubt=Doubt.RESET)
+        story.call("charge.create", None, request={"token": f"tok-{number}"}, doubt=UncertainResult.RESET)
         story.webhook(event_id=f"evt-{number}", delivery_id=f"wh-{number}", is_genuine=False)
         if number >= 800:
             story.pay(None, is_open=True)

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from mockserver.web.routes import ROUTES, Route
 from tests.depth import tries
 from tests.driving import DUMMY, Api
-from tests.rows import each
 from tests.tables.test_document import Book
 
 MODES = tries(("coverage", "examples"), ("coverage", "examples", "fuzzing"))
@@ -112,6 +111,6 @@ def document() -> Document:
     return Document()
 
 
-@each("row", ROUTES, ids=lambda row: f"{row.method} {row.path}")
+@pytest.mark.parametrize("row", ROUTES, ids=lambda row: f"{row.method} {row.path}")
 def test_no_generated_request_breaks_a_promise(document: Document, row: Route) -> None:
     document.ask(row)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
@@ -16,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests import warm
 from tests.driving import DUMMY, START, Api, card, card_charge
+from tests.served import serve
 
 GOLDEN = Path(__file__).with_name("answers.txt")
 KEY = "sk_golden"
@@ -87,19 +86,11 @@ def in_process() -> str:
 
 
 @pytest.fixture
-def port(tmp_path: Path) -> Iterator[int]:
+def port() -> Iterator[int]:
     """A served sandbox, as a user starts it."""
-    told_port = tmp_path / "port"
-    flags = ["--port", "0", "--port-file", str(told_port), "--seed", "42", "--clock", START, "--public-url", PUBLIC_URL]
-    with warm.started("mockserver", "serve", *flags, stdout=subprocess.PIPE) as server:
-        try:
-            assert server.stdout is not None
-            while not server.stdout.readline().startswith(b"ready on "):
-                assert server.poll() is None
-            yield int(told_port.read_text())
-        finally:
-            server.terminate()
-            server.wait(10)
+    server = serve("--seed", "42", "--clock", START, "--public-url", PUBLIC_URL)
+    yield server.port
+    server.stop()
 
 
 def test_the_answers_are_those_that_were_kept(request: pytest.FixtureRequest) -> None:
@@ -131,14 +122,3 @@ def test_over_a_real_connection_the_bytes_are_the_same(port: int) -> None:
     finally:
         connection.close()
     assert time.monotonic() - start < 20
-
-
-@pytest.mark.slow
-def test_over_a_real_connection_a_body_over_the_limit_is_refused(port: int) -> None:
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
-    try:
-        connection.request("POST", "/charge/card", b"x" * 10_000_001, {"x-secretkey": KEY})
-        answer = connection.getresponse()
-        assert (answer.status, json.loads(answer.read())["httpStatus"]) == (413, 413)
-    finally:
-        connection.close()

@@ -6,13 +6,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.metadata import entry_points
 from pathlib import Path
 from textwrap import dedent
+
+import pytest
 
 import mockserver
 from tests import warm
 
 ROOT = Path(mockserver.__file__).resolve().parents[1]
+
+NEEDS_INSTALLATION = pytest.mark.skipif(
+    not any(point.name == "mockserver" for point in entry_points(group="pytest11")), reason="needs an installation"
+)
 
 CHARGE = """
 CHARGE = {
@@ -26,12 +33,19 @@ CHARGE = {
 def run_pytest(
     folder: Path, *args: str, installed: bool = False, plugins: Sequence[str] = (), **files: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run pytest in a folder on files given by name, with this plugin and no other but ``plugins``; ``installed`` as an
-    installation loads it."""
+    """Run pytest in a folder on files given by name; the rest as for ``pytest_in``."""
     for name, text in files.items():
         (folder / f"{name}.py").write_text(CHARGE + dedent(text))
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this"}
+    return pytest_in(folder, *args, installed=installed, plugins=plugins)
+
+
+def pytest_in(
+    folder: Path, *args: str, installed: bool = False, plugins: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder, with this plugin and no other but ``plugins``; ``installed`` as an installation loads
+    it."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "MOCKSERVER_KEYS": "sk_only_this", "COLUMNS": "100"}
     # What these tests themselves were started with is not meant for the small project; where CI is set, pytest
     # prints more.
     for name in ("PYTEST_ADDOPTS", "CI", "BUILD_NUMBER"):
@@ -46,5 +60,5 @@ def run_pytest(
         env=environ,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )

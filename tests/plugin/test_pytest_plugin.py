@@ -8,13 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 from tests import warm
-from tests.plugin.nested import ROOT, run_pytest
+from tests.plugin.nested import NEEDS_INSTALLATION, ROOT, run_pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -70,9 +69,7 @@ def test_each_test_has_a_sandbox_of_its_own(run: Run) -> None:
     assert passed(done) == 7, done.stdout
 
 
-@pytest.mark.skipif(
-    not any(point.name == "mockserver" for point in entry_points(group="pytest11")), reason="needs an installation"
-)
+@NEEDS_INSTALLATION
 def test_an_installation_brings_the_plugin(run: Run) -> None:
     done = run(
         installed=True,

@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 import pytest
 
 from mockserver.engine import importing, indexed_table, snapshot
-from mockserver.engine.indexed_table import ListPage, Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Table
+from mockserver.engine.query import ListPage, Query
 from mockserver.web import runner
 from mockserver.web.control import state
-from mockserver.web.endpoints import kinds
+from mockserver.web.endpoints import use_cases
 from mockserver.wire import long_json
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
@@ -23,11 +23,11 @@ from tests.driving import CARD, DUMMY, Api, Reply
 pytestmark = pytest.mark.slow
 
 FEW = {
-    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_CHANGES": 2, "_MOST_SCANS": 2, "_MOST_TEXTS": 1,
+    "STEP_ROWS": 3, "MOST_CHANGES": 8, "_FEW_ROWS": 2, "_MOST_SEARCHES": 2, "_MOST_TEXTS": 1,
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "ROWS": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    importing, indexed_table, kinds, long_json, runner, snapshot, state,
+    importing, indexed_table, use_cases, long_json, runner, snapshot, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")
@@ -48,7 +48,7 @@ FILTERS: dict[str, dict[str, tuple[object, ...]]] = {
 SEARCHES = ("", "a", "-ann", "state:SUCCESS", "amount:2.5", "-currency:aud", "ref:ann", '"x y"', "id:a 41", "*")
 
 
-def look_at_all(table: Table[Any], query: Query[Any], *_: object) -> ListPage[Any]:
+def look_at_all(table: Table[Any], query: Query[Any]) -> ListPage[Any]:
     read = {index.name: index for index in table._indexes}
     found = [
         row

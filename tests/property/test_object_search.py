@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import Query
 from mockserver.web.control.object_search import ObjectReader, object_tests
 from tests.depth import tries
+from tests.pauses import drive, look_at_few_rows
 
 KEYS = ["".join(signs) for signs in product("aB5 Σ\1", repeat=2)]
 FOUND = KEYS[::5]
@@ -118,18 +118,11 @@ def test_kept_texts_find_what_looking_at_each_object_finds(
     text = " ".join(f'{"-" * excludes}{name}{":" * bool(name)}"{value}"' for excludes, (name, value) in words)
     tests = [(excludes, plainly(*word)) for excludes, word in words]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexed_table, "STEP_ROWS", size)
+        look_at_few_rows(patch, size)
         for _ in range(3):
             query: Query[Stored] = Query(5, where=object_tests(SANDBOX, text, READER))
-            work = table.scan(query)
-            try:
-                while True:
-                    next(work)
-                    change()
-            except StopIteration as end:
-                scan = end.value
+            drive(table.look_ahead(query), change)
             change()
             wanted = [row for row in table.rows[::-1] if all(fits(row) != excludes for excludes, fits in tests)]
-            found = table.search(query, scan)
+            found = table.search(query)
             assert (found.count, found.rows) == (len(wanted), wanted[:5])
-            assert table.search(query) == found

@@ -16,7 +16,6 @@ from mockserver.scenario.outcome import NOTHING
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.transport import Transport
 from tests.depth import tries
-from tests.rows import each
 from tests.scenario.telling import NOW, ask, attempt, card, directing, fault, one, said, stored, told
 
 TWO = """
@@ -58,7 +57,7 @@ def test_files_given_later_come_first_and_test_values_last() -> None:
 
 def test_equal_rule_ids_of_two_files_are_reported_apart() -> None:
     director = directing(told(one("{request.amount: 1}")), told(one("{request.amount: 2}")))
-    assert [report.id for report in director.rules()] == ["r", "story/r"]
+    assert [report.rule.id for report in director.rules()] == ["r", "story/r"]
     assert ask(director, request={"amount": 1}).rule == "story/r"
 
 
@@ -160,7 +159,7 @@ def test_the_default_key_is_the_object_of_the_call() -> None:
     assert [said(ask(director, subject=name)) for name in ("x", "y", "x")] == ["expired_card", "expired_card", None]
 
 
-@each(
+@pytest.mark.parametrize(
     ("key", "facts"),
     [
         ("request.metadata.tier", [{"request": {"metadata": {"tier": name}}} for name in "ab"]),
@@ -291,7 +290,7 @@ def test_weighted_chance() -> None:
     assert director.rules()[0].hits == 2000
 
 
-@each(
+@pytest.mark.parametrize(
     ("what", "words"),
     [
         ("chance: {p: 1.2, then: {approve: {}}}", "wanted a share from 0 to 1"),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.adapters.scenario_files import load
-from mockserver.scenario.compile_rule import outcomes_of
 from mockserver.scenario.explain import explain
-from tests.rows import each
 from tests.scenario.telling import NOW, one, told
 
 RULES = """
@@ -130,7 +128,7 @@ def test_test_values_are_explained() -> None:
     assert "bank-account-insufficient-funds" in fired[0]
 
 
-@each(
+@pytest.mark.parametrize(
     ("request_", "words"),
     [
         ({"op": "charge.creat"}, "did you mean 'charge.create'"),
@@ -147,7 +145,7 @@ def test_refused(request_: dict[str, object], words: str) -> None:
         explain([], request_, now=NOW)
 
 
-@each(
+@pytest.mark.parametrize(
     ("then", "words"),
     [
         ("{approve: {}}", "approve"),
@@ -182,5 +180,5 @@ def test_refused(request_: dict[str, object], words: str) -> None:
 )
 def test_words(then: str, words: str) -> None:
     when = "{op: batch.create}" if then.startswith("{batch") else "{}"
-    (outcome,) = outcomes_of(told(one(when, f"then: {then}")).rules[0].plan)
+    (outcome,) = told(one(when, f"then: {then}")).rules[0].plan.outcomes
     assert outcome.words == words

@@ -15,7 +15,6 @@ from mockserver.scenario.operations import FOREIGN_DECLINES, FOREIGN_OPERATIONS,
 from mockserver.scenario.outcome_catalogue import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, CostMap, WaitMap
-from tests.rows import each
 from tests.scenario.telling import faults
 
 FULL = """
@@ -139,7 +138,7 @@ BAD = [
 ]
 
 
-@each(("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD])
+@pytest.mark.parametrize(("text", "words"), BAD, ids=[row[0].removeprefix(HEAD) or "nothing" for row in BAD])
 def test_refused(text: str, words: str) -> None:
     assert words in "\n".join(faults(text))
 
@@ -199,7 +198,7 @@ def test_the_schema_names_what_the_language_knows() -> None:
         assert word in text
 
 
-@each(
+@pytest.mark.parametrize(
     ("rule", "place", "ours"),
     [
         ("then: {decline: generic_decline}", "then.decline", "'do_not_honour'"),
@@ -261,7 +260,7 @@ def said_by_both(text: str) -> bool:
     return taken
 
 
-@each(
+@pytest.mark.parametrize(
     ("changes", "fits"),
     [
         ("card.expiryDate: 12/40", True),
@@ -277,7 +276,7 @@ def test_editors_know_what_can_be_set(changes: str, fits: bool) -> None:
     assert said_by_both(text) is fits
 
 
-@each(
+@pytest.mark.parametrize(
     ("fault", "fits"),
     [
         ("at: upload, hang: true, delay: 1s", True),
@@ -293,7 +292,7 @@ def test_editors_know_where_a_fault_strikes(fault: str, fits: bool) -> None:
     assert said_by_both(text) is fits
 
 
-@each(
+@pytest.mark.parametrize(
     ("words", "fits"),
     [
         ("clock: {rate: 5}", False),

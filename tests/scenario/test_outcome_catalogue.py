@@ -7,7 +7,6 @@ import pytest
 from mockserver.domain.codes import Code
 from mockserver.scenario.outcome_catalogue import CATALOGUE, DECLINES, decline
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
-from tests.rows import each
 
 APPROVALS = {908, 910, 911, 916, 932}
 """Codes of the issuer family that mean an approval of a kind (published facts, 3.1)."""
@@ -25,7 +24,7 @@ TEST_VALUES = [
 ]
 
 
-@each(("name", "code", "gateway", "retryable"), TEST_VALUES)
+@pytest.mark.parametrize(("name", "code", "gateway", "retryable"), TEST_VALUES)
 def test_rows_of_the_test_values(name: str, code: int, gateway: str, retryable: bool) -> None:
     row = DECLINES[name]
     assert (row.error_code, row.gateway_code, row.is_retryable) == (code, gateway, retryable)

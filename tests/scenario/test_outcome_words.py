@@ -26,7 +26,6 @@ from mockserver.scenario.provider_outcome import (
 from mockserver.scenario.rule import Always
 from mockserver.scenario.transport import At, Dribble, ErrorBody, Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
-from tests.rows import each
 from tests.scenario.telling import fault, one, told
 
 
@@ -34,7 +33,7 @@ def outcome(text: str) -> Outcome:
     when = "{op: batch.create}" if text.startswith("batch") else "{}"
     plan = told(one(when, f"then: {{{text}}}")).rules[0].plan
     assert isinstance(plan, Always)
-    return plan.outcome
+    return plan.outcomes[0]
 
 
 OWN = Decline("mine", 77, "No", "X", "gone", is_retryable=True)
@@ -62,7 +61,7 @@ PROVIDER: list[tuple[str, object]] = [
 ]
 
 
-@each(("text", "expected"), PROVIDER, ids=[row[0] for row in PROVIDER])
+@pytest.mark.parametrize(("text", "expected"), PROVIDER, ids=[row[0] for row in PROVIDER])
 def test_provider(text: str, expected: object) -> None:
     assert outcome(text).provider == expected
 
@@ -123,7 +122,7 @@ FAULTS: list[tuple[str, Transport]] = [
 ]
 
 
-@each(("text", "expected"), FAULTS, ids=[row[0] for row in FAULTS])
+@pytest.mark.parametrize(("text", "expected"), FAULTS, ids=[row[0] for row in FAULTS])
 def test_transport(text: str, expected: Transport) -> None:
     assert outcome(f"transport: {{{text}}}").transport == expected
 
@@ -155,7 +154,7 @@ WEBHOOKS: list[tuple[str, WebhookPlan]] = [
 ]
 
 
-@each(("text", "expected"), WEBHOOKS, ids=[row[0] for row in WEBHOOKS])
+@pytest.mark.parametrize(("text", "expected"), WEBHOOKS, ids=[row[0] for row in WEBHOOKS])
 def test_webhook(text: str, expected: WebhookPlan) -> None:
     assert outcome(f"webhook: {{{text}}}").webhook == expected
 
@@ -184,7 +183,7 @@ LATER: list[tuple[str, Later]] = [
 ]
 
 
-@each(("text", "expected"), LATER, ids=[row[0] for row in LATER])
+@pytest.mark.parametrize(("text", "expected"), LATER, ids=[row[0] for row in LATER])
 def test_later(text: str, expected: Later) -> None:
     assert outcome(f"later: [{text}]").later == (expected,)
 
@@ -255,7 +254,7 @@ REFUSED = [
 ]
 
 
-@each(("then", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("then", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(then: str, words: str) -> None:
     assert words in fault(one("{op: charge.create}", f"then: {then}"))
 
@@ -276,7 +275,7 @@ BATCH_REFUSED = [
 ]
 
 
-@each(("batch", "words"), BATCH_REFUSED, ids=[row[0] for row in BATCH_REFUSED])
+@pytest.mark.parametrize(("batch", "words"), BATCH_REFUSED, ids=[row[0] for row in BATCH_REFUSED])
 def test_batch_refused(batch: str, words: str) -> None:
     assert words in fault(one("{op: batch.create}", f"then: {{batch: {batch}}}"))
 

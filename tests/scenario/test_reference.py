@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import pytest
+
 from mockserver.adapters.scenario_files import read_text
 from mockserver.scenario.reference import SECTIONS, Json, Key, Section, json_schema
-from tests.rows import each
 
 
 def one_rule(part: Json) -> Json:
@@ -118,7 +119,7 @@ def parts(schema: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(below, f"{where}/{index}")
 
 
-@each("place", [place for place, _ in parts(SCHEMA)])
+@pytest.mark.parametrize("place", [place for place, _ in parts(SCHEMA)])
 def test_every_key_of_the_schema_is_described(place: str) -> None:
     properties = dict(parts(SCHEMA))[place]
     assert [name for name, key in properties.items() if not (key.get("description") and "examples" in key)] == []
@@ -133,7 +134,7 @@ def test_tests_of_a_field_that_holds_known_words_are_described() -> None:
             assert {"description", "examples"} <= key.keys()
 
 
-@each(("section", "key"), EXAMPLES, ids=lambda one: one.name)
+@pytest.mark.parametrize(("section", "key"), EXAMPLES, ids=lambda one: one.name)
 def test_every_example_is_read_as_it_stands(section: Section, key: Key) -> None:
     assert key.name in key.example
     file = FILES[section.name](key.example)
@@ -141,7 +142,7 @@ def test_every_example_is_read_as_it_stands(section: Section, key: Key) -> None:
     assert [rule.id for rule in scenario.rules] == [rule["id"] for rule in file.get("rules", [])]
 
 
-@each("section", SECTIONS, ids=lambda section: section.name)
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)
 def test_a_key_is_described_once_and_stands_in_the_schema(section: Section) -> None:
     names = [key.name for key in section.keys]
     assert len(names) == len(set(names))

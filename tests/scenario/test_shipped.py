@@ -22,7 +22,6 @@ from mockserver.scenario.provider_outcome import Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ExampleMap, Scenario
 from tests.driving import Api
-from tests.rows import each
 from tests.scenario.telling import NOW, open_app
 from tests.served import CARD, PROVIDER, serve
 
@@ -78,7 +77,9 @@ def plain(path: Path) -> object:
     return json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
 
 
-@each("path", [path for path in FILES if path.stem != "connection-reset"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.stem != "connection-reset"], ids=lambda path: path.stem
+)
 def test_every_sandbox_opens_under_it(path: Path) -> None:
     api = Api(scenario=[path.stem])
     assert [api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
@@ -113,7 +114,7 @@ def one_example(scenario: Scenario, example: ExampleMap) -> Scenario:
     return replace(scenario, examples=(example,))
 
 
-@each("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_file_is_complete(path: Path) -> None:
     scenario = the(path)
     text = path.read_text("utf-8")
@@ -149,19 +150,19 @@ def test_every_refusal_of_the_test_values_is_the_published_one(built_in: Ruleset
         assert said[name] == CATALOGUE[name].provider
 
 
-@each("name", CATALOGUE)
+@pytest.mark.parametrize("name", CATALOGUE)
 def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
     director = Director(built_in, 1, "sandbox")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
 
 
-@each("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
     assert [str(error) for error in validator().iter_errors(plain(path))] == []
 
 
-@each(
+@pytest.mark.parametrize(
     "rule",
     [
         {"id": "a", "then": {"aprove": {}}},
@@ -193,7 +194,7 @@ def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> N
     assert replace(started, builtin=False, examples=checked.examples) == checked
 
 
-@each(
+@pytest.mark.parametrize(
     "rule",
     [
         {"id": "a", "when": {"op": "charge.create"}, "then": {"decline": {"errorCode": 1}}},
@@ -208,10 +209,12 @@ def test_what_only_the_models_read_is_refused_in_the_scenario_of_the_server(rule
     assert parse(data, {}, file="a", name="a").rules
 
 
-@each("path", [path for path in FILES if path != TEST_VALUES])
+@pytest.mark.parametrize("path", [path for path in FILES if path != TEST_VALUES])
 def test_a_description_says_what_the_rules_wait_for(path: Path) -> None:
     scenario = the(path)
-    for test in (test for rule in scenario.rules for test in rule.tests):
-        for words in test.words if test.path.partition(".")[0] in ("request", "provider", "card", "state") else ():
+    for test in (test for rule in scenario.rules for test in rule.when.tests):
+        for _, words in (
+            test.operators if test.path.partition(".")[0] in ("request", "provider", "card", "state") else ()
+        ):
             wanted = words.rpartition(" ")[2].strip("'") if "'" not in words else words.split("'")[1]
             assert wanted in scenario.description or wanted in ("true", "false")

@@ -18,7 +18,6 @@ from mockserver.adapters.tls import authority_pem, flawed_context, server_contex
 from mockserver.web.transport_faults import Cut
 from tests.adapters.test_tls import handshake
 from tests.driving import Api, card, card_charge, problem_of
-from tests.rows import each
 from tests.server.connecting import converse
 
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
@@ -108,7 +107,7 @@ def test_there_are_forty_and_nearly_all_are_short() -> None:
     assert [name for _, name, lines in ROWS if int(lines) > 4] == ["provider-flapping"]
 
 
-@each(("name", "lines"), [(name, int(lines)) for _, name, lines in ROWS])
+@pytest.mark.parametrize(("name", "lines"), [(name, int(lines)) for _, name, lines in ROWS])
 def test_lines(name: str, lines: int) -> None:
     assert lines_of_rules(name) == lines
 

@@ -14,7 +14,6 @@ from mockserver.scenario.attempt import Stage
 from mockserver.scenario.matching import canonical
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.scenario.problems import ScenarioRefused
-from tests.rows import each
 from tests.scenario.telling import NOW, ask, card, directing, fault, fires, one, stored, told
 
 D = Decimal
@@ -58,7 +57,7 @@ KEYS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@each(("when", "taken", "left"), KEYS, ids=[row[0] for row in KEYS])
+@pytest.mark.parametrize(("when", "taken", "left"), KEYS, ids=[row[0] for row in KEYS])
 def test_key(when: str, taken: dict[str, Any], left: dict[str, Any]) -> None:
     assert fires(when, **taken)
     assert not fires(when, **left)
@@ -89,7 +88,7 @@ OPERATORS: list[tuple[str, list[object], list[object]]] = [
 ]
 
 
-@each(("test", "taken", "left"), OPERATORS, ids=[row[0] for row in OPERATORS])
+@pytest.mark.parametrize(("test", "taken", "left"), OPERATORS, ids=[row[0] for row in OPERATORS])
 def test_operator(test: str, taken: list[object], left: list[object]) -> None:
     director = directing(told(one(f"{{request.reference: {test}}}")))
     assert [value for value in taken if ask(director, request={"reference": value}).rule is None] == []
@@ -166,12 +165,12 @@ def test_transport_may_join_operations_some_of_which_are_asked_for() -> None:
     assert told(one("{op: 'batch.*'}", "then: {transport: {at: answer, reset: {}}}")).rules
 
 
-@each(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
+@pytest.mark.parametrize(("when", "words"), REFUSED, ids=[row[0] for row in REFUSED])
 def test_refused(when: str, words: str) -> None:
     assert words in fault(one(when))
 
 
-@each("pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"])
+@pytest.mark.parametrize("pattern", ["(a+)+b", "(a|aa)+b", "(a*)*b", "(.*a){25}b", "a?" * 50 + "a" * 50 + "b"])
 def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
     director = directing(told(one(f"{{request.reference: {{matches: '{pattern}'}}}}")))
     before = process_time()
@@ -179,7 +178,7 @@ def test_no_pattern_takes_longer_than_its_text(pattern: str) -> None:
     assert process_time() - before < 1
 
 
-@each("text", ["visa", "true", "nan", "Infinity", "e5", "x1.5", "\u00e91", "\u4e94", "\u2160"])
+@pytest.mark.parametrize("text", ["visa", "true", "nan", "Infinity", "e5", "x1.5", "\u00e91", "\u4e94", "\u2160"])
 def test_a_text_that_begins_with_a_letter_is_compared_as_it_is(text: str) -> None:
     # By that rules are found without bringing the text into another form.
     assert canonical(text) == text
@@ -204,7 +203,7 @@ WINDOWS = [
 ]
 
 
-@each(("when", "inside", "outside"), WINDOWS, ids=[row[0] for row in WINDOWS])
+@pytest.mark.parametrize(("when", "inside", "outside"), WINDOWS, ids=[row[0] for row in WINDOWS])
 def test_clock_window(when: str, inside: int, outside: int) -> None:
     assert fires(when, now=inside)
     assert not fires(when, now=outside)
@@ -282,7 +281,7 @@ def test_a_provider_outcome_where_no_provider_is_asked_is_refused() -> None:
 SYDNEY = "clock: {zone: Australia/Sydney}\n"
 
 
-@each(
+@pytest.mark.parametrize(
     ("window", "begins", "ends"),
     [
         # Summer time, and the night in which it ends: 3:00 becomes 2:00 again.

@@ -15,7 +15,6 @@ from mockserver.adapters.tls import authority_pem
 from mockserver.web.transport_faults import Cut
 from tests import warm
 from tests.driving import Api
-from tests.rows import each
 from tests.scenario.telling import fault, faults, one, told
 from tests.served import serve
 
@@ -41,7 +40,7 @@ REFUSED = [
 ]
 
 
-@each(("when", "what", "more", "words"), REFUSED, ids=[row[3] for row in REFUSED])
+@pytest.mark.parametrize(("when", "what", "more", "words"), REFUSED, ids=[row[3] for row in REFUSED])
 def test_what_cannot_be_known_is_refused(when: str, what: str, more: str, words: str) -> None:
     assert words in fault(one(when, what, more))
 

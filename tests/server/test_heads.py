@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from uvicorn.config import Config
@@ -12,7 +13,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from mockserver.server.lane import parse_single_packet
-from tests.rows import each
 
 TARGETS = [
     b"/",
@@ -97,14 +97,14 @@ def is_same(packet: bytes) -> bool:
     return short is not None and plain is not None and {**plain[0], **short[0]} == plain[0] and short[1] == plain[1]
 
 
-@each("target", TARGETS)
-@each("method", [b"GET", b"POST", b"DELETE", b"PUT", b"PATCH"])
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("method", [b"GET", b"POST", b"DELETE", b"PUT", b"PATCH"])
 def test_a_target_is_read_as_uvicorn_reads_it(method: bytes, target: bytes) -> None:
     for _ in range(2):
         assert is_same(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN))
 
 
-@each("target", UNUSUAL)
+@pytest.mark.parametrize("target", UNUSUAL)
 def test_an_unusual_target_goes_the_plain_way(target: bytes) -> None:
     for method in (b"GET", b"POST", b"POST"):
         assert parse_single_packet(b"%b %b HTTP/1.1\r\n%b\r\n\r\n" % (method, target, PLAIN), {}) is None
@@ -125,12 +125,14 @@ def test_what_is_not_one_whole_request_goes_the_plain_way(fields: list[bytes], r
     assert shortly(packet) is None or is_same(packet)
 
 
-@each("field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"])
+@pytest.mark.parametrize(
+    "field", [*CLOSING, *ODD, b"Transfer-Encoding: chunked", b"Content-Length: 0\r\nContent-Length: 0"]
+)
 def test_a_field_that_says_more_goes_the_plain_way(field: bytes) -> None:
     assert parse_single_packet(b"GET /a HTTP/1.1\r\nHost: a.test\r\n%b\r\n\r\n" % field, {}) is None
 
 
-@each(
+@pytest.mark.parametrize(
     "packet",
     [b"", b"GET", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: a\r\n", b"\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"],
 )
@@ -138,7 +140,7 @@ def test_a_part_of_a_head_goes_the_plain_way(packet: bytes) -> None:
     assert parse_single_packet(packet, {}) is None
 
 
-@each(
+@pytest.mark.parametrize(
     "first",
     [
         b"GET / HTTP/1.0",
@@ -154,7 +156,7 @@ def test_an_unusual_first_line_goes_the_plain_way(first: bytes) -> None:
     assert parse_single_packet(first + b"\r\nHost: a.test\r\n\r\n", {}) is None
 
 
-@each(("count", "are_kept"), [(1, True), (64, True), (65, False), (1_000, False)])
+@pytest.mark.parametrize(("count", "are_kept"), [(1, True), (64, True), (65, False), (1_000, False)])
 def test_equal_fields_are_one_object_but_where_many_would_fill_the_memory(count: int, are_kept: bool) -> None:
     packets = [b"GET /%d HTTP/1.1\r\n%b\r\n" % (number, b"a: b\r\n" * count) for number in range(2)]
     first, second = (parse_single_packet(packet, {}) for packet in packets)

@@ -9,7 +9,6 @@ import pytest
 from mockserver.server.guards import MOST_HEAD
 from mockserver.web.asgi import read_parts, send_bytes
 from tests.driving import FAST_LANE
-from tests.rows import each
 from tests.server.connecting import Clock, connected, converse, echo, request
 
 
@@ -135,7 +134,7 @@ def chunked(path: str, *lines: str) -> bytes:
     )
 
 
-@each(
+@pytest.mark.parametrize(
     ("chunks", "said"),
     {
         "Java": ([JAVA, b'{"amount":1}'], b'/a {"amount":1}'),

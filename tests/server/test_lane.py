@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.routing import Route
@@ -13,7 +14,6 @@ import mockserver
 from mockserver.server.lane import RouteLookup
 from mockserver.web.asgi import decoded, tidied
 from mockserver.web.shell import Endpoint
-from tests.rows import each
 
 APP = mockserver.create_app()
 LOOKUP: Any = RouteLookup(APP.routes, APP.router.default)
@@ -51,13 +51,13 @@ def test_lane_and_starlette_choose_the_same(method: str, path: str) -> None:
     assert LOOKUP.find(method, tidied(path)) == by_starlette(method, tidied(path))
 
 
-@each("path", PATHS)
+@pytest.mark.parametrize("path", PATHS)
 def test_each_path_is_found_both_ways(path: str) -> None:
     for method in METHODS:
         assert LOOKUP.find(method, path) == by_starlette(method, path)
 
 
-@each(
+@pytest.mark.parametrize(
     ("method", "path", "op", "parameters"),
     [
         ("GET", "/charge/abc", "charge.get", {"charge_id": "abc"}),

@@ -18,7 +18,6 @@ import mockserver
 from mockserver.scenario.transport import FaultKind
 from mockserver.web.asgi import TRANSPORT
 from tests.driving import Api, card_charge
-from tests.rows import each
 
 FOREIGN = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
 DRIVEN = {"type": "lifespan"}
@@ -76,7 +75,7 @@ def test_every_kind_of_fault_is_one_of_both() -> None:
     assert set(CUTS) | set(HARMLESS) == set(FaultKind)
 
 
-@each(("kind", "fault"), CUTS.items())
+@pytest.mark.parametrize(("kind", "fault"), CUTS.items())
 def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(kind: FaultKind, fault: str) -> None:
     api = Api()
     begun(FOREIGN, api)
@@ -89,14 +88,14 @@ def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(kind: Fault
     assert len(api.get("/__admin/scenarios")["scenarios"]) == 1
 
 
-@each(("kind", "fault"), HARMLESS.items())
+@pytest.mark.parametrize(("kind", "fault"), HARMLESS.items())
 def test_any_other_fault_may_be_set(kind: FaultKind, fault: str) -> None:
     api = Api()
     begun(FOREIGN, api)
     assert put(api, under(fault)).status == 200
 
 
-@each("scope", [DRIVEN, OURS])
+@pytest.mark.parametrize("scope", [DRIVEN, OURS])
 def test_in_process_and_under_our_server_all_may_be_set(scope: dict[str, Any]) -> None:
     api = Api()
     begun(scope, api)
@@ -111,7 +110,7 @@ def test_a_state_document_brings_no_such_scenario_in() -> None:
     assert api.put("/__admin/state", there.get("/__admin/state", secrets="true").body).status == 400
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         (under(CUTS[FaultKind.GARBAGE]), "got transport at answer: garbage, allowed: status"),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests import warm
 from tests.driving import START, Api
+from tests.served import Process, serve
 from tests.store.stories import PUBLIC_URL, Call, Story
 from tests.store.twins import VIEWS
 
@@ -17,36 +16,18 @@ OPTIONS = ("--seed", "42", "--clock", START, "--public-url", PUBLIC_URL)
 """What gives a server in this process the same answers as one that is served."""
 
 
-class Served:
-    """A serving process. Its standard error goes to ``errors``."""
+class Served(Process):
+    """A server on a store. Its standard error goes to ``errors``."""
 
-    def __init__(self, store: Path, *options: str, errors: Path | None = None) -> None:
-        self.errors = errors or store.with_suffix(".log")
-        command = ["mockserver", "serve", "--port", "0", "--store", str(store), *OPTIONS, *options]
-        with self.errors.open("a") as told:
-            self.process = warm.started(*command, stdout=subprocess.PIPE, stderr=told, text=True)
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if line.startswith("ready on "):
-                self.port = int(line.rsplit(":", 1)[1])
-                return
-        raise AssertionError(f"ended with {self.process.wait(20)}: {self.errors.read_text()[-2000:]}")
+    def __init__(self, store: Path, *options: str) -> None:
+        self.errors = store.with_suffix(".log")
+        begun = serve("--store", str(store), *OPTIONS, *options, errors=self.errors)
+        super().__init__(begun.port, begun.process)
 
     def kill(self) -> None:
         """End it as it is; it is over when its standard output is."""
         self.process.kill()
-        self._end()
-
-    def stop(self) -> int:
-        """Ask it to stop; the exit code."""
-        self.process.terminate()
-        return self._end()
-
-    def _end(self) -> int:
-        assert self.process.stdout is not None
-        self.process.stdout.read()
-        self.process.stdout.close()
-        return self.process.wait(20)
+        self.end()
 
 
 class Line:

@@ -114,19 +114,6 @@ def test_a_page_of_zeros_is_damage(tmp_path: Path, where: float) -> None:
     assert "is damaged" in str(refused(path)) or "can be read" in str(refused(path))
 
 
-def test_a_file_that_was_cut_is_damage(tmp_path: Path) -> None:
-    path = filled(tmp_path / "s.db", 40)
-    path.write_bytes(path.read_bytes()[:-9_000])
-    assert "damaged" in str(refused(path))
-
-
-def test_places_where_no_file_can_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StoreRefused, match=r"cannot be made: .*missing: No such file or directory"):
-        StoreFile(tmp_path / "missing" / "s.db")
-    with pytest.raises(StoreRefused, match="is not a file"):
-        StoreFile(tmp_path)
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

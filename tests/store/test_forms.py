@@ -18,7 +18,6 @@ from mockserver.engine.kept.commits import SERVER, Commit
 from mockserver.engine.kept.forms import Forms
 from mockserver.engine.tables import ROW_CLASSES
 from tests.control.test_state import fill, fill_everything
-from tests.rows import each
 from tests.store.twins import Kept, Twins
 
 
@@ -63,7 +62,7 @@ def test_rows_of_another_version_are_read_and_rows_of_this_one_stand_among_them(
     assert later.of(Order).to_plain(Order("o-5", rows=["b"])) == ["o-5", None, None, None, None, ["b"]]
 
 
-@each("raw", [None, 7, "", [], {}, {"id": "o-1"}])
+@pytest.mark.parametrize("raw", [None, 7, "", [], {}, {"id": "o-1"}])
 def test_what_was_not_written_is_refused(raw: Any) -> None:
     with pytest.raises((ValueError, LookupError, TypeError)):
         Forms().of(Order).to_value(raw)
@@ -75,7 +74,7 @@ def test_types_that_a_file_could_not_tell_apart_have_no_form() -> None:
     with pytest.raises(TypeError, match="have the same name"):
         forms.of(make_dataclass("Order", [("id", str)]))
     with pytest.raises(TypeError, match="may be None, and that is not its default"):
-        forms.of(make_dataclass("Doubt", [("note", str | None, field(default="-"))]))
+        forms.of(make_dataclass("UncertainResult", [("note", str | None, field(default="-"))]))
 
 
 def test_a_server_goes_on_with_a_file_in_another_order(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_a_kept_sandbox_keeps_its_seed_and_clock_under_other_options(tmp_path: P
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of other processes cannot be set here")
 def test_a_disk_that_fills_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
-    one = serve("--store", str(path), "--seed", "42", "--clock", "2031-03-01T00:00:00Z", errors=tmp_path / "errors")
+    one = serve("--store", str(path), "--seed", "42", "--clock", START, files=256)
     pid, acknowledged = one.process.pid, []
     _, most = resource.prlimit(pid, resource.RLIMIT_FSIZE)
 

@@ -13,7 +13,6 @@ import yaml
 from mockserver.domain.states import CHARGE_STATE_BY_WORD, TABLES
 from mockserver.web.routes import ROUTES
 from tests.driving import Api, Reply, problem_of
-from tests.rows import each
 
 HERE = Path(__file__).parent
 
@@ -134,7 +133,7 @@ def check(value: object, kind: Any, place: str) -> None:
                 check(value[name], inner, f"{place}.{name}")
 
 
-@each("name", [name for name in OPERATIONS if is_served(name)])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if is_served(name)])
 def test_an_operation_takes_every_documented_field_and_answers_with_every_documented_field(name: str) -> None:
     reply = Book(strict=True).perform(name)
     body = taken(reply)
@@ -143,7 +142,7 @@ def test_an_operation_takes_every_documented_field_and_answers_with_every_docume
     assert reply.status == (201 if creates else 200)
 
 
-@each("name", [name for name in OPERATIONS if is_served(name)])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if is_served(name)])
 def test_an_operation_takes_the_spelling_of_either_letter_case(name: str) -> None:
     def turned(value: Any) -> Any:
         if isinstance(value, list):
@@ -170,7 +169,7 @@ CLIENT_STATUS = {
 """Status values that published clients can read (published facts, 0, rule 8)."""
 
 
-@each("name", [name for name in OPERATIONS if is_served(name)])
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if is_served(name)])
 def test_an_operation_answers_published_clients_with_200_in_words_that_they_read(name: str) -> None:
     reply = Book(profile="sdk", assumptions={"provider.latency": "0"}).perform(name)
     assert reply.status == 200, reply.raw

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mockserver.adapters.scenario_files import load, read_text, shipped
 from mockserver.scenario.edits import edited, unfound
 from mockserver.web.absent_members import absent_members
 from tests.driving import Api, card_charge
-from tests.rows import each
 
 HOOK = {"webhook": {"url": "http://127.0.0.1:4111/__inbox/shop"}}
 
@@ -22,7 +23,7 @@ def told(op: str, then: str) -> list[str]:
     return [one.words for one in absent_members(read_text(scenario(op, then), "s.yaml"))]
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "then", "words"),
     [
         (
@@ -48,7 +49,7 @@ def test_a_member_that_no_webhook_has_is_reported() -> None:
     assert found == "omits 'data.ammount', and no webhook has 'ammount' there - did you mean 'amount'?"
 
 
-@each(
+@pytest.mark.parametrize(
     ("op", "then"),
     [
         ("charge.create", "transport: {at: answer, omit: [amount, paymentInformation.card, code, details.Amount]}"),
@@ -100,7 +101,7 @@ def test_the_journal_tells_what_a_webhook_had_nothing_for_once() -> None:
     assert warnings(api) == ["the webhook has nothing for omit 'data.refunds.0.amount'"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("edit", "omit", "lost"),
     [
         ({"a": 1, "new": 2, "b.0": 3, "c.x": 4}, ["a"], []),

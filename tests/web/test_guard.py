@@ -9,14 +9,15 @@ from socket import gethostname
 import pytest
 
 from tests.driving import Api, card_charge
-from tests.rows import each
 from tests.server.connecting import converse
 
 EVIL = {"origin": "https://evil.example"}
 OWN = {"host": "127.0.0.1:4111", "origin": "http://127.0.0.1:4111"}
 
 
-@each("host", ["127.0.0.1", "localhost:4111", "[::1]:4111", "LOCALHOST", "shop.test", "pay.localhost:80", "testserver"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "localhost:4111", "[::1]:4111", "LOCALHOST", "shop.test", "pay.localhost:80", "testserver"]
+)
 def test_names_of_this_machine_are_answered(host: str) -> None:
     api = Api()
     assert api.call("GET", "/charge", headers={"host": host}).status == 200
@@ -25,8 +26,10 @@ def test_names_of_this_machine_are_answered(host: str) -> None:
 MALFORMED = ("localhost#.evil", "localhost/.evil", "localhost?.evil", "localhost\\.evil", "localhost:80x", "local host")
 
 
-@each("host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300, *MALFORMED])
-@each("path", ["/charge", "/__admin/sandboxes", "/healthz", "/no/such/path"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:4111", "a@b", "[::1", "x" * 300, *MALFORMED]
+)
+@pytest.mark.parametrize("path", ["/charge", "/__admin/sandboxes", "/healthz", "/no/such/path"])
 def test_any_other_name_is_refused_on_every_route(host: str, path: str) -> None:
     api = Api()
     reply = api.call("GET", path, headers={"host": host})
@@ -41,8 +44,8 @@ def test_further_names_can_be_allowed(address: str) -> None:
         assert api.call("GET", "/charge", headers={"host": "evil.pay.corp:80"}).status == 403
 
 
-@each("address", ["0.0.0.0", "::", "192.168.1.5"])
-@each(
+@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5"])
+@pytest.mark.parametrize(
     "host",
     [
         *(
@@ -62,16 +65,16 @@ def test_an_open_address_answers_to_addresses_and_names_of_its_network(address: 
     assert Api(host=address).call("GET", "/charge", headers={"host": host}).status == 200
 
 
-@each("host", ["rebind.evil.example", "evil.example:80", "127.0.0.1.evil.example", "a@tower", "[::"])
-@each("path", ["/charge", "/__admin/sandboxes", "/__admin/reset?all=true", "/healthz", "/pay/x"])
+@pytest.mark.parametrize("host", ["rebind.evil.example", "evil.example:80", "127.0.0.1.evil.example", "a@tower", "[::"])
+@pytest.mark.parametrize("path", ["/charge", "/__admin/sandboxes", "/__admin/reset?all=true", "/healthz", "/pay/x"])
 def test_an_open_address_answers_to_no_name_of_a_stranger(host: str, path: str) -> None:
     reply = Api(host="0.0.0.0").call("POST" if "reset" in path else "GET", path, headers={"host": host})
     assert (reply.status, list(reply.body["details"])) == (403, ["Host"])
     assert "--allow-host" in reply.body["details"]["Host"]
 
 
-@each("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
-@each("path", ["/__admin/reset", "//__admin/reset", "/__admin/reset/"])
+@pytest.mark.parametrize("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize("path", ["/__admin/reset", "//__admin/reset", "/__admin/reset/"])
 def test_another_site_changes_nothing(headers: dict[str, str], path: str) -> None:
     api = Api()
     api.try_charge()
@@ -80,8 +83,10 @@ def test_another_site_changes_nothing(headers: dict[str, str], path: str) -> Non
     assert api.call("GET", "/charge").body["count"] == 1
 
 
-@each("headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}])
-@each("method", ["POST", "GET", "PUT"])
+@pytest.mark.parametrize(
+    "headers", [EVIL, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}]
+)
+@pytest.mark.parametrize("method", ["POST", "GET", "PUT"])
 def test_an_inbox_takes_nothing_from_a_page_of_another_site(headers: dict[str, str], method: str) -> None:
     api = Api()
     api.try_charge()
@@ -127,7 +132,7 @@ def test_a_webhook_that_reaches_the_control_api_by_a_detour_changes_nothing(api:
     assert api.call("POST", "/__inbox/x", {}, headers=headers).status == 200
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "status"),
     [
         ("application/json", 200),
@@ -163,7 +168,7 @@ def test_a_token_guards_every_control_call() -> None:
     assert api.call("GET", "/healthz").status == 200
 
 
-@each("start", ["*", "*x", "x"])
+@pytest.mark.parametrize("start", ["*", "*x", "x"])
 def test_a_token_guards_paths_that_begin_with_no_slash(start: str) -> None:
     """HTTP servers let ``*x/...`` pass; where routes are looked for, what is before the first slash was left out."""
     api = Api(admin_token="s3cret")
@@ -214,9 +219,9 @@ def test_an_unpublished_number_is_warned_about_once_or_refused(number: str) -> N
     assert strict.try_charge().status == 201
 
 
-@each("second", ["127.0.0.1", "evil.example", ""])
-@each("settings", [{}, {"host": "0.0.0.0"}], ids=["loopback", "open"])
-@each("path", ["/charge", "/__admin/clock", "/healthz"])
+@pytest.mark.parametrize("second", ["127.0.0.1", "evil.example", ""])
+@pytest.mark.parametrize("settings", [{}, {"host": "0.0.0.0"}], ids=["loopback", "open"])
+@pytest.mark.parametrize("path", ["/charge", "/__admin/clock", "/healthz"])
 def test_a_second_host_header_is_refused_whatever_it_says(second: str, settings: dict[str, str], path: str) -> None:
     api = Api(**settings)
     # In a header of the driver's own spelling, so that both reach the server.

@@ -10,7 +10,6 @@ import pytest
 from mockserver import create_app
 from mockserver.domain.money import CURRENCIES
 from tests.driving import VISA, Api, Reply
-from tests.rows import each
 from tests.web.browsing import Document, document, submit, visit
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -172,7 +171,7 @@ def test_a_reload_of_a_declined_form_does_not_ask_the_provider_again(api: Api) -
     assert len(charges(api)) == 1
 
 
-@each(
+@pytest.mark.parametrize(
     ("field", "value", "told"),
     [
         ("cardNumber", "", "Please fill this in."),
@@ -223,7 +222,9 @@ def test_a_link_without_amount_lets_the_payer_choose(api: Api, amount: str, paid
     assert charges(api)[0]["amount"] == paid
 
 
-@each("amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5", "\u0665"])
+@pytest.mark.parametrize(
+    "amount", ["", "0", "-5", "+5", "1.234", "ten", "1e3", "1E3", "1e9999", "NaN", "1,5", "\u0665"]
+)
 def test_an_amount_that_is_none_is_refused_beside_its_field(amount: str) -> None:
     api = Api()
     path = link(api, amount=None)
@@ -385,7 +386,7 @@ def test_without_test_values_no_decline_is_offered(api: Api) -> None:
     assert "decline" not in shown.texts
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "value", "words"),
     [
         ("expiryDate", "13/30", "Please write the expiry date as MM/YY."),

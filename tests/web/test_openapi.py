@@ -19,7 +19,6 @@ from mockserver.web.routes import ROUTES, Auth
 from mockserver.wire.base import names_of
 from mockserver.wire.folding import Folded, validate
 from tests.driving import Api, card_charge
-from tests.rows import each
 
 NAMES = [f"{row.method} {row.path}" for row in ROUTES]
 
@@ -64,7 +63,7 @@ def test_operation_ids_are_unique_identifiers() -> None:
     assert all(name.isidentifier() for name in ids)
 
 
-@each("row", ROUTES, ids=NAMES)
+@pytest.mark.parametrize("row", ROUTES, ids=NAMES)
 def test_an_operation_has_all_its_parts(row: Any) -> None:
     operation = operation_of(row)
     assert set(operation) <= {
@@ -115,7 +114,7 @@ def test_every_schema_is_valid() -> None:
         schemas.meta.validate({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
 
 
-@each("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
+@pytest.mark.parametrize("row", [row for row in ROUTES if row.body is not None], ids=lambda row: row.path)
 def test_every_example_is_a_body_that_its_model_takes(row: Any) -> None:
     content = operation_of(row)["requestBody"]["content"]["application/json"]
     validate(row.body, Folded(content["example"], [], []))

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.webhook_sender import Sent
-from mockserver.domain.delivery import Content, Delivery, WebhookMessage, sign
+from mockserver.domain.delivery import Content, Delivery, Sent, WebhookMessage, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY, trace_protocol
 from mockserver.web.app import Application
 from mockserver.web.transport_faults import Cut
@@ -25,8 +24,6 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import StatusCode
-
-from tests.rows import each
 
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 CALLING = {"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "shop=7", "baggage": "key=sk_live_1"}
@@ -274,7 +271,7 @@ def test_the_fault_of_a_try_is_one_of_a_few_words(api: Api, sent: Sent | None, f
     assert not {"url.full", "mockserver.charge.id"} & found.keys()
 
 
-@each(
+@pytest.mark.parametrize(
     ("environ", "protocol"),
     [
         ({}, None),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MINUTE, SECOND, iso
 from mockserver.wire.dates import moment, named_moment, read_moment
-from tests.rows import each
 
 AT = 1_700_000_000 * SECOND
 DAY_BEGIN = 1_699_920_000 * SECOND
@@ -27,7 +26,7 @@ def test_every_instant_goes_out_in_the_one_form_and_comes_back(instant: int) -> 
     assert read_moment(moment(instant)) == instant
 
 
-@each(
+@pytest.mark.parametrize(
     ("fraction", "shown"),
     [("", "0000000"), (".1234567", "1234567"), (".123456789", "1234567"), (".0000009", "0000009"), (".5", "5000000")],
 )
@@ -36,7 +35,7 @@ def test_a_named_instant_comes_back_with_its_last_digit(fraction: str, shown: st
         assert named_moment(read_moment(f"{day}T22:13:20{fraction}+00:00")) == f"{day}T22:13:20.{shown}Z"
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "instant"),
     [
         ("2023-11-14T22:13:20Z", AT),
@@ -64,7 +63,7 @@ def test_iso_forms(value: str, instant: int) -> None:
     assert read_moment(value) == instant
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "instant"),
     [
         pytest.param("2023-11-14 22: 13:20", AT, id="blank after the hour (.NET)"),
@@ -91,12 +90,12 @@ def test_forms_of_published_clients(value: object, instant: int) -> None:
     assert read_moment(value) == instant
 
 
-@each("zone", ["UTC", "EST", "EDT", "CET", "CEST", "JST", "AWST", "ACST", "NZDT", "HST"])
+@pytest.mark.parametrize("zone", ["UTC", "EST", "EDT", "CET", "CEST", "JST", "AWST", "ACST", "NZDT", "HST"])
 def test_zone_names_mean_whole_quarters_of_an_hour(zone: str) -> None:
     assert (read_moment(f"Tue Nov 14 22:13:20 {zone} 2023") - AT) % (15 * MINUTE) == 0
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "got"),
     [
         ("", "got ''"),
@@ -136,7 +135,7 @@ def test_the_first_and_last_moments_are_taken(value: str) -> None:
     assert EARLIEST <= read_moment(value) < LATEST + SECOND
 
 
-@each(
+@pytest.mark.parametrize(
     "value",
     [
         "0001-01-01T00:00:00+00:01",

@@ -19,7 +19,6 @@ from mockserver.wire.fields import Fields
 from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
-from tests.rows import each
 
 MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
 STRIDE = tries(13, 1)
@@ -97,19 +96,19 @@ NUMBERS = (
 @pytest.mark.parametrize(
     "place", ['{"Amount":%s}', '{"amount": 7, "order": {"freightAmount": %s, "items": [{"amount":%s}]}}']
 )
-@each("number", NUMBERS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_keeps_every_digit(number: str, place: str) -> None:
     assert_alike(CardCharge, place.replace("%s", number).encode())
 
 
-@each("number", NUMBERS)
+@pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_that_is_replaced_is_read_all_the_same(number: str) -> None:
     for place in (b"[%s ]", b"%s", b'{"a":%s\n}', b"[1, %s]", b'["e",[%s\t, 1]]'):
         replaced = place % number.encode()
         assert_alike(CardCharge, b'{"amount": 5, "reference": %b, "reference": "x"}' % replaced)
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         b"",
@@ -181,7 +180,7 @@ def test_a_body_in_the_usual_spelling_is_typed_without_being_folded(monkeypatch:
     assert said.get("reference") is None
 
 
-@each(
+@pytest.mark.parametrize(
     "body",
     [
         {**CHARGE, "Currency": "AUD"},

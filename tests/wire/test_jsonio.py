@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from tests.rows import each
 
 
 class Word(StrEnum):
@@ -39,7 +38,7 @@ def refusal(body: bytes) -> str:
     return str(caught.value)
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "value"),
     [
         (b'{"a": [1, -2, true, false, null, "x"]}', {"a": [1, -2, True, False, None, "x"]}),
@@ -58,7 +57,7 @@ def test_json_is_read(body: bytes, value: object) -> None:
     assert loads(body) == value
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "type_", "digits"),
     [
         ("5", int, "5"),
@@ -79,7 +78,7 @@ def test_numbers_keep_every_digit(text: str, type_: type, digits: str) -> None:
     assert str(number) == digits
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "reason"),
     [
         (b"", "not JSON: Expecting value (line 1, column 1)"),
@@ -143,7 +142,7 @@ def test_a_refusal_never_quotes_the_body(body: bytes) -> None:
     assert "4111" not in refusal(body)
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "words"),
     [
         (b'{"a": 1,\n "a": 1}', "got the key 'a' twice (line 2, column 2)"),
@@ -165,7 +164,7 @@ def test_a_refusal_knows_its_place() -> None:
     assert (caught.value.message, caught.value.line, caught.value.column) == ("not JSON: Expecting value", 2, 8)
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "body"),
     [
         ({"a": [1, None, True, "é"]}, '{"a":[1,null,true,"é"]}'),
@@ -181,7 +180,7 @@ def test_values_go_out(value: object, body: str) -> None:
     assert dumps(value) == body.encode()
 
 
-@each(
+@pytest.mark.parametrize(
     "value",
     [object(), {1: 2}, Record("x"), datetime(2023, 1, 1, tzinfo=UTC), {"a": {1}}, b"x", "\ud800", Decimal("NaN")],
 )

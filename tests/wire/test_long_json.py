@@ -18,7 +18,6 @@ from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 from tests.depth import tries
 from tests.pauses import drive
-from tests.rows import each
 
 _TEXTS = ["", "a", "é", "\U0001f4b3", '"', "\\", "\n", "null", "x" * 50, "{[,:]}", "\\ud83d", "ud83d"]
 
@@ -107,7 +106,7 @@ def test_a_key_that_comes_twice_is_found_as_it_is_at_once(window: int, monkeypat
     assert 50 < refused < 250
 
 
-@each(
+@pytest.mark.parametrize(
     ("raw", "words"),
     [
         (b"", "not JSON: Expecting value (line 1, column 1)"),
@@ -147,7 +146,7 @@ def test_megabytes_of_blanks_are_skipped(value: bytes) -> None:
 KNOWN = {"": ["format", "tables"], "tables": ["charges"]}
 
 
-@each(
+@pytest.mark.parametrize(
     ("begin", "words"),
     [
         ('{"format":1,"tables":{', {f"Tables.new-{number}": "unknown field" for number in range(100)}),

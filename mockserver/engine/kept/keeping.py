@@ -222,7 +222,7 @@ class Keeping:
         sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
         tables = [getattr(sandbox, name) for name in ROW_CLASSES]
         for table in tables:
-            table.on_change = None
+            table.listeners = ()
         if sandbox.past is not None:
             # One that is kept aside may come back.
             sandbox.past.listen(tables)

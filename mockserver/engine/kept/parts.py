@@ -31,12 +31,12 @@ from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import Journal
 from mockserver.engine.kept.forms import Forms
-from mockserver.engine.kept.steps import TABLE_NAMES, StepForms
+from mockserver.engine.kept.steps import StepForms
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.stories import Cause, Change
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.findings.doubts import Chains
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
@@ -124,12 +124,12 @@ class TablePart:
     def load(self, rows: Sequence[KeptRow], cards: CardRegistry) -> None:
         """Every row, in its place. Raises ``ValueError`` when one is missing."""
         # What was kept is no change.
-        heard, self._table.on_change = self._table.on_change, None
+        heard, self._table.listeners = self._table.listeners, ()
         for place, (seq, raw) in enumerate(rows):
             if place != seq:
                 raise ValueError(f"row {place} is missing")
             self._table.add(self._kept.to_value(raw, cards))
-        self._table.on_change = heard
+        self._table.listeners = heard
         self._known = len(rows)
 
 

@@ -20,20 +20,17 @@ from mockserver.engine.kept.forms import Forms, without_end
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of
-from mockserver.engine.tables import ROW_CLASSES
+from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE, Decision, exhausted
 from mockserver.scenario.matching import Difference
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.provider_outcome import Decline, ProviderOutcome
-from mockserver.scenario.rule import Rule, outcomes_of
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 
 _EXHAUSTED = -1
 _REFUSED = 400
-
-TABLE_NAMES = {cls: name for name, cls in ROW_CLASSES.items()}
-"""The table of each kind of row."""
 
 _NEW = Asked("")
 _UNASKED = Attempt("", 0)
@@ -312,7 +309,7 @@ class StepForms:
 
     def _place(self, rule: Rule, outcome: Outcome) -> object:
         """Where an outcome stands in its rule; a decline that the rule made up itself."""
-        place = next((place for place, one in enumerate(outcomes_of(rule.plan)) if one is outcome), None)
+        place = next((place for place, one in enumerate(rule.plan.outcomes) if one is outcome), None)
         if place is None and isinstance(outcome.provider, Decline) and outcome != exhausted(rule):
             return self._decline.to_plain(outcome.provider)
         return _EXHAUSTED if place is None else place
@@ -320,7 +317,7 @@ class StepForms:
     def _outcome(self, rule: Rule, place: Any) -> Outcome:
         if isinstance(place, list):
             return Outcome(provider=self._decline.to_value(place))
-        outcomes = outcomes_of(rule.plan)
+        outcomes = rule.plan.outcomes
         if place == _EXHAUSTED:
             return exhausted(rule)
         return outcomes[place] if place < len(outcomes) else NOTHING

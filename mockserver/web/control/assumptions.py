@@ -63,7 +63,7 @@ def _shown(sandbox: Sandbox) -> dict[str, object]:
             {
                 "key": row.key,
                 "question": row.question,
-                "value": row.kind.show(sandbox.assumed[row]),
+                "value": row.kind.show(sandbox.assumed[row.key]),
                 "overridden": row.key in sandbox.assumed.overrides,
                 "allowed": row.kind.allowed,
                 "documented": row.kind.show(row.documented),

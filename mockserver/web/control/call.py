@@ -17,8 +17,8 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
-from mockserver.web.lazy import InModule, RouteRow
 from mockserver.web.request import Reply, Request
+from mockserver.web.routes import InModule, RouteRow
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import StorePort, World
 from mockserver.wire.base import Body

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from mockserver.assumptions import Assumed
 from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
+from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
 _JSON = "application/json"
@@ -21,23 +24,38 @@ _REFUSED: dict[str, str] = {
 }
 
 
-def payments(call: ControlCall) -> tuple[int, object]:
+def payments(call: ControlCall) -> tuple[int, bytes]:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
+    return 200, _payments(call.assumed(), call.world.directory.config.public_url)
+
+
+def webhooks(call: ControlCall) -> tuple[int, bytes]:
+    """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
+    return 200, _webhooks(call.assumed())
+
+
+def itself(call: ControlCall) -> tuple[int, bytes]:
+    """The control API as an OpenAPI document."""
+    return 200, _control(call.world.directory.config.public_url)
+
+
+@lru_cache(maxsize=8)
+def _payments(assumed: Assumed, url: str) -> bytes:
     from mockserver.web.openapi import document
 
-    return 200, document(call.assumed(), call.world.directory.config.public_url)
+    return dumps(document(assumed, url))
 
 
-def webhooks(call: ControlCall) -> tuple[int, object]:
-    """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
+@lru_cache(maxsize=8)
+def _webhooks(assumed: Assumed) -> bytes:
     from mockserver.web.openapi import asyncapi
 
-    return 200, asyncapi(call.assumed())
+    return dumps(asyncapi(assumed))
 
 
-def itself(call: ControlCall) -> tuple[int, object]:
-    """The control API as an OpenAPI document."""
-    return 200, control(CONTROL_ROUTES, call.world.directory.config.public_url)
+@lru_cache(maxsize=8)
+def _control(url: str) -> bytes:
+    return dumps(control(CONTROL_ROUTES, url))
 
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:

@@ -20,14 +20,14 @@ from mockserver.wire.profile import WireProfile, profile_of
 def listing(call: ControlCall) -> tuple[int, object]:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
     sandbox, watch = _watched(call)
-    watch.look(sandbox.now, call.world.real_clock())
+    watch.pace.look(sandbox.now, call.world.real_clock())
     return 200, _page(call, sandbox, watch.ledger)
 
 
 def finish(call: ControlCall) -> tuple[int, object]:
     """Report what was left open, then list."""
     sandbox, watch = _watched(call)
-    watch.look(sandbox.now, call.world.real_clock())
+    watch.pace.look(sandbox.now, call.world.real_clock())
     watch.finish(sandbox.now)
     return 200, _page(call, sandbox, watch.ledger)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from itertools import compress
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import invalid
@@ -18,7 +17,7 @@ from mockserver.scenario.director import Decision
 from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal_facts import status_of
-from mockserver.web.control.journal_search import filters_of, fitting
+from mockserver.web.control.journal_search import filters_of, look_through
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.runner import for_each
 from mockserver.web.transport_faults import Cut
@@ -35,15 +34,11 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them.
     ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
-    journal = sandbox.journal
-    fits, profile = fitting(filters_of(sandbox, query)), profile_of(sandbox.assumed)
-    among = tuple(journal.since(max(query.after or 0, call.since(sandbox))))
-    # A client goes on from ``last``: what is noted while others are served is not found by this call.
-    last, dropped = journal.last, journal.dropped
-    found = list(compress(among, await for_each(among, fits)))
-    page = found[-query.limit :] if query.after is None else found[: query.limit]
+    tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
+    found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))
+    page = found.page(query.limit, from_oldest=query.after is not None)
     entries = await for_each(page, lambda entry: shown(entry, profile))
-    return 200, {"count": len(found), "last": last, "dropped": dropped, "entries": entries}
+    return 200, {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
 
 
 def get(call: ControlCall) -> tuple[int, object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from sys import getsizeof
 from typing import Any
 
 from mockserver.domain.codes import Code
@@ -15,7 +16,7 @@ from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.problem import Problem
 from mockserver.domain.reading import number_of
-from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journal import JournalEntry, size_of
 from mockserver.scenario.transport import FaultKind
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps
@@ -51,9 +52,17 @@ PARTED = "A"
 
 
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
-    """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing."""
+    """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing. It is
+    kept with the entry, unless it takes more memory than that."""
+    result = entry.result
+    if result.search_text is not None and result.search_text[0] is profile:
+        return result.search_text[1]
     bodies = [dumps(mask_body(body)).decode().lower() for body in _bodies(entry)]
-    return PARTED.join((_said(entry, profile), *bodies))
+    text = PARTED.join((_said(entry, profile), *bodies))
+    # To the present step something may be added yet.
+    if result.answered and getsizeof(text) <= size_of(entry):
+        result.search_text = profile, text
+    return text
 
 
 def _bodies(entry: JournalEntry) -> list[bytes]:

@@ -8,18 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import compress
 from typing import Any, TypeAlias
 
 from mockserver.domain.clock import parse_duration
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.reading import number_of, whole_of
+from mockserver.domain.record import record
 from mockserver.domain.search_words import Word, words_of
-from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.scenario.operations import OPERATIONS, operations_like
 from mockserver.web.control.journal_facts import facts_of, sought_amount, sought_reference, status_of, text_of
+from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
 
 Test: TypeAlias = Callable[[JournalEntry], bool]
@@ -183,9 +186,26 @@ def searched(sandbox: Sandbox, text: str) -> list[Test]:
         raise invalid({"Q": str(fault)}) from None
 
 
-def fitting(tests: Sequence[Test]) -> Test:
-    """What tells whether an entry passes every test."""
-    return lambda entry: all(test(entry) for test in tests)
+@record
+class Found:
+    """The ``entries`` that a search has found, oldest first. When it began, ``last`` was the newest number, from which
+    a client goes on, and ``dropped`` entries had been pushed out."""
+
+    entries: list[JournalEntry]
+    last: int
+    dropped: int
+
+    def page(self, limit: int, *, from_oldest: bool) -> list[JournalEntry]:
+        """At most ``limit`` entries: the oldest, or the newest."""
+        return self.entries[:limit] if from_oldest else self.entries[max(len(self.entries) - limit, 0) :]
+
+
+async def look_through(journal: Journal, tests: Sequence[Test], after: int, before: int | None = None) -> Found:
+    """Find the entries between two numbers that pass every test; others are served meanwhile."""
+    among = [entry for entry in journal.since(max(after, 0)) if not before or entry.number < before]
+    last, dropped = journal.last, journal.dropped
+    fits = await for_each(among, lambda entry: all(test(entry) for test in tests))
+    return Found(list(compress(among, fits)), last, dropped)
 
 
 def _test(sandbox: Sandbox, word: Word) -> Test:
@@ -195,16 +215,5 @@ def _test(sandbox: Sandbox, word: Word) -> Test:
 
 def _by_text(sandbox: Sandbox, wanted: str) -> Test:
     """A text in small letters anywhere in what is shown of an entry."""
-    journal, profile = sandbox.journal, profile_of(sandbox.assumed)
-    known = journal.texts_in(profile)
-
-    def passes(entry: JournalEntry) -> bool:
-        text = known.by_number.get(entry.number)
-        if text is None:
-            text = text_of(entry, profile)
-            # To the present step something may be added yet.
-            if entry.number > journal.dropped and entry.result.answered:
-                known.keep(entry.number, text, journal.size)
-        return wanted in text
-
-    return passes
+    profile = profile_of(sandbox.assumed)
+    return lambda entry: wanted in text_of(entry, profile)

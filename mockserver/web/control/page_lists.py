@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from itertools import compress
 from operator import attrgetter
 from typing import Any
 
@@ -25,7 +24,7 @@ from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_facts import facts_of, status_of
-from mockserver.web.control.journal_search import fitting, searched
+from mockserver.web.control.journal_search import look_through, searched
 from mockserver.web.control.object_search import ObjectReader, object_tests
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
@@ -49,16 +48,13 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for,
     ``meanings`` what the operations are called."""
     sandbox, query = call.sandbox(), call.query
-    journal, limit, before = sandbox.journal, min(query.limit, MOST_LINES), query.before
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
-    fits, profile = fitting(searched(sandbox, query.q)), profile_of(sandbox.assumed)
-    among = [entry for entry in journal.since(max(after, 0)) if not before or entry.number < before]
-    last, dropped = journal.last, journal.dropped
-    found = list(compress(among, await for_each(among, fits)))
-    page = found[:limit] if after >= 0 else found[max(len(found) - limit, 0) :]
+    tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
+    found = await look_through(sandbox.journal, tests, after, query.before)
+    page = found.page(min(query.limit, MOST_LINES), from_oldest=after >= 0)
     shown = await for_each(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
-    summary = {"last": last, "dropped": dropped, "count": len(found), "meanings": meanings}
+    summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
     return 200, {**summary, "lines": shown}
 
 

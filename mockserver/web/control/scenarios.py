@@ -6,17 +6,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.director import RuleReport
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.shielding import warnings
+from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import for_each
 from mockserver.wire.dates import moment
@@ -29,6 +31,9 @@ _OPENING = ("seed", "setup")
 
 _NAMED = re.compile(r'\s*\{\s*"shipped"\s*:\s*"([\w.-]{1,100})"\s*\}\s*')
 """A body that names a shipped scenario."""
+
+_POSTED = "posted"
+"""The name of a text that has none."""
 
 LONG = 8_000
 """Bytes of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
@@ -71,24 +76,24 @@ def rules(call: ControlCall) -> tuple[int, object]:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
     sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
-
-    def shown(one: RuleReport) -> dict[str, object]:
-        report = met.get(one.id, one)
-        return {
-            "id": report.id,
-            "file": report.file,
-            "line": report.line,
-            "stage": report.stage.value,
-            "calls": report.calls,
-            "hits": report.hits,
-            "left": report.left,
-            "alive": report.alive,
-            "expectationMet": report.expectation_met,
+    reports = [met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now)]
+    rules = [
+        {
+            **_named(one.rule),
+            "calls": one.calls,
+            "hits": one.hits,
+            "left": one.left,
+            "alive": one.alive,
+            "expectationMet": one.expectation_met,
         }
-
-    rules = [shown(one) for one in sandbox.director.rules(sandbox.now)]
+        for one in reports
+    ]
     idle = [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
     return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle}
+
+
+def _named(rule: Rule) -> dict[str, object]:
+    return {"id": rule.id, "file": rule.file, "line": rule.line, "stage": rule.stage.value}
 
 
 def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
@@ -118,13 +123,20 @@ async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     call.sandbox()
 
     def read() -> tuple[Scenario, list[dict[str, object]]]:
-        scenario = _given(call, call.query.name or "posted")
+        scenario = _given(call, call.query.name or _POSTED)
         return scenario, _warned(scenario)
 
-    try:
+    with _refusing():
         return await _in_time(call, read)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Raise ``Invalid`` (90) with line and column of every fault of a text."""
+    try:
+        yield
     except ScenarioRefused as refused:
-        faults = {f"line {fault.line}, column {fault.column}": _words(fault) for fault in refused.problems}
+        faults = {f"line {one.line}, column {one.column}": _words(one) for one in refused.problems}
         raise invalid(faults) from None
 
 
@@ -160,20 +172,15 @@ async def check(call: ControlCall) -> tuple[int, object]:
 
 def _checked(call: ControlCall) -> tuple[int, object]:
     try:
-        scenario = _given(call)
+        read = _given(call)
     except ScenarioRefused as refused:
         problems = [
             {"line": one.line, "column": one.column, "path": mask_text(one.path), "message": mask_text(one.message)}
             for one in refused.problems
         ]
         return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
-    return 200, {
-        "valid": True,
-        "problems": [],
-        "warnings": _warned(scenario),
-        "name": scenario.name,
-        "rules": len(scenario.rules),
-    }
+    said = {"warnings": _warned(read), "name": read.name, "rules": len(read.rules)}
+    return 200, {"valid": True, "problems": [], **said}
 
 
 def _warned(scenario: Scenario) -> list[dict[str, object]]:
@@ -195,11 +202,8 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
     in_force = list(sandbox.config.scenarios)
     if call.raw.strip() in (b"", b"{}"):
         return 200, await _tried(sandbox, in_force, None)
-    try:
+    with _refusing():
         scenario = await _in_time(call, lambda: _given(call))
-    except ScenarioRefused as refused:
-        faults = {f"line {one.line}, column {one.column}": one.message for one in refused.problems}
-        raise invalid(faults) from None
     others = [one for one in in_force if one.name != scenario.name]
     return 200, await _tried(sandbox, [*others, scenario], scenario)
 
@@ -214,10 +218,7 @@ async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | N
 def _rule(one: DryRule) -> dict[str, object]:
     one.explain()
     return {
-        "id": one.rule.id,
-        "file": one.rule.file,
-        "line": one.rule.line,
-        "stage": one.rule.stage.value,
+        **_named(one.rule),
         "builtIn": one.builtin,
         "concerned": one.concerned,
         "fired": one.fired,
@@ -245,14 +246,15 @@ def text(call: ControlCall) -> tuple[int, object]:
     return 200, {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
 
 
-def shipped(call: ControlCall) -> tuple[int, object]:
+def shipped(call: ControlCall) -> tuple[int, bytes]:
     """The scenarios that come with the product, with their texts."""
-    return 200, {
-        "scenarios": [
-            {"name": name, "description": description, "text": whole}
-            for name, description, whole in call.world.directory.reader.shipped()
-        ]
-    }
+    return 200, _shipped(call.world.directory.reader.shipped)
+
+
+@cache
+def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
+    rows = ({"name": name, "description": description, "text": whole} for name, description, whole in read())
+    return dumps({"scenarios": list(rows)})
 
 
 def schema(call: ControlCall) -> tuple[int, bytes]:
@@ -260,7 +262,7 @@ def schema(call: ControlCall) -> tuple[int, bytes]:
     return 200, json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 
-def _given(call: ControlCall, name: str = "posted") -> Scenario:
+def _given(call: ControlCall, name: str = _POSTED) -> Scenario:
     """The scenario of the body, or the one that comes with the product whose name ``{"shipped": ...}`` gives. Raises
     ``ScenarioRefused``, and ``Invalid`` (90) for what is not UTF-8 and for an unknown name."""
     reader = call.world.directory.reader

@@ -16,13 +16,13 @@ from mockserver.domain.errors import invalid
 from mockserver.engine import due, importing, snapshot
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key
-from mockserver.web import upload
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, Request
 from mockserver.web.runner import for_each, in_steps
+from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
@@ -129,8 +129,8 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
         raw=entry.raw,
         known=past,
     )
-    decision = request.decided = upload.decided(past, entry.asked.op, entry.asked.headers)
-    if decision is not None and upload.is_cut(decision):
+    decision = request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
+    if decision is not None and is_cut(decision):
         past.director.count(entry.asked.op)
         return
     step, arrived = operation.arrive(request, past)

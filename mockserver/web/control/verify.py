@@ -132,7 +132,7 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, NearMiss | N
     attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
     if not attempts:
         return 0, None
-    lacks = [expected.differences(attempt) for attempt in attempts]
+    lacks = [expected.when.differences(attempt) for attempt in attempts]
     fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
     if not fits:
         return 0, NearMiss(entry, min(lacks, key=len))

@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from mockserver.domain.batch import results_text
 from mockserver.engine import batches, searches
 from mockserver.engine.step import Step
-from mockserver.web.endpoints.kinds import ListOf
+from mockserver.web.endpoints.use_cases import ListOf
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import in_steps
 from mockserver.wire.batches import batch_reply, batch_status_reply

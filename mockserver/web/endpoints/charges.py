@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from mockserver.assumptions.table import DECLINED_REPLY, DELETE_CHARGE_PATH
+from collections.abc import Callable
+from typing import TypeVar
+
 from mockserver.domain.charge import Charge
 from mockserver.domain.states import ChargeState
 from mockserver.engine import charges, searches, three_ds
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.charges import charge_reply, charge_text
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.refusals import declined
 from mockserver.wire.replies import Members
 
-_FAILED = ChargeState.FAILED
+T = TypeVar("T")
 
 
 def create(call: OperationCall) -> bytes | StatusReply:
@@ -27,9 +30,9 @@ def create_from_wallet(call: OperationCall) -> bytes | StatusReply:
 
 def answered(call: OperationCall, charge: Charge) -> bytes | StatusReply:
     """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
-    if charge.status is _FAILED and call.step.assume(DECLINED_REPLY) == "error":
+    if charge.status is ChargeState.FAILED and call.step.assume("charge.declined_reply") == "error":
         return StatusReply(*declined(charge, call.resource))
-    return charge_text(charge, call.profile, *_of_sandbox(call, charge))
+    return _worded(call, charge, charge_text)
 
 
 def capture(call: OperationCall) -> Members:
@@ -49,7 +52,7 @@ def refund(call: OperationCall) -> Members:
 
 def refund_or_void(call: OperationCall) -> Members:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
-    meaning = call.step.assume(DELETE_CHARGE_PATH)
+    meaning = call.step.assume("charge.on_delete_path")
     if meaning == "refund_or_void":
         charge = charges.get(call.step, call.path["charge_id"])
         bare = call.query.amount is None and call.query.comment is None
@@ -69,20 +72,21 @@ def written(call: OperationCall, charge: Charge) -> bytes:
     if kept is not None and kept[0] is call.profile:
         text: bytes = kept[1]
         return text
-    text = charge_text(charge, call.profile, *_of_sandbox(call, charge))
+    text = _worded(call, charge, charge_text)
     table.derive(charge, (call.profile, text))
     return text
 
 
 def shown(call: OperationCall, charge: Charge) -> Members:
     """A charge in the voice of the sandbox."""
-    return charge_reply(charge, call.profile, *_of_sandbox(call, charge))
+    return _worded(call, charge, charge_reply)
 
 
-def _of_sandbox(call: OperationCall, charge: Charge) -> tuple[int, str | None]:
-    """The seed of the sandbox, and where the payer of the charge is challenged."""
+def _worded(call: OperationCall, charge: Charge, word: Callable[[Charge, WireProfile, int, str | None], T]) -> T:
+    """A charge as ``word`` words it, with the seed of the sandbox and where the payer is challenged."""
     sandbox = call.step.sandbox
-    return sandbox.config.seed, three_ds.address(sandbox, charge) if charge.challenged else None
+    address = three_ds.address(sandbox, charge) if charge.challenged else None
+    return word(charge, call.profile, sandbox.config.seed, address)
 
 
 answer_challenge = UseCase("Answer a challenge.", three_ds.answer, shown)

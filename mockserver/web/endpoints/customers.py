@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.customer import Customer
 from mockserver.engine import customers, searches
 from mockserver.web.endpoints import payment_methods
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.customers import customer_reply
 from mockserver.wire.replies import Members

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from mockserver.assumptions.table import VERSION_NUMBER, VERSION_REGION, VERSION_RELEASED
+from mockserver.assumptions import ROWS
 from mockserver.domain.clock import parse_instant
 from mockserver.domain.provider import Capability, Provider
 from mockserver.engine import info, providers
@@ -79,9 +79,11 @@ def version(call: OperationCall) -> Members:
     """The release of the service; text after the first ``-`` of a key names the region."""
     sandbox = call.sandbox
     _, _, suffix = sandbox.key.partition("-")
-    region: str = suffix if suffix in VERSION_REGION.kind.allowed.split(" | ") else call.step.assume(VERSION_REGION)
-    released = moment(parse_instant(call.step.assume(VERSION_RELEASED)))
-    return {"version": call.step.assume(VERSION_NUMBER), "released": released, "region": region}
+    region: str = (
+        suffix if suffix in ROWS["version.region"].kind.allowed.split(" | ") else call.step.assume("version.region")
+    )
+    released = moment(parse_instant(call.step.assume("version.released")))
+    return {"version": call.step.assume("version.number"), "released": released, "region": region}
 
 
 def _provider(call: OperationCall, provider: Provider) -> Members:

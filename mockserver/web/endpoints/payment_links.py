@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.engine import payment_links, searches
 from mockserver.web.endpoints.charges import answered
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.wire.payment_links import payment_link_reply
 from mockserver.wire.replies import Members

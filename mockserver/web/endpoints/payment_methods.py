@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.engine import payment_methods, searches
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.payment_methods import payment_method_reply
 from mockserver.wire.replies import Members

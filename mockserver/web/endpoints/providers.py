@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.provider import Provider
 from mockserver.engine import providers
-from mockserver.web.endpoints.kinds import UseCase
+from mockserver.web.endpoints.use_cases import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.providers import provider_reply
 from mockserver.wire.replies import Members

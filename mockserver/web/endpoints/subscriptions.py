@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.subscription import Subscription
 from mockserver.engine import searches, subscriptions
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members, reply_of
 

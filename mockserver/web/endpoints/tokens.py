@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.token import Token
 from mockserver.engine import searches, three_ds, tokens
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members
 from mockserver.wire.tokens import token_reply

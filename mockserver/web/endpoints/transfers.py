@@ -8,7 +8,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.engine import searches, transfers
 from mockserver.engine.query import Query
 from mockserver.engine.step import Step
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.web.runner import look_ahead
 from mockserver.wire.replies import Members, reply_of

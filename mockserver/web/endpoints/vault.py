@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.vault import VaultItem
 from mockserver.engine import vault
-from mockserver.web.endpoints.kinds import UseCase
+from mockserver.web.endpoints.use_cases import UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members
 from mockserver.wire.vault import vault_reply, vault_secrets_reply

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.engine import searches, webhook_subscriptions
-from mockserver.web.endpoints.kinds import ListOf, UseCase
+from mockserver.web.endpoints.use_cases import ListOf, UseCase
 from mockserver.web.routes import OperationCall
 from mockserver.wire.replies import Members
 from mockserver.wire.webhook_subscriptions import webhook_subscription_reply

@@ -1,0 +1,132 @@
+"""Charges that the client left alone, or whose state it had wrong."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
+from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import mutable, record, replace
+from mockserver.domain.remembered import Recent, memory
+from mockserver.domain.states import ChargeEvent, ChargeState
+from mockserver.findings.doubts import HOLDING, Doubts
+from mockserver.findings.facts import Call
+from mockserver.findings.intents import amount_of, evidence_of
+from mockserver.findings.ledger import Evidence, Ledger
+
+_MOST = 10_000
+_MOST_SHORT = 256
+_WRONG_STATE = 54
+_MOVES = frozenset({"charge.capture", "charge.void", "charge.refund"})
+_UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
+
+
+@record
+class _Short:
+    """A charge that was approved for less: what is missing, and in whose order."""
+
+    missing: Decimal
+    currency: str
+    reference: str | None
+    evidence: Evidence
+
+
+@mutable
+class UnfinishedPayments:
+    """Open authorisations, waiting challenges and partial approvals of one sandbox."""
+
+    _ledger: Ledger
+    _doubts: Doubts
+    _authorised: Recent[str, Evidence] = memory(_MOST)
+    _challenged: Recent[str, Evidence] = memory(_MOST)
+    _visited: Recent[str, Evidence] = memory(_MOST)
+    _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
+
+    def called(self, call: Call, charge: Charge) -> None:
+        """A call about a charge was decided."""
+        if call.code == _WRONG_STATE and call.op in _MOVES:
+            self._refused(call, charge.charge_id)
+        for event in call.events:
+            if event.subject is Subject.CHARGE:
+                self._moved(event, call)
+        if call.op == "charge.create" and call.code is None:
+            self._created(call, charge)
+
+    def moved(self, event: Event) -> None:
+        """Time or a payer has moved a charge."""
+        if event.after == ChargeState.AUTHORISED:
+            self.visited(event.subject_id)
+            made = self._visited.pop(event.subject_id, None)
+            self._authorised.put(event.subject_id, made or Evidence(f"{event.subject_id}: authorised by the payer"))
+            return
+        evidence = self._authorised.get(event.subject_id)
+        if event.what == ChargeEvent.EXPIRED and evidence is not None:
+            expired = Evidence(f"{event.subject_id}: the authorisation expired")
+            self._ledger.add("authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id)
+        self._forget(event.subject_id)
+        if event.after not in HOLDING:
+            self._short.pop(event.subject_id, None)
+
+    def visited(self, charge_id: str) -> None:
+        """The payer has come to the page of a challenge."""
+        evidence = self._challenged.pop(charge_id, None)
+        if evidence is not None:
+            self._visited.put(charge_id, evidence)
+
+    def finish(self, at: Micros) -> None:
+        """The story has ended: what is still open stays open."""
+        for charge_id, evidence in self._authorised.items():
+            self._ledger.add("authorisation-forgotten", at, (evidence,), charge=charge_id)
+        for charge_id, evidence in self._challenged.items():
+            self._ledger.add("challenge-ignored", at, (evidence,), charge=charge_id)
+        for charge_id, short in self._short.items():
+            self._ledger.add("partial-approval-ignored", at, (short.evidence,), charge=charge_id)
+        for one in (self._authorised, self._challenged, self._short):
+            one.clear()
+
+    def _refused(self, call: Call, charge_id: str) -> None:
+        if self._doubts.is_about(charge_id):
+            return
+        waiting = self._challenged.get(charge_id)
+        if waiting is not None and call.op != "charge.void":
+            self._ledger.add("challenge-ignored", call.at, (waiting, evidence_of(call)), charge=charge_id)
+        self._ledger.add("wrong-state", call.at, (evidence_of(call),), charge=charge_id, operation=call.op)
+
+    def _moved(self, event: Event, call: Call) -> None:
+        charge_id = event.subject_id
+        if event.after == ChargeState.AUTHORISED:
+            self._authorised.put(charge_id, evidence_of(call))
+        elif event.after == ChargeState.PENDING_CHECKOUT:
+            self._challenged.put(charge_id, evidence_of(call))
+        else:
+            self._forget(charge_id)
+            if event.what in _UNDONE:
+                self._short.pop(charge_id, None)
+
+    def _forget(self, charge_id: str) -> None:
+        self._authorised.pop(charge_id, None)
+        self._challenged.pop(charge_id, None)
+        self._visited.pop(charge_id, None)
+
+    def _created(self, call: Call, charge: Charge) -> None:
+        if charge.status is ChargeState.FAILED or not (self._short or call.is_partial):
+            return
+        wanted = amount_of(call.request.get("amount"))
+        if wanted is None or self._complete(charge, wanted):
+            return
+        if call.is_partial and charge.amount < wanted:
+            line = evidence_of(call, f"approved for {charge.amount} {charge.currency} only")
+            short = _Short(wanted - charge.amount, charge.currency, charge.reference, line)
+            self._short.put(charge.charge_id, short)
+
+    def _complete(self, charge: Charge, wanted: Decimal) -> bool:
+        """Whether a charge was asked for what another one lacks: the whole of it, or a part of it for its order."""
+        for charge_id, short in self._short.items():
+            is_part = wanted < short.missing and short.reference is not None and short.reference == charge.reference
+            if charge.currency == short.currency and (wanted == short.missing or is_part):
+                left = self._short[charge_id] = replace(short, missing=short.missing - charge.amount)
+                if left.missing <= 0:
+                    del self._short[charge_id]
+                return True
+        return False

@@ -1,0 +1,194 @@
+"""Warnings of a valid file: rules that can never fire, and rules that an earlier one shadows.
+
+Source: docs/scenario-language.md, When a rule is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from itertools import islice
+from typing import TypeAlias
+
+from mockserver.domain.clock import iso
+from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.domain.reading import number_of
+from mockserver.domain.record import record
+from mockserver.scenario.batch_script import BatchScript
+from mockserver.scenario.matching import FieldTest, shown
+from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS
+from mockserver.scenario.outcome import NOTHING, Outcome
+from mockserver.scenario.paths import fields_of
+from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
+from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.transport import FaultKind
+from mockserver.scenario.webhook_plan import WebhookPlan
+
+_MOST_PAIRS = 500_000
+"""Pairs of rules that are compared, at most: a file of a thousand rules is looked at as a whole."""
+
+_Tests: TypeAlias = Mapping[str, FieldTest]
+
+_QUIET = frozenset({"latency", "webhook", "later"})
+_COUNTED = frozenset({"nth", "call", "attempt"})
+_PROVIDER_PATHS = frozenset({"provider", "request.providerId", "state.charge.provider"})
+_AFTERWARDS = frozenset({"charge.capture", "charge.void", "charge.refund", "charge.challenge"})
+_WITH_CHARGE = frozenset(
+    op
+    for op in ALL_OPERATIONS
+    if op in _AFTERWARDS | {"webhook.deliver"}
+    or (op in ABOUT_ONE and op.startswith("charge."))
+    or "chargeId" in fields_of({op})
+)
+"""Operations that are about a charge that there is already."""
+
+
+@record
+class Warned:
+    """A part of a file without effect."""
+
+    file: str
+    line: int
+    rule: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: warning: rule '{self.rule}' {self.words}"
+
+
+def warnings(scenario: Scenario) -> list[Warned]:
+    """Every rule of a file that never fires, or not where it seems to, in the order of the file; one warning a rule."""
+    raw = scenario.source.get("rules")
+    given = raw if isinstance(raw, list) else []
+    found: dict[str, Warned] = {}
+    for rule, data in zip(scenario.rules, given, strict=False):
+        words = next(_alone(scenario, rule, data), None)
+        if words is not None:
+            found[rule.id] = Warned(rule.file, rule.line, rule.id, words)
+    tests = {rule.id: {test.path: test for test in rule.when.tests} for rule in scenario.rules}
+    deciding = [(place, rule) for place, rule in enumerate(scenario.rules) if _always_decides(rule)]
+    pairs = ((first, later) for place, first in deciding for later in scenario.rules[place + 1 :])
+    for first, later in islice(pairs, _MOST_PAIRS):
+        own, others = tests[first.id], tests[later.id]
+        is_apart = any(_excludes(own[path], others[path]) for path in own.keys() & others.keys())
+        if first.stage is later.stage and not is_apart:
+            words = _shadowed(first, own, later, others)
+            if words is not None and not found.keys() & {first.id, later.id}:
+                found[later.id] = Warned(later.file, later.line, later.id, words)
+    return sorted(found.values(), key=lambda one: one.line)
+
+
+def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterator[str]:
+    """Why a rule never fires, whatever the others do."""
+    when = data.get("when")
+    for path, wanted in when.items() if isinstance(when, Mapping) else ():
+        if isinstance(wanted, Mapping) and _is_empty({"gte": 1, **wanted} if path in _COUNTED else wanted):
+            yield f"never fires: no value passes its test of {path}"
+    for test in rule.when.tests:
+        if test.path.startswith("state.charge.") and not test.holds(None) and not rule.operations & _WITH_CHARGE:
+            yield f"never fires: in {_named(rule.operations)} no charge exists yet, so {test.path} has no value"
+        if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
+            yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
+        known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.providers)}
+        if test.path in _PROVIDER_PATHS and test.anyhow and len(known) > 1 and not test.anyhow & known:
+            wanted = " or ".join(sorted(map(shown, test.anyhow)))
+            yield f"fires only for a provider created later: {wanted} is not in this file"
+    if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcomes[0])):
+        yield f"changes nothing by its {word}, which only says what is the default"
+    window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None
+    if window is not None and not window.daily and start is not None:
+        end = window.end
+        if window.lasts is not None and window.start is not None:
+            end = window.start + window.lasts
+        if end is not None and end <= start:
+            yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
+    most = rule.limit if rule.per is None and not rule.limit_by_key else None
+    if rule.expect is not None and most is not None and rule.expect.least > most:
+        yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
+
+
+def _in_vain(outcome: Outcome) -> str | None:
+    """What of an outcome is as it would be anyhow."""
+    fault, webhook = outcome.transport, outcome.webhook
+    if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
+        return "transport"
+    if webhook is not None and replace(webhook, gap=0 if webhook.copies == 1 else webhook.gap) == WebhookPlan():
+        return "webhook"
+    return "batch" if outcome.batch == BatchScript() else None
+
+
+def _is_empty(wanted: Mapping[str, object]) -> bool:
+    """Whether no number lies within all bounds of a test."""
+    numbers = {word: number for word, bound in wanted.items() if (number := number_of(bound)) is not None}
+    least = [(numbers[word], word == "gt") for word in ("gt", "gte") if word in numbers]
+    most = [(numbers[word], word == "lt") for word in ("lt", "lte") if word in numbers]
+    between = wanted.get("between")
+    if isinstance(between, list) and len(between) == 2:
+        low, high = number_of(between[0]), number_of(between[1])
+        least += [(low, False)] if low is not None else []
+        most += [(high, False)] if high is not None else []
+    return any(low > high or (low == high and (over or under)) for low, over in least for high, under in most)
+
+
+def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | None:
+    """Why a rule is not asked where it seems to be: an earlier one decides there."""
+    both = first.operations & later.operations
+    if not both:
+        return None
+    quiet = _quiet_words(first)
+    advice = f", which only sets {quiet}: say both in one rule" if quiet else ""
+    before = f"rule '{first.id}' (line {first.line}) decides first{advice}"
+    if all(path in others and _implies(others[path], test) for path, test in own.items()):
+        where = "" if both == later.operations else f" in {_named(both)}"
+        return f"never fires{where}: {before}"
+    if quiet and any(not _levels(outcome) <= _QUIET for outcome in later.plan.outcomes):
+        return f"is not asked wherever both match: {before}"
+    return None
+
+
+def _always_decides(rule: Rule) -> bool:
+    """Whether every call that meets the tests of a rule ends there."""
+    if rule.when.nth is not None or rule.when.window is not None or rule.limit is not None or rule.lives is not None:
+        return False
+    match rule.plan:
+        case Always():
+            return True
+        case Sequence():
+            return rule.plan.at_end is not AtEnd.PASS
+        case Chance():
+            return rule.plan.thresholds[-1] >= 1 << DRAW_BITS
+        case Named():
+            return False
+
+
+def _implies(own: FieldTest, wanted: FieldTest) -> bool:
+    """Whether whatever passes ``own`` passes ``wanted``, a test of the same field."""
+    if own == wanted:
+        return True
+    if own.anyhow is not None:
+        return all(wanted.holds(value) for value in own.anyhow)
+    return wanted.wants_presence and not own.holds(None)
+
+
+def _excludes(one: FieldTest, other: FieldTest) -> bool:
+    """Whether no value passes both tests of a field, as far as that can be known."""
+    if one.anyhow is not None and other.anyhow is not None:
+        return one.anyhow.isdisjoint(other.anyhow)
+    if one.anyhow is None:
+        one, other = other, one
+    return one.anyhow is not None and not any(other.holds(value) for value in one.anyhow)
+
+
+def _levels(outcome: Outcome) -> set[str]:
+    return {one.name for one in fields(outcome) if getattr(outcome, one.name) != getattr(NOTHING, one.name)}
+
+
+def _quiet_words(rule: Rule) -> str:
+    """What a rule sets that says nothing of the answer of a provider or of the connection; empty when it says more."""
+    levels = set().union(*(_levels(outcome) for outcome in rule.plan.outcomes))
+    return " and ".join(sorted(levels)) if levels <= _QUIET else ""
+
+
+def _named(operations: frozenset[str]) -> str:
+    names = sorted(operations)
+    return ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")

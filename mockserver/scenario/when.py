@@ -1,0 +1,369 @@
+"""``when``: the tests that an attempt must pass, as a file says them and as they are made.
+
+Source: docs/scenario-language.md, when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mockserver.domain.cards import TEST_CARDS, Brand
+from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text, iso
+from mockserver.domain.errors import nearest
+from mockserver.domain.provider import DEFAULT_PROVIDER_ID
+from mockserver.domain.reading import whole_of
+from mockserver.domain.record import record
+from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.matching import OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
+from mockserver.scenario.part import part, read_part
+from mockserver.scenario.paths import CARD_FACTS, known_path
+from mockserver.scenario.problems import Problems
+from mockserver.scenario.scalars import Duration, Point
+
+_PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
+TEST_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        _PLAIN,
+        {
+            "type": "object",
+            "additionalProperties": False,
+            "minProperties": 1,
+            "properties": {
+                **dict.fromkeys(OPERATORS, _PLAIN),
+                "in": {"type": "array", "items": _PLAIN, "minItems": 1},
+                "between": {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2},
+                "exists": {"type": "boolean"},
+            },
+        },
+    ]
+}
+
+
+def _one_of(*words: str) -> dict[str, Any]:
+    """The schema of a test of a field that holds one of some words."""
+    known, first = {"enum": list(words)}, words[0]
+    members = {
+        "eq": {**known, "description": "equal", "examples": [first]},
+        "ne": {**known, "description": "not equal", "examples": [first]},
+        "in": {"items": known, "description": "one of", "examples": [[first]]},
+    }
+    return {"anyOf": [known, {"allOf": [TEST_SCHEMA["anyOf"][1], {"properties": members}]}]}
+
+
+def _map(**keys: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a map that has one of some keys, or several."""
+    return {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": keys}
+
+
+_OPERATION: dict[str, Any] = {
+    "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
+    "description": "an operation, or a glob such as charge.*",
+}
+_COUNTED = ("attempt", "call", "nth")
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
+        "source": _one_of(*SOURCES),
+        "provider": TEST_SCHEMA,
+        # In any letter case; editors offer two.
+        "card": _map(
+            brand=_one_of(*Brand, *(brand.value.lower() for brand in Brand)),
+            **dict.fromkeys(("bin", "last4"), TEST_SCHEMA),
+            test=_one_of(*TEST_CARDS),
+        ),
+        **dict.fromkeys(("bank_account.accountNumber", *_COUNTED), TEST_SCHEMA),
+        "clock": {
+            **_map(**{key: {"type": "string"} for key in ("from", "to", "for")}),
+            "not": {"required": ["to", "for"]},
+        },
+    },
+    "patternProperties": {r"^(request|state|header)\.[^.].*$": TEST_SCHEMA},
+}
+_KEYS = tuple(SCHEMA["properties"])
+_PREFIXES = ("request.", "state.", "header.")
+_MOST_BIN_DIGITS = 6
+
+
+@record
+class When:
+    """What must hold: tests of the attempt, of how often its key was seen, and a span of time."""
+
+    tests: tuple[FieldTest, ...]
+    nth: FieldTest | None = None
+    window: Window | None = None
+
+    def differences(self, attempt: Attempt) -> list[Difference]:
+        """Every test that an attempt fails, and the span of time if it lies outside."""
+        found = [difference for test in self.tests if (difference := test.difference(attempt)) is not None]
+        outside = self.window.difference(attempt.now, attempt.now) if self.window is not None else None
+        return [*found, outside] if outside is not None else found
+
+
+def compile_when(
+    when: Mapping[str, object],
+    problems: Problems,
+    operations: frozenset[str],
+    *,
+    begins: Micros | None = None,
+    declared: frozenset[str] = frozenset(),
+    zone: Zone = UTC_ZONE,
+) -> When:
+    """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
+    tests = _tests(when, problems, operations or ALL_OPERATIONS, declared)
+    nth = None
+    if "nth" in when:
+        with problems.at("nth"):
+            known_operators(when["nth"])
+            nth = compile_test("nth", _counted(when["nth"]))
+    window = _window(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
+    return When(tests, nth, window)
+
+
+def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
+    """The operations that ``op`` names, all of them when it is absent."""
+    if wanted is None:
+        return ALL_OPERATIONS
+    found: frozenset[str] = frozenset()
+    for pattern in _patterns(wanted):
+        with problems.at():
+            if not isinstance(pattern, str):
+                raise ValueError(f"got {shown(pattern)}, wanted an operation's name or a glob such as charge.*")
+            found |= operations_like(pattern)
+    return found
+
+
+def named_in(wanted: object) -> frozenset[str]:
+    """The operations that ``op`` names in full, not by a glob."""
+    return frozenset(pattern for pattern in _patterns(wanted) if isinstance(pattern, str) and pattern in OPERATIONS)
+
+
+def _patterns(wanted: object) -> list[object]:
+    return wanted if isinstance(wanted, list) and wanted else [wanted]
+
+
+def is_test(key: str) -> bool:
+    """Whether a key of ``when`` is known."""
+    return key in _KEYS or key.startswith(_PREFIXES)
+
+
+def _tests(
+    when: Mapping[str, object], problems: Problems, operations: frozenset[str], declared: frozenset[str]
+) -> tuple[FieldTest, ...]:
+    """The tests of ``when``, ``op``, ``nth`` and ``clock`` apart, as they are made in some operations."""
+    tests: list[FieldTest] = []
+    for key, wanted in when.items():
+        with problems.at(key):
+            if key in ("op", "nth", "clock"):
+                continue
+            if key == "card":
+                tests += _card_tests(wanted, problems.below(key))
+                continue
+            if not is_test(key):
+                keys = [*_KEYS, "request.<path>", "state.<path>", "header.<name>"]
+                raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
+            if key == "provider" and declared:
+                _declared(wanted, declared)
+            tests.append(_test(key, wanted, operations))
+    return tuple(tests)
+
+
+def _test(path: str, wanted: object, operations: frozenset[str] = ALL_OPERATIONS) -> FieldTest:
+    known_operators(wanted)
+    wanted = _OPERANDS[path](wanted) if path in _OPERANDS else wanted
+    known = known_path(path, operations)
+    return compile_test(path, known.kind.wanted(wanted), known.read)
+
+
+def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
+    if not isinstance(wanted, dict) or not wanted:
+        raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map of {', '.join(CARD_FACTS)}")
+    tests = []
+    for fact, value in wanted.items():
+        with problems.at(fact):
+            if fact not in CARD_FACTS:
+                hint = nearest(fact, CARD_FACTS) or f", allowed: {', '.join(CARD_FACTS)} (never a full number)"
+                raise ValueError(f"unknown key '{fact[:60]}'{hint}")
+            tests.append(_test(f"card.{fact}", value))
+    return tests
+
+
+def _wanted_values(wanted: object) -> list[object]:
+    """The values that a test wants a field to be, or not to be."""
+    tests: dict[str, Any] = wanted if isinstance(wanted, dict) else {"eq": wanted}
+    values = [operand for word, operand in tests.items() if word in ("eq", "ne")]
+    return values + (tests["in"] if isinstance(tests.get("in"), list) else [])
+
+
+def _among(wanted: object, allowed: tuple[str, ...]) -> object:
+    for value in _wanted_values(wanted):
+        if value not in allowed:
+            raise ValueError(f"got {shown(value)}, allowed: {', '.join(allowed)}{nearest(str(value), allowed)}")
+    return wanted
+
+
+def _counted(wanted: object) -> object:
+    """Requests, calls and attempts count from 1: nothing else can ever be equal to them."""
+    for value in _wanted_values(wanted):
+        if whole_of(value, 1) is None:
+            raise ValueError(f"got {shown(value)}, wanted a whole number from 1 on")
+    return wanted
+
+
+def _declared(wanted: object, declared: frozenset[str]) -> None:
+    known_operators(wanted)
+    for value in _wanted_values(wanted):
+        hint = nearest(str(value), declared)
+        if value not in declared and value != DEFAULT_PROVIDER_ID and hint:
+            raise ValueError(f"got {shown(value)}, which is not a provider of this file{hint}")
+
+
+def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
+    """A test with each operand as it is read, by its operator."""
+    if isinstance(wanted, dict):
+        return {word: _operands(operand, read, word) for word, operand in wanted.items()}
+    return [_operands(one, read, word) for one in wanted] if isinstance(wanted, list) else read(wanted, word)
+
+
+def _brand(wanted: object) -> object:
+    upper = _operands(wanted, lambda one, _: one.upper() if isinstance(one, str) else one)
+    return _among(upper, tuple(Brand))
+
+
+def _digits(wanted: object, most: int, word: str = "eq") -> object:
+    """The digits of a test of leading or last ones: only for a beginning or an end fewer than ``most`` will do."""
+
+    def read(value: object, word: str) -> object:
+        if word in ("exists", "matches"):
+            return value
+        text, whole = "" if isinstance(value, bool) or value is None else str(value), "with" not in word
+        if not text.isascii() or not text.isdecimal() or len(text) > most or (whole and len(text) < most):
+            allowed = f"{most} digits" if whole else f"1 to {most} digits"
+            raise ValueError(f"got {shown(value)}, wanted {allowed} (never a full number)")
+        return text
+
+    return _operands(wanted, read, word)
+
+
+def _bin(wanted: object) -> object:
+    """Fewer leading digits than are kept of a card mean a beginning."""
+    if isinstance(wanted, dict):
+        return _digits(wanted, _MOST_BIN_DIGITS)
+    text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
+    return text if len(str(text)) == _MOST_BIN_DIGITS else {"starts_with": text}
+
+
+_OPERANDS: Mapping[str, Callable[[object], object]] = {
+    "source": partial(_among, allowed=SOURCES),
+    "attempt": _counted,
+    "call": _counted,
+    "card.brand": _brand,
+    "card.bin": _bin,
+    "card.last4": partial(_digits, most=4),
+    "card.test": partial(_among, allowed=tuple(TEST_CARDS)),
+}
+"""How the operands of a test are read, where its field has few values. Each raises ``ValueError``."""
+
+
+@part
+class ClockWindow:
+    """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
+
+    from_: Annotated[Point | None, Field(alias="from")] = None
+    to: Point | None = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
+
+    def __post_init__(self) -> None:
+        points = [point for point in (self.from_, self.to) if point is not None]
+        start, end = self.from_ and self.from_[0], self.to and self.to[0]
+        if not points and self.for_ is None:
+            raise ValueError("got nothing, wanted at least one of from, to, for")
+        if end is not None and self.for_ is not None:
+            raise ValueError("got to and for, only one of them is allowed")
+        if len({is_daily for _, is_daily in points}) > 1:
+            raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
+        daily = any(is_daily for _, is_daily in points)
+        if not daily and start is not None and end is not None and end <= start:
+            raise ValueError("got an end that is not after the start")
+        if daily and end is not None and end == (start or 0):
+            raise ValueError("got an end that is the start: no time of day lies between them")
+        if self.for_ == 0 or (daily and self.for_ is not None and self.for_ > DAY):
+            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
+            raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
+
+
+@record
+class Window:
+    """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
+
+    ``daily`` bounds count from midnight in ``zone`` and may wrap over it. ``lasts`` counts from ``start``, or, without
+    one, from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
+    """
+
+    start: Micros | None = None
+    end: Micros | None = None
+    lasts: Micros | None = None
+    daily: bool = False
+    begins: Micros | None = None
+    zone: Zone = UTC_ZONE
+
+    def difference(self, now: Micros, first: Micros) -> Difference | None:
+        """Why ``now`` lies outside, when the sandbox took its first decision at ``first``."""
+        if self.daily:
+            return None if self._holds_daily(now) else self._outside(now)
+        start = self.start
+        if start is None and self.lasts is not None:
+            start = first if self.begins is None else self.begins
+        if start is not None and now < start:
+            return self._outside(now)
+        end = self.end if self.lasts is None or start is None else start + self.lasts
+        return self._outside(now) if end is not None and now >= end else None
+
+    def _holds_daily(self, now: Micros) -> bool:
+        zone, start = self.zone, self.start or 0
+        end = self.end if self.end is not None else DAY
+        wall = zone.wall(now)
+        midnight = wall - wall % DAY
+        for day in (midnight, midnight - DAY):
+            begin = zone.instant(day + start)
+            until = zone.instant(day + end + (0 if start < end else DAY)) if self.lasts is None else begin + self.lasts
+            if begin <= now < until:
+                return True
+        return False
+
+    @property
+    def wanted(self) -> str:
+        """The span in words."""
+
+        def point(instant: Micros) -> str:
+            return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
+
+        place = f" in {self.zone.name}" if self.daily and self.zone is not UTC_ZONE else ""
+
+        parts = [f"from {point(self.start)}"] if self.start is not None else []
+        parts += [f"to {point(self.end)}"] if self.end is not None else []
+        parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
+        return " ".join(parts) + place
+
+    def _outside(self, now: Micros) -> Difference:
+        return Difference("clock", self.wanted, iso(now))
+
+
+def _window(wanted: object, problems: Problems, begins: Micros | None, zone: Zone) -> Window | None:
+    """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
+    from pydantic_core import ValidationError
+
+    try:
+        span = read_part(ClockWindow, wanted)
+    except ValidationError as refused:
+        for fault in refused.errors(include_url=False):
+            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))
+        return None
+    start, end = span.from_ or (None, False), span.to or (None, False)
+    return Window(start[0], end[0], span.for_, start[1] or end[1], begins, zone)

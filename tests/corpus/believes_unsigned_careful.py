@@ -1,0 +1,27 @@
+"""As believes_unsigned.py, but every webhook must be signed; what none reports is looked up."""
+
+from json import loads
+from time import sleep
+
+from shop import book, books, is_signed, look, main, pay, webhooks
+
+
+def take(body, signature):
+    if not is_signed(body, signature):
+        return 401
+    if loads(body)["data"]["status"] == "SUCCESS":
+        book("order-1", paid=20, state="paid")
+    return 200
+
+
+def trade():
+    with webhooks(take) as webhook:
+        book("order-1", state="pending")
+        pay("order-1", 20, webhook=webhook)
+        sleep(0.5)
+    [row] = books()
+    if row["state"] == "pending" and (look("order-1") or {}).get("status") == "SUCCESS":
+        book("order-1", paid=20, state="paid")
+
+
+main(trade)

@@ -1,0 +1,42 @@
+"""Rows of a batch that fail are sent again, under a reference with a suffix, when the customer has given another card.
+
+The books keep the payments of one order under the order that the suffix belongs to, by their charges."""
+
+import sys
+from time import sleep
+
+sys.path[0] += "/.."
+from shop import CARD, PROVIDER, ask, book, main
+
+OTHER = CARD | {"cardNumber": "5555555555554444"}
+
+
+def trade():
+    failed = send(store(CARD), ["order-1", "order-2"])
+    if failed:
+        failed = send(store(OTHER), [f"{order}-again" for order in failed])
+    return 3 if failed else 0
+
+
+def store(card):
+    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": card})
+    return method["paymentMethodId"]
+
+
+def send(method, orders):
+    """The orders whose rows have failed."""
+    rows = "".join(f"{method},20.00,AUD,{order}\n" for order in orders)
+    body = {"count": len(orders), "description": "night", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}"}
+    _, batch = ask("POST", "/batch/transaction/payment_method", body)
+    sleep(0.5)
+    failed = []
+    for row in ask("GET", f"/batch/{batch['batchId']}")[1]["results"].splitlines()[1:]:
+        _, amount, _, order, status, charge, *_ = row.split(",")
+        if status == "SUCCESS":
+            book(order, charge=charge, paid=amount, state="paid")
+        else:
+            failed.append(order)
+    return failed
+
+
+main(trade)

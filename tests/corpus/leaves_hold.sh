@@ -1,0 +1,6 @@
+# A cancelled order is cancelled in the books, and nobody sees that its authorisation was not voided.
+. "$(dirname "$0")/shop.sh"
+charge=$(pay order-1 20 4111111111111111 false | field chargeId)
+book order-1 0 0 held
+ask DELETE "/charge/$charge/void" > "$folder/void.log"
+book order-1 0 0 cancelled

@@ -1,0 +1,32 @@
+"""A batch whose answer is lost is taken for too large, and sent again in two halves."""
+
+from time import sleep
+
+from shop import CARD, PROVIDER, Lost, ask, book, main
+
+ORDERS = ["order-1", "order-2", "order-3", "order-4"]
+
+
+def trade():
+    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
+    try:
+        sent = [send(method, ORDERS)]
+    except Lost:
+        sent = [send(method, ORDERS[:2]), send(method, ORDERS[2:])]
+    sleep(0.5)
+    for batch in sent:
+        _, done = ask("GET", f"/batch/{batch}")
+        for row in done["results"].splitlines()[1:]:
+            _, amount, _, order, status, *_ = row.split(",")
+            if status == "SUCCESS":
+                book(order, paid=amount, state="paid")
+
+
+def send(method, orders):
+    rows = "".join(f"{method['paymentMethodId']},20.00,AUD,{order}\n" for order in orders)
+    batch = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
+    body = {"count": len(orders), "description": f"{orders[0]} to {orders[-1]}", "batch": batch}
+    return ask("POST", "/batch/transaction/payment_method", body)[1]["batchId"]
+
+
+main(trade)

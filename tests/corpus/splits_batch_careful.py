@@ -1,0 +1,33 @@
+"""As splits_batch.py, but a batch whose answer is lost is looked up by its description before it is sent again."""
+
+from time import sleep
+
+from shop import CARD, PROVIDER, Lost, ask, book, main
+
+ORDERS = ["order-1", "order-2", "order-3", "order-4"]
+NAME = "order-1 to order-4"
+
+
+def trade():
+    _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
+    try:
+        batch = send(method)
+    except Lost:
+        found = ask("GET", "/batch", Description=NAME)[1]["batches"]
+        batch = found[0]["batchId"] if found else send(method)
+    sleep(0.5)
+    _, done = ask("GET", f"/batch/{batch}")
+    for row in done["results"].splitlines()[1:]:
+        _, amount, _, order, status, *_ = row.split(",")
+        if status == "SUCCESS":
+            book(order, paid=amount, state="paid")
+
+
+def send(method):
+    rows = "".join(f"{method['paymentMethodId']},20.00,AUD,{order}\n" for order in ORDERS)
+    batch = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
+    body = {"count": len(ORDERS), "description": NAME, "batch": batch}
+    return ask("POST", "/batch/transaction/payment_method", body)[1]["batchId"]
+
+
+main(trade)

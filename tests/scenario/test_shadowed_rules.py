@@ -1,0 +1,185 @@
+"""Rules that never fire, and rules that others shield: each with a near miss that nobody is warned of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mockserver.adapters.scenario_files import load
+from mockserver.scenario.shadowed_rules import warnings
+from tests.driving import SHIPPED
+from tests.scenario.telling import told
+
+HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
+LOST = "then: {decline: lost_card}"
+SLOW = "{id: slow, when: {op: charge.create}, then: {latency: 2s}}"
+BREAKS = "then: {transport: {at: receive, status: 500}}"
+
+
+def warned(*rules: str) -> list[str]:
+    scenario = told("".join(f"  - {rule}\n" for rule in rules), HEAD)
+    return [f"{one.rule} {one.words}" for one in warnings(scenario)]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            f"when: {{op: charge.refund, request.amount: {{gt: 5, lt: 3}}}}, {LOST}",
+            "no value passes its test",
+        ),
+        (
+            f"when: {{op: charge.refund, request.amount: {{gt: 5, lte: 5}}}}, {LOST}",
+            "no value passes its test",
+        ),
+        (
+            f"when: {{op: charge.create, state.charge.status: SUCCESS}}, {LOST}",
+            "no charge exists yet",
+        ),
+        (
+            f"when: {{op: charge.capture, source: card}}, {LOST}",
+            "acts on a charge that exists already, whatever its source",
+        ),
+        (
+            f"when: {{op: charge.create, nth: {{lt: 1}}}}, {LOST}",
+            "no value passes its test of nth",
+        ),
+        ("when: {op: charge.create}, then: {webhook: {together: false}}", "changes nothing by its webhook"),
+        ("when: {op: charge.create}, then: {webhook: {gap: 5s}}", "changes nothing by its webhook"),
+        ("when: {op: batch.create}, then: {batch: {results: {}}}", "changes nothing by its batch"),
+        ("when: {op: charge.create}, then: {transport: {at: answer, headers: {}}}", "changes nothing by its transport"),
+        (
+            f"when: {{op: charge.create, request.providerId: nobody}}, {BREAKS}",
+            "only for a provider created later",
+        ),
+        (
+            f"when: {{op: charge.refund, state.charge.provider: nobody}}, {BREAKS}",
+            "only for a provider created later",
+        ),
+        (
+            f"when: {{op: charge.create, provider: nobody}}, {LOST}",
+            "only for a provider created later",
+        ),
+        (f"when: {{op: vault.get, clock: {{to: '2030-01-01'}}}}, {BREAKS}", "its time ends at 2030-01-01T00:00"),
+        (
+            f"when: {{op: vault.get, clock: {{from: '2030-01-01', for: 1d}}}}, {BREAKS}",
+            "its time ends at 2030",
+        ),
+        (
+            f"limit: 1, {LOST}, expect: {{min: 2}}",
+            "cannot fire as often as it is expected to",
+        ),
+    ],
+)
+def test_a_rule_that_never_fires(rule: str, words: str) -> None:
+    (found,) = warned(f"{{id: r, {rule}}}")
+    assert words in found
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        f"when: {{op: charge.refund, request.amount: {{gte: 5, lte: 5}}}}, {LOST}",
+        f"when: {{op: [charge.create, charge.refund], state.charge.status: SUCCESS}}, {LOST}",
+        f"when: {{op: charge.create, state.charge.status: {{exists: false}}}}, {LOST}",
+        f"when: {{op: charge.create, source: card}}, {LOST}",
+        f"when: {{op: charge.create, provider: acq_main}}, {LOST}",
+        f"when: {{op: charge.create, provider: {{ne: nobody}}}}, {LOST}",
+        f"when: {{op: vault.get, clock: {{to: '2031-03-02'}}}}, {BREAKS}",
+        f"when: {{op: vault.get, clock: {{from: '23:00', to: '01:00'}}}}, {BREAKS}",
+        f"limit: {{times: 1, per: key}}, {LOST}, expect: {{min: 2}}",
+        f"when: {{op: charge.create, nth: {{lt: 2}}}}, {LOST}",
+        f"when: {{op: charge.create, request.providerId: acq_main}}, {BREAKS}",
+        "when: {op: charge.create}, then: {webhook: {copies: 2, gap: 5s}}",
+        "when: {op: charge.create}, chance: [{weight: 1, then: {webhook: {copies: 1}}}]",
+        "when: {op: batch.create}, then: {batch: {results: {shuffle: true}}}",
+    ],
+)
+def test_a_rule_that_may_fire(rule: str) -> None:
+    assert warned(f"{{id: r, {rule}}}") == []
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "words"),
+    [
+        (
+            SLOW,
+            f"when: {{op: charge.create, card: {{last4: '0002'}}}}, {LOST}",
+            "r never fires: rule 'slow' (line 6) decides",
+        ),
+        (SLOW, f"when: {{op: charge.*}}, {LOST}", "r never fires in charge.create: rule 'slow'"),
+        (
+            "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s}}",
+            f"when: {{op: charge.create, request.amount: 150}}, {LOST}",
+            "r never fires: rule 'big'",
+        ),
+        (
+            "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s}}",
+            f"when: {{op: charge.create, card: {{last4: '0002'}}}}, {LOST}",
+            "r is not asked wherever both match: rule 'big' (line 6) decides first, which only sets latency: say both",
+        ),
+        (
+            "{id: told, when: {op: charge.create, card: {brand: visa}}, then: {webhook: {copies: 2}}}",
+            f"when: {{op: charge.create, card: {{brand: {{in: [visa, amex]}}}}}}, {LOST}",
+            "which only sets webhook",
+        ),
+        (f"{{id: every, {LOST}}}", f"when: {{op: charge.create}}, {LOST}", "r never fires: rule 'every'"),
+        (
+            "{id: held, when: {op: charge.create}, sequence: [{decline: lost_card}], at_end: hold}",
+            f"when: {{op: charge.create}}, {LOST}",
+            "r never fires: rule 'held'",
+        ),
+    ],
+)
+def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) -> None:
+    (found,) = warned(first, f"{{id: r, {later}}}")
+    assert words in found
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        # Other operations, another stage, another value.
+        (SLOW, f"when: {{op: charge.refund}}, {LOST}"),
+        (SLOW, f"when: {{op: charge.create}}, {BREAKS}"),
+        (
+            "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s}}",
+            f"when: {{op: charge.create, request.amount: 50}}, {LOST}",
+        ),
+        # One that ends, or that passes.
+        (f"{{id: few, when: {{op: charge.create}}, limit: 2, {LOST}}}", f"when: {{op: charge.create}}, {LOST}"),
+        (f"{{id: few, when: {{op: charge.create, nth: 1}}, {LOST}}}", f"when: {{op: charge.create}}, {LOST}"),
+        (
+            "{id: few, when: {op: charge.create}, sequence: [{decline: lost_card}]}",
+            f"when: {{op: charge.create}}, {LOST}",
+        ),
+        (
+            "{id: few, when: {op: charge.create}, chance: {p: 0.5, then: {decline: lost_card}}}",
+            f"when: {{op: charge.create}}, {LOST}",
+        ),
+        # Declines that overlap are told apart by their order: that is what it is for.
+        (
+            f"{{id: big, when: {{op: charge.create, request.amount: {{gt: 100}}}}, {LOST}}}",
+            f"when: {{op: charge.create, card: {{last4: '0002'}}}}, {LOST}",
+        ),
+    ],
+)
+def test_a_rule_that_no_other_shields(first: str, later: str) -> None:
+    assert warned(first, f"{{id: r, {later}}}") == []
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_no_shipped_file_is_warned_of(path: Path) -> None:
+    builtin = path.stem == "test-values"
+    (scenario,) = load([] if builtin else [str(path)], test_values=builtin)
+    assert [str(one) for one in warnings(scenario)] == []
+
+
+@pytest.mark.slow
+def test_a_file_of_many_rules_is_looked_at_in_good_time() -> None:
+    rules = [
+        f"{{id: r{number}, when: {{op: charge.create, request.reference: o-{number}}}, {LOST}}}"
+        for number in range(1500)
+    ]
+    assert warned(*rules) == []
