@@ -13,9 +13,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
+from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
-from mockserver.scenario.part import keys_of, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
@@ -58,12 +58,12 @@ Where = Annotated[
 ]
 
 
-@part
+@file_model
 class Stall:
     """A row that never finishes: its provider never answers, and nothing is charged."""
 
 
-@part
+@file_model
 class RowRule:
     """Rows of a batch and their outcome; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
@@ -92,7 +92,7 @@ class RowRule:
         return found
 
 
-@part
+@file_model
 class Progress:
     """A point of the progress curve: reach this share of the rows this long after the batch began."""
 
@@ -100,7 +100,7 @@ class Progress:
     after: Duration
 
 
-@part
+@file_model
 class ResultsPlan:
     """What is wrong with the results text."""
 
@@ -109,7 +109,7 @@ class ResultsPlan:
     cut: Annotated[int, whole(0, 100_000_000)] | None = None
 
 
-@part
+@file_model
 class BatchScript:
     """What happens to a batch."""
 

@@ -18,8 +18,8 @@ from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
+from mockserver.scenario.file_model import Empty, file_model, one_of, only_one
 from mockserver.scenario.matching import json_text, shown
-from mockserver.scenario.part import Empty, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text
 
@@ -64,7 +64,7 @@ class Move(StrEnum):
     DELETE = "delete"
 
 
-@part
+@file_model
 class LaterAmount:
     """How much is captured or refunded; absent: all."""
 
@@ -79,7 +79,7 @@ def read_event(value: object) -> str:
     return value
 
 
-@part
+@file_model
 class Emit:
     """A webhook of your own, to every receiver of the charge's webhooks."""
 
@@ -107,7 +107,7 @@ def _ending(word: str) -> str:
     return word
 
 
-@part
+@file_model
 class Later:
     """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
     delete.

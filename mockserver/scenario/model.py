@@ -15,8 +15,8 @@ from mockserver.assumptions import ROWS
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
+from mockserver.scenario.file_model import adapter, file_model, given, given_as, needs, one_of
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
-from mockserver.scenario.part import adapter, given, given_as, needs, one_of, part
 from mockserver.scenario.rule import AtEnd, Expectation, RandomScope
 from mockserver.scenario.scalars import (
     Count,
@@ -40,7 +40,7 @@ PLANS = ("then", "sequence", "chance")
 """What a rule makes happen: it has exactly one of them."""
 
 
-@part
+@file_model
 class ChanceOne:
     """Strikes with probability ``p``; otherwise the rule passes and later rules are asked."""
 
@@ -48,7 +48,7 @@ class ChanceOne:
     then: OutcomeMap
 
 
-@part
+@file_model
 class ChanceWeighted:
     """One of several outcomes, by weight."""
 
@@ -62,7 +62,7 @@ ChanceWord = Annotated[
 ]
 
 
-@part
+@file_model
 class Limit:
     """How often a rule may fire."""
 
@@ -89,7 +89,7 @@ _RULE: dict[str, Any] = {
 }
 
 
-@part
+@file_model
 class RuleMap:
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
@@ -117,7 +117,7 @@ FindingName = Annotated[
 ]
 
 
-@part
+@file_model
 class ClockMap:
     """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
 
@@ -129,7 +129,7 @@ class ClockMap:
     zone: ZoneName = None
 
 
-@part
+@file_model
 class FindingsMap:
     """Limits for findings; what is left out stays as it is."""
 
@@ -141,7 +141,7 @@ class FindingsMap:
     poll_limit: Annotated[int, whole(1, 1_000)] | None = None
 
 
-@part
+@file_model
 class TlsMap:
     """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
     yet."""
@@ -155,7 +155,7 @@ _Rule = Annotated[
 """Plain data as far as reading goes; a rule in the schema, whose own model is not made until then."""
 
 
-@part
+@file_model
 class ScenarioFile:
     """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
 

@@ -14,6 +14,7 @@ from pydantic import BeforeValidator
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
+from mockserver.scenario.file_model import any_of, at_most_one_of, file_model, given, keys_of, needs
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -26,7 +27,6 @@ from mockserver.scenario.operations import (
     UNREQUESTED,
 )
 from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
-from mockserver.scenario.part import any_of, at_most_one_of, given, keys_of, needs, part
 from mockserver.scenario.provider_outcome import (
     Approve,
     Challenge,
@@ -143,7 +143,7 @@ def _schema(schema: dict[str, Any]) -> None:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 
 
-@part
+@file_model
 class OutcomeMap:
     """What happens, level by level; one outcome may combine several levels."""
 
@@ -192,7 +192,7 @@ class OutcomeMap:
         )
 
 
-@part
+@file_model
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
@@ -203,7 +203,7 @@ class ThenMap(OutcomeMap):
             OutcomeMap.__post_init__(self)
 
 
-@part
+@file_model
 class StepMap(OutcomeMap):
     """A step of a sequence."""
 

@@ -18,8 +18,8 @@ from pydantic_core.core_schema import no_info_after_validator_function
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
+from mockserver.scenario.file_model import Empty, any_of, file_model
 from mockserver.scenario.operations import FOREIGN_DECLINES, hint
-from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 from mockserver.scenario.scalars import Flag, Text, whole
 
@@ -79,7 +79,7 @@ def decline(name: str) -> Decline:
     return found
 
 
-@part
+@file_model
 class DeclineMap:
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 

@@ -18,8 +18,8 @@ from pydantic import BeforeValidator, Field
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
+from mockserver.scenario.file_model import any_of, file_model, given, needs
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
-from mockserver.scenario.part import any_of, given, needs, part
 from mockserver.scenario.scalars import Duration, Positive
 
 _SPREAD = 1 << 32
@@ -44,7 +44,7 @@ class Said:
         return amount
 
 
-@part
+@file_model
 class Approve(Said):
     """The provider takes the payment."""
 
@@ -91,7 +91,7 @@ class Settlement(StrEnum):
     FAILED = "FAILED"
 
 
-@part
+@file_model
 class Pending(Said):
     """The provider answers later."""
 
@@ -118,7 +118,7 @@ class PayerAnswer(StrEnum):
     ABANDONS = "abandons"
 
 
-@part
+@file_model
 class Challenge(Said):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
@@ -144,7 +144,7 @@ class Challenge(Said):
         return 30 * SECOND if self.after is None else self.after
 
 
-@part
+@file_model
 class PartialApprove(Said):
     """The provider approves a part of the amount only."""
 
@@ -166,7 +166,7 @@ ProviderOutcome = Approve | Decline | Pending | Challenge | PartialApprove
 BY_NAME: Mapping[str, frozenset[str]] = {kind.word: kind.by_name for kind in get_args(ProviderOutcome)}
 
 
-@part
+@file_model
 class Latency:
     """Time a provider takes: a range, or the two percentiles of a skewed distribution."""
 

@@ -16,9 +16,9 @@ from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.file_model import file_model
 from mockserver.scenario.matching import Reader, shown
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.part import part
 from mockserver.scenario.scalars import whole
 from mockserver.scenario.when import When
 
@@ -105,7 +105,7 @@ Plan = Always | Named | Sequence | Chance
 _TIMES = whole(0, 1_000_000_000)
 
 
-@part
+@file_model
 class Expectation:
     """How often it must have happened when the sandbox is verified, both bounds included."""
 

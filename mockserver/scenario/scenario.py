@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.scenario.part import part
+from mockserver.scenario.file_model import file_model
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
@@ -37,7 +37,7 @@ class Certificate(StrEnum):
     UNTRUSTED_CHAIN = "untrusted_chain"
 
 
-@part
+@file_model
 class CostMap:
     """What a provider costs."""
 
@@ -51,7 +51,7 @@ class CostMap:
             shown["default"] = 0
 
 
-@part
+@file_model
 class ProviderMap:
     """A provider that exists when the sandbox opens."""
 
@@ -65,7 +65,7 @@ class ProviderMap:
     cost: CostMap | None = None
 
 
-@part
+@file_model
 class ReplyMap:
     """What the answer must hold: named members of the body, exactly; others are not looked at."""
 
@@ -75,7 +75,7 @@ class ReplyMap:
     fault: Flag = False
 
 
-@part
+@file_model
 class CallMap:
     """An API call; texts may hold {id.path} of an earlier answer."""
 
@@ -98,14 +98,14 @@ class CallMap:
         return self.call
 
 
-@part
+@file_model
 class AdvanceMap:
     """Move the clock forward."""
 
     advance: Duration
 
 
-@part
+@file_model
 class WaitMap:
     """Repeat a GET while time moves on, until the answer is as expected."""
 
@@ -132,7 +132,7 @@ StepWord = Annotated[
 ]
 
 
-@part
+@file_model
 class ExampleMap:
     """An example of the scenario, as calls."""
 

@@ -17,7 +17,7 @@ from mockserver.domain.clock import SECOND, duration_text
 from mockserver.domain.record import record
 from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import any_of, given, given_as, needs, one_of, part
+from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
 from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
@@ -115,7 +115,7 @@ OURS = ErrorBody()
 """The body of a status whose body the file leaves to us."""
 
 
-@part
+@file_model
 class Dribble:
     """The answer, or a body that is read, in small pieces."""
 
@@ -174,7 +174,7 @@ def _schema() -> dict[str, Any]:
     }
 
 
-@part
+@file_model
 class Transport:
     """A fault of the network, and its place in the operation's life."""
 

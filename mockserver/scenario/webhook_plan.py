@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import apart, given, given_as, keys_of, needs, part
+from mockserver.scenario.file_model import apart, file_model, given, given_as, keys_of, needs
 from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
 
 MOST_BYTES = 1_000_000
@@ -76,7 +76,7 @@ def _schema() -> dict[str, Any]:
     }
 
 
-@part
+@file_model
 class WebhookPlan:
     """What happens to the webhooks of the operation."""
 

@@ -18,9 +18,9 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.file_model import file_model, read_model
 from mockserver.scenario.matching import OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
-from mockserver.scenario.part import part, read_part
 from mockserver.scenario.paths import CARD_FACTS, known_path
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point
@@ -271,7 +271,7 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 """How the operands of a test are read, where its field has few values. Each raises ``ValueError``."""
 
 
-@part
+@file_model
 class ClockWindow:
     """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
 
@@ -360,7 +360,7 @@ def _window(wanted: object, problems: Problems, begins: Micros | None, zone: Zon
     from pydantic_core import ValidationError
 
     try:
-        span = read_part(ClockWindow, wanted)
+        span = read_model(ClockWindow, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
             problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))

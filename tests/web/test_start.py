@@ -31,7 +31,7 @@ FIRST_CHARGE = """
 import sys
 import asyncio, json
 import mockserver.server.serving, mockserver.cli
-from mockserver.scenario.part import adapter
+from mockserver.scenario.file_model import adapter
 
 app = mockserver.create_app()
 card = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123", "cardholder": "A"}

@@ -1,6 +1,6 @@
-"""The parts of a scenario file: what all of them share.
+"""The models of the parts of a scenario file: what all of them share.
 
-A part is a record that pydantic checks as it reads a file: the value that was read is the value that runs. What
+A model is a record that pydantic checks as it reads a file: the value that was read is the value that runs. What
 pydantic needs for that is made when the first file comes.
 """
 
@@ -65,8 +65,8 @@ def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def part(cls: type[T]) -> type[T]:
-    """A record that is a part: no unknown keys.
+def file_model(cls: type[T]) -> type[T]:
+    """A record that is the model of a part, which has no unknown keys.
 
     What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``,
     which gives the data as they are to be read. What of this an editor can know is its ``schema``. ``words`` are what
@@ -76,7 +76,7 @@ def part(cls: type[T]) -> type[T]:
     made.__pydantic_config__ = ConfigDict(
         extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
     )
-    made.read_part = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
+    made.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
     return made  # type: ignore[no-any-return]
 
 
@@ -107,7 +107,7 @@ def _fault(fault: ErrorDetails, known: Sequence[str]) -> InitErrorDetails:
 _UNKNOWN = ("unexpected_keyword_argument", "invalid_key")
 
 
-def read_part(cls: type[T], data: object) -> T:
+def read_model(cls: type[T], data: object) -> T:
     """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
     reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
     return reader.validate_python(data)
@@ -127,6 +127,6 @@ def keys_of(cls: Any) -> list[str]:
     return [next(filter(None, said[one.name]), one.name) for one in fields(cls) if one.init]
 
 
-@part
+@file_model
 class Empty:
     """Nothing more to say: ``{}``."""
