@@ -192,8 +192,8 @@ def _spellings(name: str) -> AliasChoices:
 class Body(BaseModel):
     """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
 
-    ``makes`` is the value of the domain that a body of the same fields is a command for; ``also`` has other names by
-    which fields are read, with the usual ones.
+    ``makes`` is the value of the domain that a body is a command for: its fields have the same names, or those that
+    ``named`` gives them. ``also`` has other names by which fields are read, with the usual ones.
     """
 
     model_config = ConfigDict(
@@ -201,14 +201,15 @@ class Body(BaseModel):
     )
 
     makes: ClassVar[Any] = None
+    named: ClassVar[Mapping[str, str]] = {}
     also: ClassVar[Mapping[str, str]] = {}
 
     def made(self, kind: type[T], /, **others: Any) -> T:
         """A value of the domain from the fields that its own are named after, what they hold as commands too, and from
         ``others``. What is null or not given is left to the value's default."""
-        names = {one.name for one in fields(cast(Any, kind))} - others.keys()
-        given = {name: _command(value) for name, value in self if value is not None and name in names}
-        return kind(**given, **others)
+        wanted = {one.name for one in fields(cast(Any, kind))} - others.keys()
+        given = {self.named.get(name, name): value for name, value in self if value is not None}
+        return kind(**{name: _command(value) for name, value in given.items() if name in wanted}, **others)
 
     def command(self) -> Any:
         """What is asked for, as the domain has it."""
@@ -218,7 +219,9 @@ class Body(BaseModel):
 def _command(value: object) -> object:
     if isinstance(value, Body):
         return value.command()
-    return tuple(map(_command, value)) if isinstance(value, list) and value and isinstance(value[0], Body) else value
+    if isinstance(value, list) and all(isinstance(one, Body) for one in value):
+        return tuple(map(_command, value))
+    return value
 
 
 def names_of(body: type[Body]) -> list[str]:

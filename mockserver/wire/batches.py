@@ -5,7 +5,7 @@ Source: docs/spec/service.md, Batches, and Resources, Batch; docs/spec/published
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -21,16 +21,15 @@ Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 class BatchCreation(Body):
     """Submit a batch of payments with stored methods."""
 
-    also = {"webhookConfig": "webhook"}  # noqa: RUF012
+    makes = NewBatch
+    named: ClassVar = {"batch": "text"}
+    also: ClassVar = {"webhookConfig": "webhook"}
 
     count: Whole = Field(description="number of transactions in the text")
     description: Description
     batch: Required = Field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
     webhook: WebhookConfig | None = None
     metadata: Map | None = None
-
-    def command(self) -> NewBatch:
-        return self.made(NewBatch, text=self.batch)
 
 
 def batch_status_reply(batch: Batch) -> Members:

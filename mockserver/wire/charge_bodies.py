@@ -3,6 +3,8 @@
 Source: docs/spec/service.md, Charges; docs/spec/published-facts.md, 1.2, 1.3.
 """
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from mockserver.domain.commands import NewCharge
@@ -165,7 +167,7 @@ class BankCharge(LocatedCharge):
 
     def source(self, named: str | None) -> BankSource:
         """The account to charge and who shall take it."""
-        return BankSource(self.bank_payment_information.account(), self.provider_id)
+        return BankSource(self.bank_payment_information.command(), self.provider_id)
 
 
 class PaymentMethodCharge(LocatedCharge):
@@ -200,7 +202,7 @@ class CheckoutTransferFields(Body):
 class TokenCharge(LocatedCharge):
     """Charge a payment token."""
 
-    also = {"checkoutTransfer": "transfer"}  # noqa: RUF012
+    also: ClassVar = {"checkoutTransfer": "transfer"}
 
     token: Required
     transfer: CheckoutTransferFields | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
@@ -35,6 +35,9 @@ PayerAmount = Annotated[
 class PaymentLinkCreation(Body):
     """A page that takes payments."""
 
+    makes = NewPaymentLink
+    named: ClassVar = {"allowed_payment_types": "allowed_types", "limit_payments": "limit"}
+
     title: str | None = None
     amount: Number | None = None
     currency: str | None = None
@@ -47,9 +50,6 @@ class PaymentLinkCreation(Body):
     limit_payments: Whole | None = Field(None, description="1 or more")
     invoice_id: str | None = None
     metadata: Map | None = None
-
-    def command(self) -> NewPaymentLink:
-        return self.made(NewPaymentLink, allowed_types=self.allowed_payment_types, limit=self.limit_payments)
 
 
 _KINDS = {kind: PaymentType(kind.value.upper()) for kind in LinkPaymentType if kind is not LinkPaymentType.PAYTO}

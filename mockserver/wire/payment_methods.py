@@ -3,6 +3,8 @@ docs/spec/published-facts.md, 2.5, 2.6."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from mockserver.domain.commands import (
@@ -62,7 +64,7 @@ class CardMethodFields(CardVaulting):
         """The command that these fields make."""
         return self.made(
             NewCardMethod,
-            details=self.payment_information.details(),
+            details=self.payment_information.command(),
             terms=terms,
             vault=self.vault_request(),
             skip_expiry_check=bool(self.skip_expiry_date_validation),
@@ -132,7 +134,7 @@ class BankMethodCreation(StoringTerms):
 
     def command(self) -> NewBankMethod:
         terms = self.terms(payer_of(None, self.first_name, self.last_name))
-        return NewBankMethod(self.bank_payment_information.account(), self.provider_id, terms)
+        return NewBankMethod(self.bank_payment_information.command(), self.provider_id, terms)
 
 
 class ProviderSwitch(Body):
@@ -151,6 +153,9 @@ class ProviderSwitch(Body):
 class CardFields(Body):
     """New data of a stored card; what is not given stays."""
 
+    makes = CardChanges
+    named: ClassVar = {"card_number": "number", "expiry_date": "expiry"}
+
     expiry_date: str | None = Field(None, description="MM/YY")
     cardholder: str | None = None
     card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
@@ -163,7 +168,7 @@ class CardUpdate(Body):
     metadata: Map | None = None
 
     def command(self) -> CardChanges:
-        return CardChanges(self.card.card_number, self.card.expiry_date, self.card.cardholder, self.metadata)
+        return self.card.made(CardChanges, metadata=self.metadata)
 
 
 class Removal(Body):

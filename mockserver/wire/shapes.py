@@ -4,7 +4,7 @@ Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/publ
 """
 
 from dataclasses import asdict
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from pydantic import Field
 
@@ -37,23 +37,15 @@ from mockserver.wire.replies import Members
 class CardRequestInformation(Body):
     """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
 
+    makes = CardDetails
+    named: ClassVar = {"card_number": "number", "expiry_date": "expiry", "external_three_ds_data": "external_three_ds"}
+
     card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
     expiry_date: str | None = Field(None, description="MM/YY")
     ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
     cardholder: str | None = None
     three_ds_server_trans_id: str | None = Field(None, alias="threeDSServerTransID", description="a UUID")
     external_three_ds_data: Map | None = None
-
-    def details(self) -> CardDetails:
-        """The card as a command carries it."""
-        return CardDetails(
-            self.card_number,
-            self.expiry_date,
-            self.ccv,
-            self.cardholder,
-            self.three_ds_server_trans_id,
-            self.external_three_ds_data,
-        )
 
 
 class Address(Body):
@@ -126,11 +118,10 @@ class Geolocation(Body):
 class WebhookConfig(Body):
     """Where the webhooks of an object go."""
 
+    makes = WebhookTarget
+
     url: Receiver
     authorization: HeaderText | None = None
-
-    def command(self) -> WebhookTarget:
-        return WebhookTarget(self.url, self.authorization)
 
 
 class StoringTerms(Body):
@@ -150,13 +141,11 @@ class StoringTerms(Body):
 class BankPaymentInformation(Body):
     """A bank account."""
 
+    makes = BankAccount
+
     bank_code: Required
     account_number: Required
     account_name: Required
-
-    def account(self) -> BankAccount:
-        """The account as a command carries it."""
-        return BankAccount(self.bank_code, self.account_number, self.account_name)
 
 
 def card_reply(card: Card | None, profile: WireProfile) -> Members | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from mockserver.domain.commands import ChangeSubscription, NewSubscription
@@ -38,6 +40,9 @@ class RetryFields(Body):
 class SubscriptionCreation(Body):
     """A payment method to charge again and again."""
 
+    makes = NewSubscription
+    named: ClassVar = {"start_date": "start"}
+
     payment_method_id: Required
     amount: Number
     currency: str | None = None
@@ -48,9 +53,6 @@ class SubscriptionCreation(Body):
     retry: RetryFields | None = None
     webhook: WebhookConfig | None = None
     metadata: Map | None = None
-
-    def command(self) -> NewSubscription:
-        return self.made(NewSubscription, start=self.start_date)
 
 
 class SubscriptionChange(Body):

@@ -29,7 +29,7 @@ class CardTokenFields(CardVaulting):
 
     def of_provider(self, provider_id: str | None) -> NewCardToken:
         """The command that these fields make, for a provider or the cheapest one."""
-        details = self.payment_information.details() if self.payment_information else None
+        details = self.payment_information.command() if self.payment_information else None
         return self.made(NewCardToken, details=details, provider_id=provider_id, vault=self.vault_request())
 
 
