@@ -84,7 +84,7 @@ class Connection:
 
         app: Any = create_app(Settings.load({}, {}))
         sink = open(os.devnull, "w")  # noqa: SIM115
-        app.log = RequestLog(lambda text: sink.write(text) and None, as_json=False)
+        app.world.log = RequestLog(lambda text: sink.write(text) and None, as_json=False)
         return LaneProtocol(_config(app), ServerState(), {}, fast_app=fast_app(app))
 
     async def ask(self, packet: bytes) -> bytes:

@@ -51,7 +51,7 @@ tried."""
 
 SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
-_ATTRIBUTE = "mockserver_learnt"
+_LEARNT = "mockserver_learnt"
 _NO_RUN = ("--collect-only", "--collectonly", "--co", "--pdb", "--trace")
 _FROM_ELSEWHERE = {"junitxml": ["--junitxml="], "_cov": ["--no-cov"]}
 _TAIL = 2_000
@@ -133,7 +133,7 @@ class Learner:
             why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
             is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
             found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
-            setattr(report, _ATTRIBUTE, found)
+            setattr(report, _LEARNT, found)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -143,7 +143,7 @@ class Learner:
         plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
         known = self._known.setdefault(report.nodeid, plain)
         known["seconds"] += report.duration
-        known.update(getattr(report, _ATTRIBUTE, {}))
+        known.update(getattr(report, _LEARNT, {}))
         if report.when == "teardown" and report.failed:
             known["why_not"] = why_not
 
@@ -153,11 +153,6 @@ class Learner:
             # Workers of xdist report in any order.
             ordered = sorted(self._known.items(), key=lambda one: (one[1]["place"], one[0]))
             self._file.write_text(json.dumps(dict(ordered)), "utf-8")
-
-
-def named(known: Mapping[str, Learnt], function: str) -> dict[str, Learnt]:
-    """What is known of a test function, by the id of each of its own sets of parameters."""
-    return {name: learnt for name, learnt in known.items() if name == function or name.startswith(f"{function}[")}
 
 
 OPTION = "--mockserver-explore"
@@ -199,24 +194,24 @@ class Tried:
         """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
         rules = [
             fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
-            for point, fault in self.experiment.strikes
+            for point, fault in self.experiment.injections
         ]
         return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
-    def meet(self, sandbox: RemoteSandbox) -> None:
+    def apply(self, sandbox: RemoteSandbox) -> None:
         """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
-        sandbox.stand(self.scenario(sandbox))
+        sandbox.pin(self.scenario(sandbox))
 
-    def leave(self, sandbox: RemoteSandbox) -> None:
+    def remove(self, sandbox: RemoteSandbox) -> None:
         """Take the failure out of force."""
-        sandbox.stand(None)
+        sandbox.pin(None)
         sandbox.call("DELETE", "/__admin/scenarios", params={"name": SCENARIO})
 
-    def has_struck(self, sandbox: RemoteSandbox) -> bool:
+    def has_fired(self, sandbox: RemoteSandbox) -> bool:
         """Whether it happened."""
-        struck = [row["id"] for row in sandbox.rules() if row["hits"]]
-        begins = [f"{fault.name}-{point.op}-" for point, fault in self.experiment.strikes]
-        return all(any(name.startswith(begin) for name in struck) for begin in begins)
+        fired = [row["id"] for row in sandbox.rules() if row["hits"]]
+        begins = [f"{fault.name}-{point.op}-" for point, fault in self.experiment.injections]
+        return all(any(name.startswith(begin) for name in fired) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
@@ -302,7 +297,7 @@ class Explorer:
         points = points_of(learnt["calls"])
         faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
         found = [Tried(one, learnt["seconds"]) for one in experiments(points, faults)]
-        found.sort(key=lambda one: (points.index(one.experiment.strikes[0][0]), places[one.experiment.fault]))
+        found.sort(key=lambda one: (points.index(one.experiment.injections[0][0]), places[one.experiment.fault]))
         return {one.name: one for one in found}
 
     @pytest.hookimpl(wrapper=True)
@@ -312,9 +307,9 @@ class Explorer:
         yield
         if FIXTURE not in metafunc.fixturenames:
             return
-        tries: dict[str, Tried] = {}
-        for test in named(self.known, metafunc.definition.nodeid):
-            tries |= self.tries(test)
+        function = metafunc.definition.nodeid
+        tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
+        tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
         if tries:
             ids = [pytest.HIDDEN_PARAM, *tries]
             metafunc.parametrize(FIXTURE, [None, *tries.values()], ids=ids, indirect=True)
@@ -340,8 +335,7 @@ class Explorer:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
         """Leave out what the budget does not reach; fixtures may hang too."""
-        tried = tried_in(item)
-        if tried is None:
+        if (tried := tried_in(item)) is None:
             return (yield)
         if self.deadline is not None and machine_now() > self.deadline:
             item.stash[_verdict_key] = LEFT_OUT
@@ -352,8 +346,7 @@ class Explorer:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Run a test in which something is tried, and judge it."""
-        tried = tried_in(item)
-        if tried is None:
+        if (tried := tried_in(item)) is None:
             return (yield)
         problem: BaseException | None = None
         with self._limited(item, tried):
@@ -413,8 +406,8 @@ class Explorer:
         allowed = self.asked_of(item).allow or ()
         rows = sandbox.findings("error", finish=True) if sandbox is not None else []
         bad = [row for row in rows if row["finding"] not in allowed]
-        item.stash[_struck_key] = has_struck = sandbox is not None and tried.has_struck(sandbox)
-        found = verdict(int(failed) if limit is None else None, bad, has_struck=has_struck)
+        item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
+        found = verdict(int(failed) if limit is None else None, bad, has_fired=has_fired)
         item.stash[_verdict_key] = found.value
         said = {
             Verdict.UNSAFE: "".join("\n\n" + "\n".join(lines_of(row)) for row in bad),
@@ -425,7 +418,7 @@ class Explorer:
 
     def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
-        return any(fault.name in named for _, fault in tried.experiment.strikes)
+        return any(fault.name in named for _, fault in tried.experiment.injections)
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
@@ -494,7 +487,7 @@ def _matrix(cells: Iterable[Mapping[str, str]], known: Mapping[str, Learnt]) -> 
 
 
 def _order(verdict: str) -> int:
-    return [LEFT_OUT, *Verdict].index(verdict)
+    return -1 if verdict == LEFT_OUT else Verdict(verdict).rank
 
 
 def _place(item: pytest.Item) -> tuple[str, int]:

@@ -73,19 +73,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run each test that has a sandbox again under each fault at each of its calls; "
         "FAULTS: some of them only, such as lost_answer,webhook_twice",
     )
-    group.addoption(
-        f"{_EXPLORE}-budget", metavar="TIME", help="how long that may take, such as 10m: the likeliest mistakes first"
-    )
-    group.addoption(
-        f"{_EXPLORE}-timeout",
-        metavar="TIME",
-        help="when one of these runs hangs; default: 10 times as long as without the fault, and 10s",
-    )
-    group.addoption(
-        f"{_EXPLORE}-client-timeout",
-        metavar="TIME",
-        help="how long the tested code waits for an answer; default 30s: the fault too_slow answers a second later",
-    )
+    for option, words in {
+        "budget": "how long that may take, such as 10m: the likeliest mistakes first",
+        "timeout": "when one of these runs hangs; default: 10 times as long as without the fault, and 10s",
+        "client-timeout": "how long the tested code waits for an answer; default 30s: the fault too_slow answers a "
+        "second later",
+    }.items():
+        group.addoption(f"{_EXPLORE}-{option}", metavar="TIME", help=words)
     group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
 
 
@@ -177,7 +171,7 @@ def mockserver(
     if asked.clock is not None:
         _mockserver_sandbox.clock.start(asked.clock)
     if _mockserver_tried is not None:
-        _mockserver_tried.meet(_mockserver_sandbox)
+        _mockserver_tried.apply(_mockserver_sandbox)
     return _mockserver_sandbox
 
 
@@ -200,10 +194,10 @@ def mockserver_app(
     mockserver_session.judged = False
     request.node.stash[_sandbox_key] = mockserver_session
     if _mockserver_tried is not None:
-        _mockserver_tried.meet(mockserver_session)
+        _mockserver_tried.apply(mockserver_session)
     yield mockserver_session
     if _mockserver_tried is not None:
-        _mockserver_tried.leave(mockserver_session)
+        _mockserver_tried.remove(mockserver_session)
     mockserver_session.since = None
 
 

@@ -65,7 +65,7 @@ class RemoteSandbox:
         self.judged = False
         self.idle: list[str] = []
         self.since: str | None = None
-        self._standing: str | None = None
+        self._pinned: str | None = None
         self._folders = tuple(folders)
         self._token = {} if admin_token is None else {"x-admin-token": admin_token}
         self.clock = RemoteClock(self)
@@ -130,11 +130,11 @@ class RemoteSandbox:
         """
         text, name = self._scenario_text(text_or_path)
         self.call("PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None)
-        self.stand(self._standing)
+        self.pin(self._pinned)
 
-    def stand(self, text: str | None) -> None:
+    def pin(self, text: str | None) -> None:
         """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces; None: no more."""
-        self._standing = text
+        self._pinned = text
         if text is not None:
             self.call("POST", "/__admin/scenarios", content=text)
 

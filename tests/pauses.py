@@ -7,24 +7,20 @@ from typing import TypeVar
 
 import pytest
 
-from mockserver.domain.slices import Slices
+from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import indexed_table
 from mockserver.web.endpoints import use_cases
 
 T = TypeVar("T")
 
 
-def drive(work: Slices[T], between: Callable[[], object] = lambda: None) -> tuple[T, int]:
+def drive(work: Cooperative[T], between: Callable[[], object] = lambda: None) -> tuple[T, int]:
     """What the work makes, with something else in each of its pauses, and how many there were."""
-    pauses = 0
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            made: T = end.value
-            return made, pauses
-        pauses += 1
+    pauses, count = Pauses(work), 0
+    for _ in pauses:
+        count += 1
         between()
+    return pauses.made, count
 
 
 def look_at_few_rows(patch: pytest.MonkeyPatch, rows: int) -> None:

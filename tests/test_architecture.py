@@ -39,6 +39,7 @@ PACKAGES = {
     "engine": "",
     "wire": "pydantic pydantic_core orjson",
     "web": "starlette jinja2 orjson prometheus_client opentelemetry",
+    "store": "orjson",
     "adapters": "yaml httpx cryptography trustme opentelemetry",
     "server": "starlette uvicorn uvloop httptools",
     "explore": "jinja2 httpx",

@@ -117,7 +117,7 @@ def pauses(source: str) -> bool:
     module = parsed(source)
     for node in ast.walk(module):
         match node:
-            case ast.ImportFrom(module="mockserver.domain.slices"):
+            case ast.ImportFrom(module="mockserver.domain.cooperative"):
                 return True
             case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio"), attr="sleep"), args=[ast.Constant(value=0)]):
                 return True
@@ -135,7 +135,7 @@ def gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     inner = {id(node) for one in functions(function) if one is not function for node in ast.walk(one)}
     yields = [node for node in ast.walk(function) if isinstance(node, ast.Yield) and id(node) not in inner]
     nothing = any(one.value is None or ast.unparse(one.value) == "None" for one in yields)
-    return nothing or bool(re.match(r"(Slices\b|(Generator|Iterator)\[None\b)", said))
+    return nothing or bool(re.match(r"(Cooperative\b|(Generator|Iterator)\[None\b)", said))
 
 
 def test_few_modules_work_in_steps() -> None:
@@ -146,7 +146,7 @@ def test_few_modules_work_in_steps() -> None:
 @pytest.mark.parametrize(
     ("source", "does"),
     [
-        ("from mockserver.domain.slices import Slices", True),
+        ("from mockserver.domain.cooperative import Cooperative", True),
         ("async def f():\n    await asyncio.sleep(0)", True),
         ("def f(x) -> Generator[None, None, int]:\n    yield from x", True),
         ("def f(x):\n    for one in x:\n        yield", True),

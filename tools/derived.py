@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
 
-from mockserver.adapters.scenario_files import TEST_VALUES, shipped_file, to_keep
+from mockserver.adapters.scenario_files import TEST_VALUES, prepared, shipped_file
 from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
@@ -78,18 +78,18 @@ def schema() -> str:
     return json.dumps(json_schema(), indent=1) + "\n"
 
 
-def kept_reading() -> str:
-    """What the server keeps of the reading of its own scenario."""
+def prepared_reading() -> str:
+    """What a reader of YAML makes of the scenario of the server, so that it starts without one."""
     path = shipped_file(TEST_VALUES)
     text = path.read_text("utf-8")
     document = read(text, path.name)
-    return to_keep(text, cast(dict[str, Any], document.data), document.positions)
+    return prepared(text, cast(dict[str, Any], document.data), document.positions)
 
 
 FILES: Mapping[str, Callable[[], str]] = {
     "mockserver/scenario/requests.txt": requests,
     "scenarios/scenario.schema.json": schema,
-    "mockserver/adapters/kept_reading.json": kept_reading,
+    "mockserver/adapters/prepared_reading.json": prepared_reading,
 }
 """What each file holds."""
 

@@ -76,7 +76,7 @@ def bounded(path: Path) -> bytes:
 
 def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
     """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises ``ScenarioRefused``."""
-    known = kept_reading(text) if builtin else None
+    known = prepared_reading(text) if builtin else None
     if known is None:
         from mockserver.adapters.strict_yaml import read
 
@@ -162,19 +162,19 @@ def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     return seen
 
 
-KEPT = Path(__file__).with_name("kept_reading.json")
+PREPARED = Path(__file__).with_name("prepared_reading.json")
 
 
-def kept_reading(text: str) -> tuple[object, Positions] | None:
-    """The plain data of a text and the places of its rules; None of a text that is not kept."""
-    kept: dict[str, Any] = json.loads(KEPT.read_bytes(), parse_float=Decimal)
-    if kept["digest"] != digest(text).hex():
+def prepared_reading(text: str) -> tuple[object, Positions] | None:
+    """The plain data of a text and the places of its rules; None of a text that was not prepared."""
+    found: dict[str, Any] = json.loads(PREPARED.read_bytes(), parse_float=Decimal)
+    if found["digest"] != digest(text).hex():
         return None
-    return kept["data"], {("rules", index): (line, column) for index, (line, column) in enumerate(kept["places"])}
+    return found["data"], {("rules", index): (line, column) for index, (line, column) in enumerate(found["places"])}
 
 
-def to_keep(text: str, data: Mapping[str, Any], positions: Positions) -> str:
-    """The file that keeps the reading of a text."""
+def prepared(text: str, data: Mapping[str, Any], positions: Positions) -> str:
+    """The content of the file ``PREPARED`` for a text."""
     places = [positions["rules", index] for index in range(len(data["rules"]))]
-    kept = {"digest": digest(text).hex(), "places": places, "data": data}
-    return json.dumps(kept, default=float, separators=(",", ":")) + "\n"
+    found = {"digest": digest(text).hex(), "places": places, "data": data}
+    return json.dumps(found, default=float, separators=(",", ":")) + "\n"

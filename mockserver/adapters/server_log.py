@@ -64,7 +64,7 @@ class ServerLog:
         return json.dumps({"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":"))
 
 
-class Complaints(logging.Handler):
+class LibraryMessages(logging.Handler):
     """Prints what is logged with ``logging``, in the form of all other lines."""
 
     def __init__(self, log: ServerLog) -> None:
@@ -77,7 +77,7 @@ class Complaints(logging.Handler):
         say(self.format(record))
 
     def take_over(self) -> None:
-        """Be the only one who prints what the server and the sender of webhooks log."""
+        """Print what the server and the sender of webhooks log, in place of all other handlers."""
         for name in ("uvicorn", "mockserver"):
             logger = logging.getLogger(name)
             logger.handlers = [self]

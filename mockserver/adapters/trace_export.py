@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from mockserver.adapters.server_log import Complaints, ServerLog
+from mockserver.adapters.server_log import LibraryMessages, ServerLog
 from mockserver.domain.record import record
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 LAST = 1.0
 """Seconds that spans which are still here may take to reach the collector when the server ends."""
 
-SELDOM = 600.0
-"""Seconds for which the same complaint is not printed again: a collector that is away is away for every batch."""
+REPEAT_SECONDS = 600.0
+"""Seconds for which the same message is not printed again: an absent collector fails every batch."""
 
 
 class CannotTrace(Exception):
@@ -37,7 +37,7 @@ class Export:
 
     def close(self) -> None:
         """Send what is left, for at most ``LAST`` seconds."""
-        # A thread that nobody waits for at exit: a collector that does not answer must not keep the process alive.
+        # A daemon thread: a collector that does not answer must not keep the process alive.
         ending = threading.Thread(target=self.provider.shutdown, daemon=True)
         ending.start()
         ending.join(LAST)
@@ -49,9 +49,9 @@ def open_export(log: ServerLog, version: str, protocol: str) -> Export:
         raise CannotTrace(
             f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of most collectors)"
         )
-    complaints, logger = Complaints(log), logging.getLogger("opentelemetry")
-    complaints.addFilter(_Seldom())
-    logger.handlers, logger.propagate = [complaints], False
+    messages, logger = LibraryMessages(log), logging.getLogger("opentelemetry")
+    messages.addFilter(_RateLimited())
+    logger.handlers, logger.propagate = [messages], False
     try:
         # The first of them reads OTEL_PROPAGATORS.
         import opentelemetry.propagate  # noqa: F401
@@ -73,8 +73,8 @@ def open_export(log: ServerLog, version: str, protocol: str) -> Export:
     return Export(provider)
 
 
-class _Seldom(logging.Filter):
-    """Lets each complaint pass once in ``SELDOM``, and none of what the headers for the collector are."""
+class _RateLimited(logging.Filter):
+    """Lets each message pass once in ``REPEAT_SECONDS``, without the headers for the collector."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _Seldom(logging.Filter):
         if record.name == "opentelemetry.util.re":
             record.args = ("OTEL_EXPORTER_OTLP_HEADERS",)
         now, text = time.monotonic(), str(record.msg)
-        if now - self._logged.get(text, -SELDOM) < SELDOM:
+        if now - self._logged.get(text, -REPEAT_SECONDS) < REPEAT_SECONDS:
             return False
         self._logged[text] = now
         return True

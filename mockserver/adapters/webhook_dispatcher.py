@@ -149,7 +149,7 @@ class WebhookDispatcher:
             del self._tries[sandbox]
             if sandbox in self._held:
                 self._held.remove(sandbox)
-                sandbox.clock.let_go(self._now())
+                sandbox.clock.release(self._now())
         self._report_end(sandbox)
 
     def _report_end(self, sandbox: Sandbox) -> None:

@@ -6,25 +6,22 @@ Source: docs/security.md (outbound calls).
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from mockserver.adapters.fair_share import FairShare
 from mockserver.domain.addresses import FORBIDDEN_WORDS, may_be_called, never_called
-from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.delivery import Sent
 
 if TYPE_CHECKING:
     import httpx
-
-
-import socket
-from threading import Thread
-
-from mockserver.adapters.fair_share import FairShare
-from mockserver.domain.clock import duration_text
 
 DEADLINE = 5 * SECOND
 """How long a name may take to be resolved."""
@@ -71,32 +68,22 @@ class Resolver:
     def _forget(self, key: tuple[Hashable, str], asked: asyncio.Task[list[str]]) -> None:
         del self._asked[key]
         if not asked.cancelled():
-            asked.exception()  # those who asked may have left, and then nobody learns it
+            asked.exception()  # fetched, as every caller may have left
 
     async def _ask(self, host: str, owner: Hashable) -> list[str]:
         """Ask in a thread, whose place is taken until it ends."""
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[str]] = loop.create_future()
-
-        def settle(found: list[str] | None, problem: Exception | None) -> None:
-            if answer.cancelled():
-                return
-            if problem is not None:
-                answer.set_exception(problem)
-            else:
-                answer.set_result(found or [])
+        answer: Future[list[str]] = Future()
 
         def ask() -> None:
+            answer.set_running_or_notify_cancel()
             try:
-                found, problem = self._look_up(host), None
+                answer.set_result(self._look_up(host))
             except (OSError, ValueError) as failure:
-                found, problem = None, failure
-            with suppress(RuntimeError):  # the loop has been closed meanwhile
-                loop.call_soon_threadsafe(settle, found, problem)
+                answer.set_exception(failure)
 
         async with self._threads.place(owner, host):
             Thread(target=ask, name="resolver", daemon=True).start()
-            return await answer
+            return await asyncio.wrap_future(answer)
 
 
 LONGEST_ANSWER = 65_536

@@ -28,7 +28,7 @@ from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
 from mockserver.explore.fault_table import FAULTS, Fault
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.trial import TrialRunner, Verdict, apart, verdict
+from mockserver.explore.trial import TrialRunner, Verdict, isolated, verdict
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 
@@ -127,8 +127,8 @@ def trial_runner(url: str | None, admin_token: str | None, argv: tuple[str, ...]
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            with apart(TrialRunner(url, argv, commands, Path(folder), seed, run, admin_token=admin_token)) as runner:
-                if runner.apart:
+            with isolated(TrialRunner(url, argv, commands, Path(folder), seed, run, admin_token=admin_token)) as runner:
+                if runner.salt:
                     click.echo(
                         f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
                         "sandboxes, so ids differ from those of a run alone",
@@ -195,14 +195,14 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     missed = [rule.id for rule in scenario.rules if rule.id not in trial.fired]
-    found = verdict(trial.ended.exit, trial.findings, has_struck=bool(scenario.rules) and not missed)
+    found = verdict(trial.ended.exit, trial.findings, has_fired=bool(scenario.rules) and not missed)
     shown = [f"{found}: {trial.ended} in {trial.ended.seconds:.2f} s"]
     shown += [scenario.description] if scenario.description else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else []
     if trial.findings:
         shown += ["", text(trial.findings)]
     shown += ["", trial.timeline]
-    said = trial.said().rstrip()
+    said = trial.printed().rstrip()
     if said:
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))

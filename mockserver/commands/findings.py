@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 import click
@@ -18,6 +20,19 @@ from mockserver.findings.catalogue import severity_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 
+@contextmanager
+def served(url: str, key: str, refused: Exit) -> Iterator[RemoteSandbox]:
+    """A sandbox of a running server. Ends the command when no server answers, and with the exit code ``refused`` when
+    it refuses a call."""
+    try:
+        with closing(RemoteSandbox(url, key)) as sandbox:
+            yield sandbox
+    except ControlRefused as problem:
+        stop(refused, str(problem))
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
+        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
+
+
 @click.command()
 @options("findings")
 def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, form: str) -> None:
@@ -26,18 +41,11 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
     Exit code 1 when a finding is at or above --fail-on, 2 when no request has reached the sandbox or the server refuses
     the call, 5 when none answers.
     """
-    sandbox = RemoteSandbox(url, key)
     params = {"since": since} if since is not None else None
     method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
-    try:
+    with served(url, key, Exit.USAGE) as sandbox:
         check_reached(sandbox)
         page: dict[str, Any] = sandbox.call(method, path, params=params)
-    except ControlRefused as refused:
-        stop(Exit.USAGE, str(refused))
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
-    finally:
-        sandbox.close()
     rows = page["findings"]
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
     for sentence in page["idle"]:
@@ -48,7 +56,7 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
 
 def check_reached(sandbox: RemoteSandbox) -> None:
     """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
-    misspelt: what nobody used looks faultless. Raises as ``RemoteSandbox.call``."""
+    misspelt: an unused sandbox has no findings. Raises as ``RemoteSandbox.call``."""
     # A test that moves the clock of the wrong sandbox has asked nothing of it.
     page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
     if page["count"] or page["dropped"]:

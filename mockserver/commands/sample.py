@@ -9,15 +9,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
-import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import stop
+from mockserver.commands.findings import served
 from mockserver.commands.options import options
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
@@ -184,16 +182,11 @@ def sample(count: int, url: str, key: str, seed: int) -> None:
 
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """
-    try:
-        with closing(RemoteSandbox(url, key)) as sandbox:
-            making = sampler(sandbox, seed)
-            customers = making.customers(count)
-            with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:
-                for _ in bar:
-                    pass
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
-    except ControlRefused as refused:
-        stop(Exit.INTERNAL, str(refused))
+    with served(url, key, Exit.INTERNAL) as sandbox:
+        making = sampler(sandbox, seed)
+        customers = making.customers(count)
+        with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:
+            for _ in bar:
+                pass
     for what, number in sorted(making.made.items()):
         click.echo(f"{number:>6} {what}")

@@ -99,25 +99,24 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     if not loaded:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
-    checked, code = [], Exit.STOPPED
+    checked = []
     for scenario in loaded:
         warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:
-            examples = run(scenario, behind, _open_app)
+            found = reports.Checked(scenario.file, warned, tuple(run(scenario, behind, _open_app)))
         except Refused as refused:
             found = reports.Checked(scenario.file, warned, refusal=str(refused))
-            code = Exit.USAGE
-        else:
-            found = reports.Checked(scenario.file, warned, tuple(examples))
-            if code == Exit.STOPPED and any(report.failure for report in examples):
-                code = Exit.VERIFICATION_FAILED
         if form == "text":
             for line, is_fault in reports.checks_lines(found, is_verbose=verbose):
                 click.echo(line, err=is_fault)
         checked.append(found)
     if form != "text":
         click.echo(documents[form](checked))
-    sys.exit(code)
+    if any(one.refusal is not None for one in checked):
+        sys.exit(Exit.USAGE)
+    sys.exit(
+        Exit.VERIFICATION_FAILED if any(report.failure for one in checked for report in one.examples) else Exit.STOPPED
+    )
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``mockserver store``: looks at the file of ``--store``, writes its sandboxes out, makes it small again."""
+"""``mockserver store``: inspects the file of ``--store``, exports its sandboxes, and compacts it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 
 if TYPE_CHECKING:
-    from mockserver.adapters.store_file import StoreReader
-    from mockserver.engine.kept.commits import KeptSandbox
     from mockserver.engine.sandbox import Sandbox
+    from mockserver.store.file import StoreReader
+    from mockserver.store.schema import StoredSandbox
 
 _PATH = click.argument("path", metavar="PATH", type=click.Path(path_type=Path))
 
@@ -38,16 +38,15 @@ def store() -> None:
 @options("store info")
 def info(path: Path, form: str) -> None:
     """Print what a store holds: format, size, sandboxes with their objects and last use. Keys are masked."""
-    from mockserver.adapters.store_file import FORMAT, opened_store
+    from mockserver.store.file import FORMAT
 
-    with _reported(), opened_store(path) as reader:
-        rows = _described(reader)
-        found = {"path": str(path), "format": FORMAT, "bytes": reader.size, "sandboxes": rows}
-        damage = reader.damage
+    with _opened(path) as reader:
+        rows, size, damage = _described(reader), reader.size, reader.damage
     if form == "json":
-        click.echo(json.dumps({**found, "damage": damage}, indent=2))
+        found = {"path": str(path), "format": FORMAT, "bytes": size, "sandboxes": rows, "damage": damage}
+        click.echo(json.dumps(found, indent=2))
     else:
-        click.echo(f"{path}: format {FORMAT}, {reader.size:,} bytes, sandboxes: {len(rows)}")
+        click.echo(f"{path}: format {FORMAT}, {size:,} bytes, sandboxes: {len(rows)}")
         if rows:
             show([{name: _shown(value) for name, value in row.items()} for row in rows])
     _end_damaged(path, damage)
@@ -61,7 +60,7 @@ def check(path: Path, form: str) -> None:
 
     Exit code 4 otherwise, with the sandboxes that can be read.
     """
-    from mockserver.adapters.store_file import StoreDamaged, examined, opened_store
+    from mockserver.store.file import StoreDamaged, examined, opened_store
 
     damage: list[str] = []
     rows: list[dict[str, str | None]] = []
@@ -96,15 +95,14 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
 
     A damaged store is exported as far as it can be read; exit code 4 when a part of it cannot.
     """
-    from mockserver.adapters.store_file import opened_store
-    from mockserver.engine import snapshot
+    from mockserver.engine import state_document
     from mockserver.wire.jsonio import dumps
 
     if key is not None and sandbox_id is not None:
         raise click.UsageError("--key and --id: one names a sandbox, got both")
     if secrets and key is None:
         raise click.UsageError("--secrets: wanted --key too; who does not know the key of a sandbox sees it masked")
-    with _reported(), opened_store(path) as reader:
+    with _opened(path) as reader:
         wanted = [kept for kept in reader.sandboxes if _is_meant(kept, key, sandbox_id)]
         is_one = key is not None or sandbox_id is not None
         if is_one and not wanted:
@@ -114,13 +112,14 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
         make = _maker(reader)
         damage = [] if is_one else reader.damage
         if out is not None and not is_one:
-            _made_folder(out)
+            with _refusing(out):
+                out.mkdir(parents=True, exist_ok=True)
         for kept in wanted:
             made = make(kept)
             if isinstance(made, str):
                 damage.append(f"{_named(kept)['key']}: {made}")
                 continue
-            text = dumps(snapshot.document(made, secrets=secrets)) + b"\n"
+            text = dumps(state_document.document(made, secrets=secrets)) + b"\n"
             if out is None:
                 click.echo(text, nl=False)
             else:
@@ -135,10 +134,10 @@ def compact(path: Path) -> None:
 
     The disk temporarily needs the same space again. Exit code 1 when it is full.
     """
-    from mockserver.adapters.store_file import StoreFile, opened_store
-    from mockserver.engine.kept.commits import NotWritten
+    from mockserver.store.file import StoreFile
+    from mockserver.store.schema import NotWritten
 
-    with _reported(), opened_store(path) as reader:
+    with _opened(path) as reader:
         before = reader.size
     with _reported():
         file = StoreFile(path)
@@ -156,7 +155,7 @@ def compact(path: Path) -> None:
 @contextmanager
 def _reported() -> Iterator[None]:
     """A refusal ends the command with its exit code."""
-    from mockserver.adapters.store_file import StoreDamaged, StoreRefused
+    from mockserver.store.file import StoreDamaged, StoreRefused
 
     try:
         yield
@@ -164,12 +163,21 @@ def _reported() -> Iterator[None]:
         stop(Exit.VERIFICATION_FAILED if isinstance(refused, StoreDamaged) else refused.exit_code, str(refused))
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[StoreReader]:
+    """A store as it can be read; a refusal ends the command."""
+    from mockserver.store.file import opened_store
+
+    with _reported(), opened_store(path) as reader:
+        yield reader
+
+
 def _end_damaged(path: Path, damage: Sequence[str]) -> None:
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
 
-def _named(kept: KeptSandbox) -> dict[str, str | None]:
+def _named(kept: StoredSandbox) -> dict[str, str | None]:
     from mockserver.engine.sandbox import masked_key, sandbox_id_of
 
     return {"id": sandbox_id_of(kept.key), "key": masked_key(kept.key), "name": kept.name}
@@ -190,55 +198,57 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_meant(kept: KeptSandbox, key: str | None, sandbox_id: str | None) -> bool:
+def _is_meant(kept: StoredSandbox, key: str | None, sandbox_id: str | None) -> bool:
     return key in (None, kept.key) and sandbox_id in (None, _named(kept)["id"])
 
 
-def _maker(reader: StoreReader) -> Callable[[KeptSandbox], Sandbox | str]:
-    """What makes the sandboxes of a store, as a server would, or says why one cannot be made."""
+def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
+    """A function that makes a sandbox of its rows, as a server would, or gives the reason why it cannot."""
     from mockserver import create_app
     from mockserver.adapters.machine_clock import machine_now
-    from mockserver.engine.kept.commits import SERVER, Unreadable
-    from mockserver.engine.kept.keeping import DamagedSandbox, kept_sandbox
+    from mockserver.store.persister import DamagedSandbox, stored_sandbox
+    from mockserver.store.schema import SERVER, Unreadable, by_part
 
     app = create_app()
     try:
-        room = app.store_room(reader.rows(SERVER))
+        context = app.store_references(reader.rows(SERVER))
     except Unreadable as fault:
         reader.damage.append(f"the scenarios: {fault}")
-        room = app.store_room([])
+        context = app.store_references([])
 
-    def make(kept: KeptSandbox) -> Sandbox | str:
+    def make(kept: StoredSandbox) -> Sandbox | str:
         try:
-            return kept_sandbox(kept.key, room.by_part(reader.rows(kept.world)), room, machine_now())[0]
+            rows = by_part(reader.rows(kept.world))
+            return stored_sandbox(kept.key, kept.world, rows, context, machine_now()).sandbox
         except (Unreadable, DamagedSandbox) as fault:
             return str(fault)
 
     return make
 
 
-def _made_folder(folder: Path) -> None:
+@contextmanager
+def _refusing(place: Path) -> Iterator[None]:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as problem:
-        raise click.UsageError(f"--out: {folder}: {problem.strerror}") from None
+        raise click.UsageError(f"--out: {place}: {problem.strerror}") from None
 
 
 def _write(file: Path, text: bytes) -> None:
-    """Write a file that nobody else can read, whole or not at all. What is no file, such as a pipe, is written to."""
+    """Write a file for its owner alone, whole or not at all. A pipe or a device is written to as it is."""
     place = file.resolve()
     new = place.with_name(f".{place.name}.new")
-    try:
+    with _refusing(file):
         if file.exists() and not file.is_file():
             file.write_bytes(text)
             return
-        with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
-            open_file.write(text)
-        new.replace(place)
-    except OSError as problem:
-        with suppress(OSError):
-            new.unlink()
-        raise click.UsageError(f"--out: {file}: {problem.strerror}") from None
+        try:
+            with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
+                open_file.write(text)
+            new.replace(place)
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
 
 
 def _shown(value: dict[str, int] | str | None) -> str:

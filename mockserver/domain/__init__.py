@@ -1,2 +1,2 @@
-"""The law of the sandbox: entities, state tables, errors, money, cards, clock and ids. No input or output of any
+"""What the sandbox is about: entities, state tables, errors, money, cards, clock and ids. No input or output of any
 kind."""

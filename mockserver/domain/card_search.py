@@ -189,8 +189,8 @@ def card_stands_in(text: str, *, for_phones: bool = False) -> bool:
     """Whether a card number stands in a text that can hardly be anything else, as a client sent it or decoded.
 
     It has 13 digits or more. No letter or digit stands beside it, as in ids and tokens, and no point after a digit
-    before it. Single blanks or hyphens part its digits anywhere, other signs only as cards are printed. It is no phone
-    number: with ``+`` in front, at most 15 digits are one, and in a field ``for_phones`` also without.
+    before it. Single blanks or hyphens part its digits anywhere, other characters only as cards are printed. It is not
+    a phone number: with ``+`` in front, at most 15 digits are one, and in a field ``for_phones`` also without.
     """
     return any(_stands_in(reading, for_phones=for_phones) for reading in readings_of(text))
 
@@ -223,5 +223,5 @@ def _is_reported(text: str, start: int, end: int, digits: int) -> bool:
     if after[:1] in PARTS and after[1:].isdigit():
         return False
     sizes = tuple(map(len, _GROUP.findall(text, start, end)))
-    signs = {gap.strip() for gap in gaps}
-    return sizes in _PRINTED and len(signs) == 1 and len(signs.pop()) <= 1
+    characters = {gap.strip() for gap in gaps}
+    return sizes in _PRINTED and len(characters) == 1 and len(characters.pop()) <= 1

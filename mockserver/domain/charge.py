@@ -202,7 +202,7 @@ class Charge:
                 return replace(self, status=status, refunded=self.refunded - refund.amount, refunds=others)
         return None
 
-    def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros, settles: Micros | None) -> Refund:
+    def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros) -> Refund:
         """A refund of a part or of all that is left.
 
         Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 76 (more than is left).
@@ -213,7 +213,7 @@ class Charge:
         if given > left or not left:
             words = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
-        return Refund(given, now, comment, settles)
+        return Refund(given, now, comment)
 
     def after_settlement(self, event: ChargeEvent, now: Micros) -> Charge:
         """End a pending charge: ``SETTLED`` or ``RETURNED``; or take a payment back that had succeeded. Raises

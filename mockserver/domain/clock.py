@@ -66,8 +66,12 @@ class Instant(int):
     tenths: int
 
 
-ClockMode = StrEnum("ClockMode", "REAL MANUAL FAST")
-"""How sandbox time follows the machine's: with it, not at all, or at a multiple of it."""
+class ClockMode(StrEnum):
+    """How sandbox time follows the machine's: with it, not at all, or at a multiple of it."""
+
+    REAL = "real"
+    MANUAL = "manual"
+    FAST = "fast"
 
 
 @mutable
@@ -110,7 +114,7 @@ class Clock:
         self.virtual = instant
         self.holds += 1
 
-    def let_go(self, real: Micros) -> None:
+    def release(self, real: Micros) -> None:
         """Continue from here once no hold is left."""
         self.holds -= 1
         self.real = real

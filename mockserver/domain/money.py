@@ -163,7 +163,7 @@ def _unknown(text: str) -> str:
     allowed = "wanted an ISO 4217 code such as AUD"
     if not word:
         return f"got an empty text, {allowed}"
-    if len(word) > _SHOWN * 2 or any(sign.isdigit() for sign in word):
+    if len(word) > _SHOWN * 2 or any(character.isdigit() for character in word):
         return f"got a text of {len(word)} characters, {allowed}"
     # A currency's name, then the first two letters, which name its country; only then what looks alike.
     country = word.upper()[:2]

@@ -1,4 +1,4 @@
-"""THE LAW: the states and events of every kind of object, and the tables of its legal moves.
+"""The states and events of every kind of object, and the tables of its legal moves.
 
 ``states.md`` has the moves, as diagrams. What they do not show is refused by ``TransitionTable.advance``, the only way
 to change a state, before anything else changes.
@@ -23,8 +23,8 @@ E = TypeVar("E", bound=StrEnum)
 
 @record
 class TransitionTable(Generic[S, E]):
-    """The law of one kind of object: how it begins (by the event None when it needs none) and how it moves; ``refusal``
-    is the code of an illegal move."""
+    """How one kind of object begins (by the event None when it needs none) and moves; ``refusal`` is the code of an
+    illegal move."""
 
     subject: str
     begins: Mapping[E | None, S]
@@ -60,7 +60,7 @@ class TransitionTable(Generic[S, E]):
 _ARROW = re.compile(r"^    (?P<before>\S+) --> (?P<after>[^\s:]+)(?:: (?P<event>\w+))?$", re.MULTILINE)
 
 
-def law(
+def _table(
     diagram: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
 ) -> TransitionTable[S, E]:
     """The table of a diagram in ``states.md``; ``subject`` names the object in refusals, by default as the diagram.
@@ -238,22 +238,22 @@ DeliveryEvent = StrEnum(
 """What can happen to a delivery."""
 
 
-CHARGE = law("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)
-VAULT = law("vault", VaultState, VaultEvent, Code.INVALID_VAULT_ID, "vault item")
-CCV = law("ccv", CcvState, CcvEvent, Code.INVALID_CCV)
-SUBSCRIPTION = law("subscription", SubscriptionState, SubscriptionEvent, Code.UNABLE_TO_UPDATE_SUBSCRIPTION)
-TRANSFER = law("transfer", TransferState, TransferEvent, Code.INVALID_TRANSFER_ID)
-TOKEN = law("token", TokenState, TokenEvent, Code.INVALID_OR_EXPIRED_TOKEN, "payment token")
-PAYTO = law("payto", PayToState, PayToEvent, Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, "PayTo agreement")
-NETWORK_TOKEN = law("network_token", NetworkTokenState, NetworkTokenEvent, Code.INVALID_OR_EXPIRED_TOKEN)
-BATCH = law("batch", BatchState, BatchEvent, Code.INVALID_BATCH)
-BATCH_ROW = law("batch_row", BatchState, BatchRowEvent, Code.INVALID_BATCH_DATA)
-DELIVERY = law("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
+CHARGE = _table("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)
+VAULT = _table("vault", VaultState, VaultEvent, Code.INVALID_VAULT_ID, "vault item")
+CCV = _table("ccv", CcvState, CcvEvent, Code.INVALID_CCV)
+SUBSCRIPTION = _table("subscription", SubscriptionState, SubscriptionEvent, Code.UNABLE_TO_UPDATE_SUBSCRIPTION)
+TRANSFER = _table("transfer", TransferState, TransferEvent, Code.INVALID_TRANSFER_ID)
+TOKEN = _table("token", TokenState, TokenEvent, Code.INVALID_OR_EXPIRED_TOKEN, "payment token")
+PAYTO = _table("payto", PayToState, PayToEvent, Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, "PayTo agreement")
+NETWORK_TOKEN = _table("network_token", NetworkTokenState, NetworkTokenEvent, Code.INVALID_OR_EXPIRED_TOKEN)
+BATCH = _table("batch", BatchState, BatchEvent, Code.INVALID_BATCH)
+BATCH_ROW = _table("batch_row", BatchState, BatchRowEvent, Code.INVALID_BATCH_DATA)
+DELIVERY = _table("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
 
 
 def _presence(subject: str, refusal: Code) -> TransitionTable[Presence, PresenceEvent]:
     """The table of what is in use until it is removed."""
-    return law("presence", Presence, PresenceEvent, refusal, subject)
+    return _table("presence", Presence, PresenceEvent, refusal, subject)
 
 
 CUSTOMER = _presence("customer", Code.INVALID_CUSTOMER_ID_REMOVED)

@@ -24,18 +24,18 @@ from mockserver.domain.batch import (
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch, NewCharge
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices, at_once
 from mockserver.domain.sources import MethodSource
-from mockserver.domain.states import BATCH, BatchEvent, BatchState, ChargeState
+from mockserver.domain.states import BatchEvent, ChargeState
 from mockserver.engine import charges, step_effects
 from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, finder
 from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
@@ -51,6 +51,9 @@ ROWS_OF_STEP = 600
 ROWS_OF_WEBHOOK = 3
 """How many of them a webhook counts as."""
 
+get = finder(Batch, Code.INVALID_BATCH)
+"""A batch. Raises ``NotFound`` (101)."""
+
 
 @record
 class Reading:
@@ -65,7 +68,7 @@ class Reading:
     meaning: str | None
 
 
-def reading(step: Step, text: str, *, is_watched: bool = True) -> Slices[Reading]:
+def reading(step: Step, text: str, *, is_watched: bool = True) -> Cooperative[Reading]:
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. Only one that
     is watched is asked what it means."""
     script, salt = _script(step)
@@ -78,7 +81,7 @@ def reading(step: Step, text: str, *, is_watched: bool = True) -> Slices[Reading
     return Reading(rows, wrong, script, salt, outcomes, meaning)
 
 
-def _meaning_of(rows: Sequence[BatchRow]) -> Slices[str]:
+def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
     """What some rows ask for: equal, in one process, for the same transactions in whatever order and words.
 
     A sum of their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members
@@ -99,7 +102,7 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count.
     """
     sandbox = step.sandbox
-    read = read or at_once(reading(step, command.text))
+    read = read or run_to_end(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
     most = step.assume("batch.maximum")
     if not wrong and command.count != len(rows):
@@ -132,22 +135,18 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     return step.add(batch, "received")
 
 
-def get(step: Step, batch_id: str) -> Batch:
-    """A batch. Raises ``NotFound`` (101)."""
-    return step.found(Batch, batch_id, Code.INVALID_BATCH)
-
-
-def prepare(step: Step, batch_id: str) -> None:
+def prepare(step: Step, batch: Batch, _: str) -> None:
     """The transactions of a batch are ready for the service."""
-    _move_open(step, batch_id, BatchEvent.PREPARED)
+    with step.sandbox.batches.changing(batch):
+        move(step, batch, BatchEvent.PREPARED)
 
 
-def start(step: Step, batch_id: str) -> None:
+def start(step: Step, batch: Batch, _: str) -> None:
     """The transactions of a batch are being processed from now on."""
-    batch = _move_open(step, batch_id, BatchEvent.STARTED)
-    if batch is not None:
-        first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
-        step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch_id)
+    with step.sandbox.batches.changing(batch):
+        move(step, batch, BatchEvent.STARTED)
+    first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
+    step.sandbox.schedule.plan(max(batch.added + first, step.sandbox.now), Due.BATCH_ROWS, batch.batch_id)
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
@@ -157,12 +156,10 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
-def run(step: Step, batch_id: str) -> None:
+def run(step: Step, batch: Batch, _: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
-    batch = step.sandbox.batches.get(batch_id)
-    if batch is not None and batch.status is BatchState.IN_PROGRESS:
-        with step.sandbox.batches.changing(batch):
-            _run(step, batch)
+    with step.sandbox.batches.changing(batch):
+        _run(step, batch)
 
 
 def _run(step: Step, batch: Batch) -> None:
@@ -256,15 +253,6 @@ def _refusal(refused: Refused) -> RowFailure:
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)
 
 
-def _move_open(step: Step, batch_id: str, event: BatchEvent) -> Batch | None:
-    batch = step.sandbox.batches.get(batch_id)
-    if batch is None or event not in BATCH.moves[batch.status]:
-        return None
-    with step.sandbox.batches.changing(batch):
-        move(step, batch, event)
-    return batch
-
-
 def _script(step: Step) -> tuple[BatchScript, str]:
     """What the scenario says of the batch that is being submitted, and the salt of its draws."""
     for decision in step.result.decisions:
@@ -303,7 +291,7 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
 
 
-def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Slices[_Outcomes]:
+def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Cooperative[_Outcomes]:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     found: _Outcomes = {}
     for place, rule in reversed(list(enumerate(rules))):

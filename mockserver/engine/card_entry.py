@@ -1,4 +1,4 @@
-"""Card details at the door: checked once, in one place, before anything is stored or charged.
+"""Card details as they come in: checked once, in one place, before anything is stored or charged.
 
 Source: assumption ``card.required``; docs/spec/service.md, Limits (ccv); docs/spec/published-facts.md, 3.1 (codes 5, 6,
 9, 14, 59, 81).

@@ -19,15 +19,19 @@ from mockserver.domain.money import CURRENCIES, cut
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import record
 from mockserver.domain.sources import CheckoutTransfer, Initiator, MethodSource, PaymentType, TokenSource
-from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent, SubscriptionState
+from mockserver.domain.states import ChargeEvent, ChargeState, SubscriptionEvent
+from mockserver.domain.subscription import Subscription
 from mockserver.engine import amount_check, asking, providers, sources, subscriptions, tokens, transfers, vault
 from mockserver.engine.amount_check import Money
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due, ScheduledWork
+from mockserver.engine.schedule import Due
 from mockserver.engine.sources import ChargePlan, ProviderRoute
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, finder
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
+
+get = finder(Charge, Code.INVALID_CHARGE_ID)
+"""A charge. Raises ``NotFound`` (84)."""
 
 
 @record
@@ -110,7 +114,7 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     """Give money back. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 76, ``ProviderRefused``."""
     sandbox = step.sandbox
     charge = get(step, charge_id)
-    wanted = charge.refund_of(amount, comment, sandbox.now, None)
+    wanted = charge.refund_of(amount, comment, sandbox.now)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
     pending = _consult(step, "charge.refund", charge, Code.UNABLE_TO_REFUND)
@@ -123,27 +127,19 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     return step.change(charge, charge.after_reserving(wanted))
 
 
-def get(step: Step, charge_id: str) -> Charge:
-    """A charge. Raises ``NotFound`` (84)."""
-    return step.found(Charge, charge_id, Code.INVALID_CHARGE_ID)
+def settle(step: Step, charge: Charge, event: ChargeEvent) -> None:
+    """The provider of a charge has its answer: ``SETTLED`` or ``RETURNED``."""
+    move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
 
 
-def settle(step: Step, charge_id: str, event: ChargeEvent) -> None:
-    """The provider of a pending charge has its answer: ``SETTLED`` or ``RETURNED``."""
-    charge = step.sandbox.charges.get(charge_id)
-    if charge is not None and charge.status is ChargeState.PENDING:
-        move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
-
-
-def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> None:
+def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> None:
     """The provider of a refund that was pending has its answer."""
-    charge = step.sandbox.charges.get(charge_id)
     try:
-        after = None if charge is None else charge.after_answer(mark, settled=settled)
+        after = charge.after_answer(mark, settled=settled)
     except WrongState as refused:
-        step.result.warnings += (f"a pending refund of charge {charge_id} did not happen: {refused.message}",)
+        step.result.warnings += (f"a pending refund of charge {charge.charge_id} did not happen: {refused.message}",)
         return
-    if charge is None or after is None:
+    if after is None:
         return
     if after.refunded == charge.refunded:
         step.change(charge, after)
@@ -153,17 +149,15 @@ def answer_refund(step: Step, charge_id: str, mark: str, *, settled: bool) -> No
         move(step, charge, after, ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED)
 
 
-def expire(step: Step, charge_id: str) -> None:
+def expire(step: Step, charge: Charge, _: str) -> None:
     """An authorisation was not captured in time."""
-    charge = step.sandbox.charges.get(charge_id)
-    if charge is not None and charge.status is ChargeState.AUTHORISED:
-        move(step, charge, charge.after_void(ChargeEvent.EXPIRED, step.sandbox.now), ChargeEvent.EXPIRED)
+    move(step, charge, charge.after_void(ChargeEvent.EXPIRED, step.sandbox.now), ChargeEvent.EXPIRED)
 
 
-def renew(step: Step, entry: ScheduledWork) -> None:
-    """One due payment. A payment that cannot even be tried (its method or provider is gone) suspends."""
-    row = step.sandbox.subscriptions.get(entry.subject)
-    if row is None or row.status is not SubscriptionState.ACTIVE or entry.detail != str(row.awaited):
+def renew(step: Step, row: Subscription, awaited: str) -> None:
+    """One due payment, if it is the one that is awaited. A payment that cannot even be tried (its method or provider is
+    gone) suspends."""
+    if awaited != str(row.awaited):
         return
     step.result.about["subscription"] = row
     amount = subscriptions.next_amount(step, row)
@@ -205,9 +199,9 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
     source, also = (command.source.word, None) if origin is None else (origin.source, origin.op)
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
-    ways: list[ProviderRoute] = [begun, *begun.others]
-    while ways:
-        route = ways.pop(0)
+    routes: list[ProviderRoute] = [begun, *begun.others]
+    while routes:
+        route = routes.pop(0)
         tried.append(route)
         if step.asked.scripted is not None:
             outcome = Outcome(provider=step.asked.scripted)
@@ -224,7 +218,7 @@ def _try_routes(step: Step, command: NewCharge, begun: ChargePlan, origin: Origi
         failed.append(failed_attempt(step.sandbox, route.provider.provider_id, outcome.provider))
         if not outcome.provider.is_retryable or step.assume("failover") == "never":
             break
-        ways = sources.ways_left(step, tried, ways, command.amount)
+        routes = sources.routes_left(step, tried, routes, command.amount)
     return route, outcome, tuple(failed)
 
 

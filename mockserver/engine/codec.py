@@ -1,41 +1,55 @@
-"""Stored objects as plain JSON data and back, for any dataclass: worked out once for each type from its annotations.
-State documents and stores (``kept.forms``) share it.
+"""Stored objects as plain JSON data and back, for any dataclass: the form of a type is worked out once from its
+annotations.
 
-A field that is left out of the ``repr`` is a secret: it goes out only when secrets are asked for, and without them
-every text goes out with card numbers masked. Amounts are texts, instants whole microseconds, those with tenths of one
-texts; a field that is None and may be missing is left out. Back comes only what the types and their constraints
-(``domain.constraints``) allow; every fault names its place.
+A state document (``form``) is read by anybody and from anybody. A field that is left out of the ``repr`` is a secret:
+it goes out only when secrets are asked for, and without them every text goes out with card numbers masked. Back comes
+only what the types and their constraints (``domain.constraints``) allow; every fault names its place.
+
+A row of a store (``row_form``) has the same form with its secrets, without the fields that have their defaults. Rows
+are checked by their sums, so values are taken as they are; fields that this version does not know are skipped, so that
+a field can be added or removed without another format of the file.
+
+Amounts are texts, instants whole microseconds, those with tenths of one texts.
 """
 
 from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import KW_ONLY, MISSING, Field, field, fields, is_dataclass, replace
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import islice, repeat
 from threading import RLock
-from typing import Annotated, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.constraints import Within
+from mockserver.domain.cooperative import Cooperative
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
-from mockserver.domain.record import record
+from mockserver.domain.provider import ProviderSummary
+from mockserver.domain.record import mutable, record
+from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
+from mockserver.findings.catalogue import CATALOGUE, FindingKind
 
 KIND = "$kind"
 MOST_FAULTS = 20
 """Faults of a document that are named at once."""
 
 _MOST_DIGITS = 40
+_MOST_ALIKE = 1_000
 _NO_CARDS = CardRegistry("")
 _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
+_SHARED = frozenset({CardNumber, Instrument, ProviderSummary})
+"""Records that many rows hold alike: read again, they are one value in memory."""
+_NEVER = object()
 
 Write = Callable[[Any, bool], Any]
 Read = Callable[[Any, CardRegistry], Any]
@@ -49,7 +63,7 @@ class ImportFault(ValueError):
         self.faults = faults
         super().__init__("; ".join(f"{place}: {words}" for place, words in faults))
 
-    def within(self, name: object) -> Iterator[tuple[str, str]]:
+    def within(self, name: object) -> Iterable[tuple[str, str]]:
         """The faults as seen from one step further out."""
         return ((f"{name}.{place}" if place else str(name), words) for place, words in self.faults)
 
@@ -58,16 +72,26 @@ def _wanted(words: str) -> ImportFault:
     return ImportFault(("", f"wanted {words}"))
 
 
+def _refuse(words: str) -> Any:
+    raise _wanted(words)
+
+
 @record
+class Steps:
+    """How a value that may be long is written and read with a pause after each part; what is read is used up."""
+
+    write: Callable[[Any, bool], Cooperative[Any]]
+    read: Callable[[Any, CardRegistry], Cooperative[Any]]
+
+
+@mutable
 class Form:
-    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``."""
+    """The plain data of a type. ``write`` takes a value and whether secrets go out; ``read`` raises ``ImportFault``.
+    What may be long is a ``list``, a ``dict`` or a record with one of them: it has ``steps``."""
 
     write: Write
     read: Read
-    rows: Record | None = None
-    """Of a list of records: the form of each."""
-    lists: Mapping[str, Record] = field(default_factory=dict)
-    """Of a record: its lists of records."""
+    steps: Steps | None = None
 
     def to_plain(self, value: Any) -> Any:
         """The plain data of a value, with its secrets."""
@@ -79,24 +103,13 @@ class Form:
         return self.read(raw, cards)
 
 
-@record
-class Record(Form):
-    """The plain data of a dataclass. ``write_but_lists`` leaves the rows of its ``lists`` as they are, in a list of
-    their own, so that they can be written a few at a time."""
+class Codec:
+    """The form of each type, made once from its annotation. ``leaves`` are the forms of the simplest types; what
+    ``is_trusted`` is neither checked nor written where it has its default."""
 
-    _: KW_ONLY
-    write_but_lists: Write
-
-
-class DocumentForms:
-    """The forms of state documents, each made once from its annotation. Those of a store (``kept.forms``) are made
-    likewise, with other ``leaves``, records, unions and maps."""
-
-    leaves: Mapping[Any, Form]
-    listed: tuple[type, ...] = (Sequence,)
-
-    def __init__(self) -> None:
-        self._known: dict[Any, Form] = {}
+    def __init__(self, leaves: Mapping[Any, Form], *, is_trusted: bool = False) -> None:
+        self._known: dict[Any, Form] = dict(leaves)
+        self._is_trusted = is_trusted
         self._making = RLock()
 
     def of(self, annotation: Any) -> Form:
@@ -110,19 +123,18 @@ class DocumentForms:
 
     def _made(self, annotation: Any) -> Form:
         origin, args = get_origin(annotation), get_args(annotation)
-        if annotation in self.leaves:
-            return self.leaves[annotation]
         if origin is Annotated:
-            return self.constrained(self.of(args[0]), args[1:])
+            rules = [fault for rule in args[1:] if (fault := getattr(rule, "fault", None))]
+            return self.of(args[0]) if self._is_trusted else _constrained(self.of(args[0]), rules)
         if origin in (Union, types.UnionType):
             members = [arg for arg in args if arg is not types.NoneType]
-            return _optional(self.of(members[0])) if len(members) == 1 else self.union(members, len(args))
+            return _optional(self.of(members[0]) if len(members) == 1 else self._union(members))
         if origin is tuple and args[-1] is not Ellipsis:
             return _fixed([self.of(arg) for arg in args], tuple)
         if isinstance(origin, type) and issubclass(origin, Mapping):
-            return self.mapping(args[0], self.of(args[1]))
-        if isinstance(origin, type) and issubclass(origin, self.listed):
-            return _listed(self.of(args[0]), origin)
+            return self._mapping(args[0], self.of(args[1]), is_long=origin is dict and not self._is_trusted)
+        if isinstance(origin, type) and issubclass(origin, Sequence | Set):
+            return _listed(self.of(args[0]), origin, is_long=origin is list and not self._is_trusted)
         if isinstance(annotation, type):
             if issubclass(annotation, Enum):
                 return _enum(annotation)
@@ -130,20 +142,15 @@ class DocumentForms:
                 hints = get_type_hints(annotation, include_extras=True)
                 return _fixed([self.of(hints[name]) for name in annotation._fields], lambda items: annotation(*items))
             if is_dataclass(annotation):
-                return self.record(annotation)
+                return self.without(annotation)
         raise TypeError(f"{annotation} has no form in a state document")
 
-    def constrained(self, base: Form, rules: Sequence[object]) -> Form:
-        """The form of values for which rules hold."""
-        return _constrained(base, [fault for rule in rules if (fault := getattr(rule, "fault", None))])
-
-    def union(self, members: Sequence[Any], count: int) -> Form:
-        """The form of values of several types. None is one of them when ``count`` says one more."""
+    def _union(self, members: Sequence[Any]) -> Form:
+        if all(member in (str, int, bool) for member in members):
+            return _AS_IT_IS
         kinds = {member.__name__: self.of(member) for member in members}
 
         def read(raw: Any, cards: CardRegistry) -> Any:
-            if raw is None and count > len(members):
-                return None
             kind = kinds.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
             if kind is None:
                 raise _wanted(f"an object whose {KIND} is one of {', '.join(kinds)}")
@@ -151,13 +158,14 @@ class DocumentForms:
 
         def write(value: Any, secrets: bool) -> Any:
             name = type(value).__name__
-            return None if value is None else {KIND: name, **kinds[name].write(value, secrets)}
+            return {KIND: name, **kinds[name].write(value, secrets)}
 
         return Form(write, read)
 
-    def mapping(self, key: Any, item: Form) -> Form:
-        """The form of a map. Its keys are texts, those that are whole numbers too. Texts are masked by the name of
-        their key as well."""
+    def _mapping(self, key: Any, item: Form, *, is_long: bool) -> Form:
+        """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
+        if key is str and item is _AS_IT_IS:
+            return Form(lambda value, secrets: dict(value), _AS_IT_IS.read)
         write_key, read_key = self.of(key).write, _read_number if key is int else self.of(key).read
 
         def write_item(name: str, held: Any, secrets: bool) -> Any:
@@ -167,22 +175,164 @@ class DocumentForms:
             return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
 
         def read(raw: Any, cards: CardRegistry) -> Any:
-            if not isinstance(raw, dict):
-                raise _wanted("an object")
-            keys = _every(raw, repeat(read_key), raw, cards)
+            keys = keys_of(raw, cards)
             return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
 
-        return Form(write, read)
+        def keys_of(raw: Any, cards: CardRegistry) -> Iterable[Any]:
+            if not isinstance(raw, dict):
+                raise _wanted("an object")
+            return raw if key is str else _every(raw, repeat(read_key), raw, cards)
 
-    def record(self, cls: type) -> Form:
-        """The form of a dataclass."""
+        def write_in_steps(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
+            out = {}
+            for key, held in value.items():
+                name = str(write_key(key, secrets))
+                out[name] = (
+                    (yield from item.steps.write(held, secrets)) if item.steps else write_item(str(key), held, secrets)
+                )
+                yield
+            return out
+
+        def read_in_steps(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
+            keys = keys_of(raw, cards)
+            values = yield from _every_in_steps(((name, item, held) for name, held in raw.items()), cards)
+            return dict(zip(keys, values, strict=True))
+
+        return Form(write, read, Steps(write_in_steps, read_in_steps) if is_long else None)
+
+    def without(self, cls: type, left_out: Collection[str] = ()) -> Form:
+        """The form of a dataclass without some of its fields, which must have defaults."""
         hints = get_type_hints(cls, include_extras=True)
-        return _record(cls, {field.name: (field, self.of(hints[field.name])) for field in stored(cls)})
+        parts = [one for one in stored(cls) if one.name not in left_out]
+        fields = _Fields(cls, parts, is_trusted=self._is_trusted)
+        form = Form(fields.write, _shared(cls, fields.read) if self._is_trusted and cls in _SHARED else fields.read)
+        if not left_out:
+            # A type may hold values of itself.
+            self._known[cls] = form
+        for one in parts:
+            fields.learn(one, self.of(hints[one.name]))
+        if fields.long:
+            form.steps = Steps(fields.write_in_steps, fields.read_in_steps)
+        return form
 
 
 def stored(cls: type) -> list[Field[Any]]:
     """Fields that go into a document: a row's place follows from its table."""
     return [field for field in fields(cls) if field.init and field.name != "seq"]
+
+
+class _Fields:
+    """How the fields of a dataclass are written and read."""
+
+    def __init__(self, cls: type, parts: Sequence[Field[Any]], *, is_trusted: bool) -> None:
+        self._cls = cls
+        self._is_trusted = is_trusted
+        self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
+        # A field with its default is left out: of a document only where that is None.
+        self._defaults = [(one.name, one.default if one.default is None or is_trusted else _NEVER) for one in parts]
+        self._empty = [one.name for one in parts if is_trusted and _is_empty_by_default(one)]
+        # Without secrets these are None, or missing where that is the default.
+        self._hidden = {one.name: None for one in parts if not one.repr and one.default is not None}
+        self._missing = [one.name for one in parts if not one.repr and one.default is None]
+        self._writes: list[tuple[str, Write]] = []
+        self._forms: dict[str, Form] = {}
+        self.long: dict[str, Steps] = {}
+
+    def learn(self, field: Field[Any], part: Form) -> None:
+        """The form of a field."""
+        self._forms[field.name] = part
+        if part.steps:
+            self.long[field.name] = part.steps
+        if part is not _AS_IT_IS:
+            self._writes.append((field.name, _writer(field.name, part)))
+
+    def write(self, value: Any, secrets: bool) -> dict[str, Any]:
+        """The fields by their names."""
+        out = self._held(value, secrets)
+        for name, write in self._writes:
+            if (held := out.get(name)) is not None:
+                out[name] = write(held, secrets)
+        return out
+
+    def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
+        """The same with a pause after each part of those that may be long."""
+        out = self._held(value, secrets)
+        for name, write in self._writes:
+            if name in self.long:
+                out[name] = yield from self.long[name].write(out[name], secrets)
+            elif (held := out.get(name)) is not None:
+                out[name] = write(held, secrets)
+        return out
+
+    def _held(self, value: Any, secrets: bool) -> dict[str, Any]:
+        out = {name: held for name, default in self._defaults if (held := getattr(value, name)) is not default}
+        for name in self._empty:
+            if not out[name]:
+                del out[name]
+        if not secrets:
+            out.update(self._hidden)
+            for name in self._missing:
+                out.pop(name, None)
+        return out
+
+    def read(self, raw: Any, cards: CardRegistry) -> Any:
+        """The value of such fields. Raises ``ImportFault``."""
+        if not isinstance(raw, dict):
+            raise _wanted("an object")
+        forms = self._forms
+        known = raw if not self._is_trusted else {name: item for name, item in raw.items() if name in forms}
+        try:
+            made = self._cls(**{name: forms[name].read(item, cards) for name, item in known.items()})
+        except (KeyError, TypeError, ImportFault):
+            self._name_faults(raw, cards)
+            raise
+        # Every object with the same card shares the facts of its number.
+        return cards.remember(made) if self._cls is CardNumber else made
+
+    def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
+        """The same with a pause after each part."""
+        if not isinstance(raw, dict):
+            raise _wanted("an object")
+        faults = self._faults_of_names(raw)
+        known = ((name, self._forms[name], item) for name, item in raw.items() if name in self._forms)
+        try:
+            values = yield from _every_in_steps(known, cards)
+        except ImportFault as fault:
+            faults += fault.faults
+        if faults:
+            raise ImportFault(*faults[:MOST_FAULTS])
+        return self._cls(**dict(zip(raw, values, strict=True)))
+
+    def _name_faults(self, raw: dict[str, Any], cards: CardRegistry) -> None:
+        """Raises ``ImportFault`` with every fault, as far as they can be read."""
+        if faults := self._faults_of_names(raw):
+            raise ImportFault(*faults)
+        _every(raw, [self._forms[name].read for name in raw], raw.values(), cards)
+
+    def _faults_of_names(self, raw: dict[str, Any]) -> list[tuple[str, str]]:
+        if not raw:
+            raise _wanted(", ".join(self._forms))
+        named = islice((name for name in raw if name not in self._forms), MOST_FAULTS)
+        unknown = [(mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named]
+        missing = [(name, "missing, a state document has it") for name in self._required if name not in raw]
+        return unknown + missing
+
+
+def _is_empty_by_default(field: Field[Any]) -> bool:
+    return field.default_factory is not MISSING and not field.default_factory()
+
+
+def _shared(cls: type, read: Read) -> Read:
+    def read_shared(raw: Any, cards: CardRegistry) -> Any:
+        key = cls, repr(raw)
+        known = cards.alike.get(key)
+        if known is None:
+            if len(cards.alike) >= _MOST_ALIKE:
+                cards.alike.clear()
+            known = cards.alike[key] = read(raw, cards)
+        return known
+
+    return read_shared
 
 
 def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], cards: CardRegistry) -> list[Any]:
@@ -201,62 +351,53 @@ def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any],
     return made
 
 
-def is_required(field: Field[Any]) -> bool:
-    """Whether a field has no default."""
-    return field.default is MISSING and field.default_factory is MISSING
+def _every_in_steps(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
+    """The same of parts with their names and forms, with a pause after each."""
+    made: list[Any] = []
+    faults: list[tuple[str, str]] = []
+    for name, form, item in parts:
+        try:
+            made.append((yield from form.steps.read(item, cards)) if form.steps else form.read(item, cards))
+        except ImportFault as fault:
+            faults += fault.within(name)
+            if len(faults) >= MOST_FAULTS:
+                break
+        yield
+    if faults:
+        raise ImportFault(*faults)
+    return made
 
 
-def _record(cls: type, parts: Mapping[str, tuple[Field[Any], Form]]) -> Record:
-    lists = {name: part.rows for name, (_, part) in parts.items() if part.rows}
-    writes = [
-        (name, (lambda value, _: [*value]) if name in lists else _writer(name, part), field.repr, field.default is None)
-        for name, (field, part) in parts.items()
-    ]
-    reads = {name: part.read for name, (_, part) in parts.items()}
-    required = {name for name, (field, _) in parts.items() if is_required(field)}
-
-    def write_but_lists(value: Any, secrets: bool) -> dict[str, Any]:
-        out: dict[str, Any] = {}
-        for name, write, shown, may_miss in writes:
-            item = getattr(value, name)
-            held = write(item, secrets) if item is not None and (shown or secrets) else None
-            if held is not None or not may_miss:
-                out[name] = held
-        return out
-
-    def write(value: Any, secrets: bool) -> dict[str, Any]:
-        out = write_but_lists(value, secrets)
-        for name, row in lists.items():
-            out[name] = [row.write(one, secrets) for one in out[name]]
-        return out
-
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        if not isinstance(raw, dict):
-            raise _wanted("an object")
-        if not raw.keys() <= reads.keys() or not required <= raw.keys():
-            if not raw:
-                raise _wanted(", ".join(reads))
-            named = islice((name for name in raw if name not in reads), MOST_FAULTS)
-            unknown = [(mask_start(name, 40), f"unknown field{nearest(name, reads)}") for name in named]
-            missing = [(name, "missing, a state document has it") for name in reads if name in required - raw.keys()]
-            raise ImportFault(*unknown, *missing)
-        made = cls(**dict(zip(raw, _every(raw, [reads[name] for name in raw], raw.values(), cards), strict=True)))
-        # Every object with the same card shares the facts of its number.
-        return cards.remember(made) if cls is CardNumber else made
-
-    return Record(write, read, write_but_lists=write_but_lists, lists=lists)
-
-
-def _listed(item: Form, origin: type) -> Form:
-    shape: Any = tuple if origin is Sequence else frozenset if origin is Set else origin
-    rows = item if isinstance(item, Record) and origin is list else None
+def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
+    shape: Any = tuple if origin is Sequence else frozenset if issubclass(origin, Set) else origin
 
     def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, list):
             raise _wanted("a list")
         return shape(_every(range(len(raw)), repeat(item.read), raw, cards))
 
-    return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read, rows)
+    def write_in_steps(value: list[Any], secrets: bool) -> Cooperative[list[Any]]:
+        out = []
+        for one in value:
+            out.append((yield from item.steps.write(one, secrets)) if item.steps else item.write(one, secrets))
+            yield
+        return out
+
+    def read_in_steps(raw: Any, cards: CardRegistry) -> Cooperative[list[Any]]:
+        if not isinstance(raw, list):
+            raise _wanted("a list")
+        return (yield from _every_in_steps(((place, item, one) for place, one in _used_up(raw)), cards))
+
+    steps = Steps(write_in_steps, read_in_steps) if is_long else None
+    return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read, steps)
+
+
+def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
+    """The items with their places, each of which is let go: together with what is made of them they would take twice
+    the memory."""
+    for place, one in enumerate(items):
+        items[place] = None
+        yield place, one
 
 
 def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any]) -> Form:
@@ -274,6 +415,8 @@ def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any]) -> Form:
 
 
 def _optional(only: Form) -> Form:
+    if only is _AS_IT_IS:
+        return only
     # A secret that was not exported is read as None wherever the class knows None.
     return Form(
         lambda value, secrets: None if value is None else only.write(value, secrets),
@@ -300,7 +443,7 @@ def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> F
                 raise ImportFault(("", words))
         return value
 
-    return replace(base, read=read) if faults else base
+    return Form(base.write, read) if faults else base
 
 
 def _exactly(kind: type, words: str) -> Read:
@@ -308,10 +451,6 @@ def _exactly(kind: type, words: str) -> Read:
         return raw if type(raw) is kind else _refuse(words)
 
     return read
-
-
-def _refuse(words: str) -> Any:
-    raise _wanted(words)
 
 
 def _read_int(raw: Any, cards: CardRegistry) -> int:
@@ -357,7 +496,7 @@ def _write_text(value: object, secrets: bool) -> str:
     return str(value) if secrets else mask_field("", str(value))
 
 
-def _writer(name: str, part: Form) -> Callable[[Any, bool], Any]:
+def _writer(name: str, part: Form) -> Write:
     """What writes a field: the text of a phone number is masked as such."""
     if not is_for_phones(name):
         return part.write
@@ -400,27 +539,55 @@ def read_plain(raw: Any, cards: CardRegistry | None = None) -> Any:
             return raw
 
 
-AS_IT_IS = Form(lambda value, secrets: value, lambda raw, cards: raw)
-"""Of values that are plain data themselves."""
+def _write_bytes(value: bytes, secrets: bool) -> Any:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return [b64encode(value).decode()]
 
-LEAVES: Mapping[Any, Form] = {
-    str: Form(_write_text, _exactly(str, "a text")),
-    int: Form(lambda value, secrets: int(value), _read_int),
-    bool: Form(AS_IT_IS.write, _exactly(bool, "true or false")),
-    object: Form(write_plain, read_plain),
-    Decimal: Form(lambda value, secrets: str(value), _read_decimal),
-    Instant: Form(write_instant, read_instant),
-    Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
-    Seed: Form(AS_IT_IS.write, _read_seed),
-}
-"""The forms of the simplest types."""
 
-DocumentForms.leaves = LEAVES
+def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
+    return raw.encode() if isinstance(raw, str) else b64decode(raw[0])
 
-form = DocumentForms().of
+
+_AS_IT_IS = Form(lambda value, secrets: value, lambda raw, cards: raw)
+_PLAIN = Form(write_plain, read_plain)
+_DECIMAL = Form(lambda value, secrets: str(value), _read_decimal)
+_INSTANT = Form(write_instant, read_instant)
+
+form = Codec(
+    {
+        str: Form(_write_text, _exactly(str, "a text")),
+        int: Form(lambda value, secrets: int(value), _read_int),
+        bool: Form(_AS_IT_IS.write, _exactly(bool, "true or false")),
+        object: _PLAIN,
+        Decimal: _DECIMAL,
+        Instant: _INSTANT,
+        Salt: _constrained(Form(lambda value, secrets: str(value), _read_number), [Within(0, 2**64 - 1).fault]),
+        Seed: Form(_AS_IT_IS.write, _read_seed),
+    }
+).of
 """The form of an annotation in a state document. Raises ``TypeError`` for one that has none."""
 
+ROWS = Codec(
+    {
+        **dict.fromkeys((str, int, bool, None, Salt, Seed), _AS_IT_IS),
+        **dict.fromkeys((object, Any), _PLAIN),
+        Decimal: _DECIMAL,
+        Instant: _INSTANT,
+        bytes: Form(_write_bytes, _read_bytes),
+        FindingKind: Form(lambda kind, secrets: kind.name, lambda raw, cards: CATALOGUE[raw]),
+    },
+    is_trusted=True,
+)
 
-def record_form(cls: type) -> Record:
-    """The form of a dataclass in a state document. Raises ``TypeError`` when a field has none."""
-    return cast(Record, form(cls))
+row_form = ROWS.of
+"""The form of an annotation in a row of a store. Raises ``TypeError`` for one that has none."""
+
+
+def steps_of(annotation: Any) -> Steps:
+    """How a value of a state document is written and read in steps. Raises ``TypeError`` for one that is never long."""
+    steps = form(annotation).steps
+    if steps is None:
+        raise TypeError(f"{annotation} is written in one step")
+    return steps

@@ -18,17 +18,20 @@ from mockserver.domain.record import replace, updated
 from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.step import Step, unknown
+from mockserver.engine.schedule import Due
+from mockserver.engine.step import Step, finder, unknown
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
+
+get = finder(Customer, Code.INVALID_CUSTOMER_ID)
+"""A customer, removed ones included. Raises ``NotFound`` (52)."""
 
 
 def create(step: Step, command: NewCustomer) -> Customer:
     """Create a customer with a payment method, which becomes the default.
 
-    Raises ``Invalid`` with the faults of ``payment_methods.prepare``, or ``ProviderRefused``; then nothing is stored.
+    Raises ``Invalid`` as ``payment_methods.checked``, or ``ProviderRefused``; then nothing is stored.
     """
     sandbox = step.sandbox
     wanted = payment_methods.checked(step, command.method)
@@ -88,11 +91,6 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
     return step.change(customer, after, "removed")
 
 
-def get(step: Step, customer_id: str) -> Customer:
-    """A customer, removed ones included. Raises ``NotFound`` (52)."""
-    return step.found(Customer, customer_id, Code.INVALID_CUSTOMER_ID)
-
-
 def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
     """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``).
 
@@ -126,11 +124,9 @@ def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults:
         faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
 
 
-def show_on(step: Step, entry: ScheduledWork) -> None:
+def show_on(step: Step, customer: Customer, start: str) -> None:
     """A customer has changed: the payment methods that follow those of the step before show it."""
-    customer = step.sandbox.customers.get(entry.subject)
-    if customer is not None:
-        _show_on_methods(step, customer, whole_of(entry.detail, 0, len(step.sandbox.payment_methods)) or 0)
+    _show_on_methods(step, customer, whole_of(start, 0, len(step.sandbox.payment_methods)) or 0)
 
 
 def _show_on_methods(step: Step, customer: Customer, start: int = 0) -> None:

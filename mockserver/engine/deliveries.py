@@ -33,7 +33,7 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 MOST_OF_STEP = 500
 """Deliveries that one step causes at most: they are planned in one go, which keeps everybody else waiting."""
 
-PATIENCE = MINUTE
+LONGEST_HOLD = MINUTE
 """How long a held delivery waits for another to overtake it."""
 
 _OP = "webhook.deliver"
@@ -59,7 +59,7 @@ def plan(step: Step) -> None:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
-        if kind is not None and _concerns(sandbox, event):
+        if kind is not None and (sandbox.webhook_subscriptions.rows or _has_own_receiver(sandbox, event)):
             for news in news_of(sandbox, kind, event):
                 planned += _plan_for(step, news, MOST_OF_STEP - planned)
 
@@ -70,7 +70,7 @@ def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
     for delivery_id in webhooks:
         delivery = sandbox.deliveries.get(delivery_id)
         if delivery is not None and not delivery.tries and delivery.state in _STILL_TO_COME:
-            _enter(sandbox, delivery)
+            _schedule(sandbox, delivery)
 
 
 def emit(
@@ -138,12 +138,12 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     sandbox.deliveries.note_ended(delivery)
 
 
-def let_pass(sandbox: Sandbox, delivery_id: str) -> None:
+def release_held(sandbox: Sandbox, delivery_id: str) -> None:
     """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
         sandbox.deliveries.held.get(delivery.url, []).remove(delivery_id)
-        _send_held(sandbox, delivery, delivery.ordering_key, sandbox.now)
+        _release(sandbox, delivery, delivery.ordering_key, sandbox.now)
 
 
 def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
@@ -167,9 +167,9 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
             sandbox.deliveries.note_ended(delivery)
 
 
-def _concerns(sandbox: Sandbox, event: Event) -> bool:
-    """Whether there may be a receiver."""
-    if sandbox.webhook_subscriptions.rows or event.subject is Subject.PAYTO:
+def _has_own_receiver(sandbox: Sandbox, event: Event) -> bool:
+    """Whether the object of an event may name its receiver itself."""
+    if event.subject is Subject.PAYTO:
         return True
     subject = KEPT[event.subject](sandbox).get(event.subject_id)
     own, shop = getattr(subject, "webhook", None), getattr(subject, "three_ds_notification_url", None)
@@ -195,7 +195,7 @@ def _plan_for(step: Step, news: News, room: int) -> int:
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
-        wanted = scripted or _choreography(step, news, target.receiver, notices)
+        wanted = scripted or _planned_by_rule(step, news, target.receiver, notices)
         if wanted.drop:
             continue
         notice = _notice(sandbox, news, notices, stale=wanted.stale)
@@ -207,7 +207,7 @@ def _plan_for(step: Step, news: News, room: int) -> int:
             step.result.webhooks += (delivery.delivery_id,)
             step.result.urgent = step.result.urgent or wanted.before_answer
             if wanted.before_answer or step.result.answered:
-                _enter(sandbox, delivery)
+                _schedule(sandbox, delivery)
             else:
                 sandbox.deliveries.unanswered.add(delivery.delivery_id)
     return planned
@@ -237,7 +237,7 @@ def _shop_of_challenge(news: News) -> WebhookTarget | None:
     return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
-def _choreography(step: Step, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
+def _planned_by_rule(step: Step, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
     sandbox = step.sandbox
     if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
@@ -308,11 +308,11 @@ def _plan_one(
         )
         sandbox.deliveries.add(delivery)
         if event is None:
-            _enter(sandbox, delivery)
+            _schedule(sandbox, delivery)
         yield delivery
 
 
-def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
+def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
     """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
     held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
@@ -322,17 +322,17 @@ def _enter(sandbox: Sandbox, delivery: Delivery) -> None:
         # One that waits itself is still the next of those that wait already: it overtakes them.
         if not waiting:
             waiting.append(delivery.delivery_id)
-            sandbox.schedule.plan(sandbox.now + PATIENCE, Due.WEBHOOK_HELD, delivery.delivery_id)
+            sandbox.schedule.plan(sandbox.now + LONGEST_HOLD, Due.WEBHOOK_HELD, delivery.delivery_id)
             return
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     for delivery_id in held.pop(delivery.url, ()):
         overtaken = sandbox.deliveries.get(delivery_id)
         if overtaken is not None and overtaken.state is DeliveryState.HELD:
-            _send_held(sandbox, overtaken, delivery.ordering_key, delivery.due)
+            _release(sandbox, overtaken, delivery.ordering_key, delivery.due)
 
 
-def _send_held(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
+def _release(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: Micros) -> None:
     _move(sandbox, delivery, DeliveryEvent.RELEASED)
     if not delivery.together:
         delivery.ordering_key = ordering_key

@@ -41,7 +41,6 @@ class DryRule:
     concerned: int = 0
     fired: int = 0
     entries: list[int] = field(default_factory=list)
-    near: list[tuple[JournalEntry, list[Difference]]] = field(default_factory=list)
     _misses: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
@@ -49,10 +48,11 @@ class DryRule:
         failed, place = min((len(self.rule.when.differences(attempt)), place) for place, attempt in enumerate(meant))
         self._misses.append((failed, -entry.number, entry, meant[place]))
 
-    def explain(self) -> None:
-        """Say of the nearest misses what differed."""
-        for _, _, entry, attempt in nsmallest(MOST_NEAR, self._misses):
-            self.near.append((entry, self.rule.when.differences(attempt)))
+    def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
+        """The nearest misses, and what differed."""
+        return [
+            (entry, self.rule.when.differences(attempt)) for _, _, entry, attempt in nsmallest(MOST_NEAR, self._misses)
+        ]
 
 
 class DryRun:

@@ -4,9 +4,25 @@ first."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import partial
+from typing import Any, TypeAlias
 
 from mockserver.domain.clock import Micros
-from mockserver.domain.states import ChargeEvent, PayToState
+from mockserver.domain.states import (
+    BatchState,
+    CcvEvent,
+    ChargeEvent,
+    ChargeState,
+    PayToState,
+    SubscriptionState,
+    TokenEvent,
+    TokenState,
+    TransferEvent,
+    TransferState,
+    VaultEvent,
+    VaultState,
+)
 from mockserver.engine import (
     batches,
     charges,
@@ -17,8 +33,6 @@ from mockserver.engine import (
     step_effects,
     subscriptions,
     three_ds,
-    tokens,
-    transfers,
     vault,
 )
 from mockserver.engine.result import Asked
@@ -26,27 +40,47 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import Step
 
-WORK: Mapping[Due, Callable[[Step, ScheduledWork], None]] = {
-    Due.VAULT_EXPIRY: lambda step, entry: vault.expire(step, entry.subject),
-    Due.CCV_DELAY: lambda step, entry: vault.expire_ccv(step, entry.subject),
-    Due.AUTHORISATION_EXPIRY: lambda step, entry: charges.expire(step, entry.subject),
-    Due.CHALLENGE_EXPIRY: lambda step, entry: three_ds.abandon(step, entry.subject),
-    Due.SETTLEMENT: lambda step, entry: charges.settle(step, entry.subject, ChargeEvent.SETTLED),
-    Due.RETURN: lambda step, entry: charges.settle(step, entry.subject, ChargeEvent.RETURNED),
-    Due.REFUND_SETTLEMENT: lambda step, entry: charges.answer_refund(step, entry.subject, entry.detail, settled=True),
-    Due.REFUND_RETURN: lambda step, entry: charges.answer_refund(step, entry.subject, entry.detail, settled=False),
-    Due.TRANSFER_SETTLEMENT: lambda step, entry: transfers.settle(step, entry.subject),
-    Due.SUBSCRIPTION_RENEWAL: charges.renew,
+Work: TypeAlias = Callable[[Step, ScheduledWork], object]
+
+
+def _while(state: StrEnum | None, act: Callable[[Step, Any, str], object]) -> Work:
+    """Work on the object of an entry, with its detail, as long as the object is in a state (None: in any)."""
+
+    def work(step: Step, entry: ScheduledWork) -> None:
+        row = getattr(step.sandbox, entry.what.table or "").get(entry.subject)
+        if row is not None and state in (None, getattr(row, "status", None), getattr(row, "state", None)):
+            act(step, row, entry.detail)
+
+    return work
+
+
+WORK: Mapping[Due, Work] = {
+    Due.VAULT_EXPIRY: _while(VaultState.STORED, lambda step, item, _: vault.end(step, item, VaultEvent.EXPIRED)),
+    Due.CCV_DELAY: _while(None, lambda step, item, _: vault.remove_ccv(step, item, CcvEvent.DELAY_PASSED)),
+    Due.AUTHORISATION_EXPIRY: _while(ChargeState.AUTHORISED, charges.expire),
+    Due.CHALLENGE_EXPIRY: _while(ChargeState.PENDING_CHECKOUT, three_ds.abandon),
+    Due.SETTLEMENT: _while(
+        ChargeState.PENDING, lambda step, charge, _: charges.settle(step, charge, ChargeEvent.SETTLED)
+    ),
+    Due.RETURN: _while(ChargeState.PENDING, lambda step, charge, _: charges.settle(step, charge, ChargeEvent.RETURNED)),
+    Due.REFUND_SETTLEMENT: _while(None, partial(charges.answer_refund, settled=True)),
+    Due.REFUND_RETURN: _while(None, partial(charges.answer_refund, settled=False)),
+    Due.TRANSFER_SETTLEMENT: _while(
+        TransferState.PENDING, lambda step, row, _: step.change(row, row.after_settlement(), TransferEvent.SETTLED)
+    ),
+    Due.SUBSCRIPTION_RENEWAL: _while(SubscriptionState.ACTIVE, charges.renew),
     Due.METHOD_LOST: lambda step, entry: subscriptions.lose_method(step, entry.subject),
-    Due.CUSTOMER_SHOWN: customers.show_on,
-    Due.TOKEN_EXPIRY: lambda step, entry: tokens.expire(step, entry.subject),
+    Due.CUSTOMER_SHOWN: _while(None, customers.show_on),
+    Due.TOKEN_EXPIRY: _while(
+        TokenState.ACTIVE, lambda step, token, _: step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
+    ),
     Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
     Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
-    Due.WEBHOOK_HELD: lambda step, entry: deliveries.let_pass(step.sandbox, entry.subject),
-    Due.BATCH_PREPARED: lambda step, entry: batches.prepare(step, entry.subject),
-    Due.BATCH_STARTED: lambda step, entry: batches.start(step, entry.subject),
-    Due.BATCH_ROWS: lambda step, entry: batches.run(step, entry.subject),
+    Due.WEBHOOK_HELD: lambda step, entry: deliveries.release_held(step.sandbox, entry.subject),
+    Due.BATCH_PREPARED: _while(BatchState.RECEIVED, batches.prepare),
+    Due.BATCH_STARTED: _while(BatchState.CREATED, batches.start),
+    Due.BATCH_ROWS: _while(BatchState.IN_PROGRESS, batches.run),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Annotated, Any, Protocol
 
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Within
 from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
-from mockserver.domain.remembered import Recent
 from mockserver.engine.result import Asked, Result
 from mockserver.scenario.attempt import Stage
 
@@ -27,7 +27,7 @@ HEADER = "idempotency-key"
 MOST = 1_000
 """Keys that a sandbox keeps; the oldest are forgotten beyond."""
 
-MOST_SIGNS = 2_000_000
+MOST_LENGTH = 2_000_000
 """Characters that the kept requests and answers may have in all; the newest is kept whatever its size."""
 
 LONGEST = 255
@@ -113,8 +113,10 @@ class Idempotency:
         self._put(_name(key), first)
         while sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
             self._forget(next(iter(self.firsts)))
-        if len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
-            step.warn(f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_SIGNS} signs of answers")
+        if len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
+            step.warn(
+                f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_LENGTH} characters of answers"
+            )
             self._bound()
 
     def _put(self, name: str, first: First) -> None:
@@ -125,7 +127,7 @@ class Idempotency:
         self.size -= self.firsts.pop(name).size
 
     def _bound(self) -> None:
-        while len(self.firsts) > MOST or (self.size > MOST_SIGNS and len(self.firsts) > 1):
+        while len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
             self._forget(next(iter(self.firsts)))
 
 

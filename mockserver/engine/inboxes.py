@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import sign
 from mockserver.domain.record import record
-from mockserver.engine.journal import Lodger
+from mockserver.engine.journal import QuotaMember
 
 PREFIX = "/__inbox/"
 SIGNATURE = "x-payfurl-signature"
@@ -56,10 +56,10 @@ def size_of(arrival: InboxMessage) -> int:
     return _ARRIVAL + len(arrival.body) + texts + len(arrival.path) + len(arrival.query)
 
 
-class Inboxes(Lodger):
+class Inboxes(QuotaMember):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
-    ``size`` is roughly what they take, in bytes; ``room`` what they share with the inboxes and journals of other
+    ``size`` is roughly what they take, in bytes; ``quota`` what they share with the inboxes and journals of other
     sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number.
     """
 

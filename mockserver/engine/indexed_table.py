@@ -18,8 +18,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
-from mockserver.domain.slices import Slices, at_once
 from mockserver.engine.query import Check, Contains, ListPage, Query, TableRow
 
 R = TypeVar("R", bound=TableRow)
@@ -43,23 +43,22 @@ _FEW_ROWS = 500
 
 @record
 class Index(Generic[R]):
-    """How rows are found by a value. With ``several`` a row has a tuple of different values, and ``Table.find`` finds
-    it by each of them. One that ``is_asked`` by operations is never further behind than a step may learn."""
+    """How rows are found by value: by each of the ``values_of`` a row, which differ. One that ``is_asked`` by
+    operations is never further behind than a step may learn."""
 
     name: str
-    read: Callable[[R], Any]
-    several: bool = False
+    values_of: Callable[[R], Sequence[Hashable]]
     is_asked: bool = False
-
-    def values_of(self, row: R) -> Sequence[Hashable]:
-        """The values that a row is found by."""
-        value = self.read(row)
-        return value if self.several else () if value is None else (value,)
 
     def check(self, values: Sequence[Hashable]) -> Check[R]:
         """Whether a row has one of some values."""
         allowed = frozenset(values) - {None}
         return lambda row: not allowed.isdisjoint(self.values_of(row))
+
+
+def index_by(name: str, read: Callable[[R], Hashable | None], *, is_asked: bool = False) -> Index[R]:
+    """An index by the one value that ``read`` gives, if it gives any."""
+    return Index(name, lambda row: () if (value := read(row)) is None else (value,), is_asked)
 
 
 class PostingLists(Generic[R]):
@@ -129,7 +128,7 @@ class LongSearch(Generic[R]):
         if row.seq < self.known:
             self.changed.setdefault(row.seq, self._key_of(row))
 
-    def build(self) -> Slices[None]:
+    def build(self) -> Cooperative[None]:
         """Look at the rows that there are: sort parts of them first, then make one of those."""
         # Rows may change in the pauses: what is merged is their order of before.
         values, runs, total = dict[int, Any](), list[list[int]](), len(self._rows)
@@ -146,7 +145,7 @@ class LongSearch(Generic[R]):
             self.places += some
             yield
 
-    def learn(self) -> Slices[None]:
+    def learn(self) -> Cooperative[None]:
         """Look at what has come or changed since, but for the last few rows."""
         for _ in range((len(self.changed) + len(self._rows) - self.known) // _FEW_ROWS):
             self._take_in(_FEW_ROWS)
@@ -231,7 +230,7 @@ class LongSearches(Generic[R]):
             one.note(row)
         self._searches = [one for one in self._searches if len(one.changed) <= MOST_CHANGES]
 
-    def find(self, query: Query[R], checks: Iterable[Check[R]]) -> Slices[LongSearch[R]]:
+    def find(self, query: Query[R], checks: Iterable[Check[R]]) -> Cooperative[LongSearch[R]]:
         """The search for the rows of a query, all but the last few of which it has looked at; ``checks`` are what a row
         must pass."""
         search = next((one for one in self._searches if one.wanted == query.wanted), None)
@@ -288,7 +287,7 @@ class Table(Generic[R]):
         self.rows.append(row)
         self._by_id[self.id_of(row)] = row
         if not len(self.rows) % STEP_ROWS:
-            at_once(self.learning())
+            run_to_end(self.learning())
         for hear in self.listeners:
             hear(self, row, None)
         return row
@@ -375,7 +374,7 @@ class Table(Generic[R]):
         rows = self.rows
         places, checks = self._candidates(query)
         if _is_long(places, checks, query):
-            found = at_once(self._long_search(query))
+            found = run_to_end(self._long_search(query))
             found.catch_up()
             return query.page(found.places, rows)
         if checks:
@@ -389,14 +388,14 @@ class Table(Generic[R]):
         is_behind = any(len(self.rows) - self._index(name).known > STEP_ROWS for name, _ in query.equal)
         return is_behind or _is_long(*self._candidates(query), query)
 
-    def look_ahead(self, query: Query[R]) -> Slices[None]:
+    def look_ahead(self, query: Query[R]) -> Cooperative[None]:
         """Do for :meth:`search` what is too long for one step."""
         for name, _ in query.equal:
             yield from self._learning(name)
         if self.is_long_work(query):
             yield from self._long_search(query)
 
-    def learning(self) -> Slices[None]:
+    def learning(self) -> Cooperative[None]:
         """Bring up to date what operations ask: the rows by their ids, and some indexes."""
         rows, id_of = self.rows, self.id_of
         for start in range(len(self._by_id), len(rows), STEP_ROWS):
@@ -407,13 +406,13 @@ class Table(Generic[R]):
             if index.is_asked:
                 yield from self._learning(index.name)
 
-    def _learning(self, index: str) -> Slices[None]:
+    def _learning(self, index: str) -> Cooperative[None]:
         rows, postings = self.rows, self._index(index)
         while len(rows) - postings.known >= STEP_ROWS:
             postings.learn(rows, postings.known + STEP_ROWS)
             yield
 
-    def _long_search(self, query: Query[R]) -> Slices[LongSearch[R]]:
+    def _long_search(self, query: Query[R]) -> Cooperative[LongSearch[R]]:
         if self._long is None:
             self._long = LongSearches(self.rows)
         in_time = [] if query.after is None and query.before is None else [query.is_in_time]

@@ -70,8 +70,3 @@ def default_fallback(sandbox: Sandbox) -> Provider:
     for provider in providers.in_use(sandbox, Capability.CARD):
         return provider
     raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})
-
-
-def three_ds_of(sandbox: Sandbox, provider: Provider) -> Provider | None:
-    """The provider that challenges the payers of another one."""
-    return providers.known(sandbox, provider.three_ds_provider_id)

@@ -1,7 +1,7 @@
 """The journal of a sandbox: what was asked, decided, changed and answered, in order, as far back as its bound reaches.
 
 Entries hold the request as it came, so that it can be taken again; it is masked before it is shown.
-The journals and inboxes of one server share a room. When it is full, one of those that keep most gives up its oldest
+The journals and inboxes of one server share a quota. When it is full, one of those that keep most gives up its oldest
 entries: a quiet sandbox keeps its story beside a busy one. They are ranked by the powers of two that their sizes have
 reached, so the largest is known to within a factor of two however many there are.
 Sources: docs/control-api.md; the command line's ``--journal-memory``.
@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
-from mockserver.domain.remembered import Recent
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.stories import PER_ENTRY, Stories
 from mockserver.scenario.transport import Transport
@@ -60,12 +60,12 @@ def size_of(entry: JournalEntry) -> int:
     return _ENTRY + len(entry.raw) + len(entry.answer)
 
 
-class Lodger:
-    """What keeps entries of ``size`` bytes, roughly counted, in a room that others share."""
+class QuotaMember:
+    """What keeps entries of ``size`` bytes, roughly counted, of a quota that it shares with others."""
 
     def __init__(self) -> None:
         self.size = 0
-        self.room: JournalRoom | None = None
+        self.quota: JournalQuota | None = None
 
     def give_up_oldest(self) -> bool:
         """Drop the oldest entry; False when there is none."""
@@ -73,21 +73,21 @@ class Lodger:
 
     def resize(self, by: int) -> None:
         """Entries have come, or gone when ``by`` is negative."""
-        room, before = self.room, self.size
+        quota, before = self.quota, self.size
         self.size = after = before + by
-        if room is None:
+        if quota is None:
             return
-        room.held += by
+        quota.held += by
         if before.bit_length() != after.bit_length():
-            room.rank_anew(self, before)
-        # Who gives up an entry shrinks, and must not ask for room again: thousands may go for one large entry.
-        if by > 0 and room.held > room.most:
-            room.make_room()
+            quota.update_rank(self, before)
+        # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for one large entry.
+        if by > 0 and quota.held > quota.most:
+            quota.enforce()
 
 
-class JournalRoom:
-    """At most ``most`` bytes, roughly counted, for all that are in it; ``dropped`` counts the entries that were given
-    up for that, ``overflown`` those that the bound of a journal alone has pushed out."""
+class JournalQuota:
+    """At most ``most`` bytes, roughly counted, for all its members; ``dropped`` counts the entries that were given up
+    for that, ``overflown`` those that the bound of a journal alone has pushed out."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -96,26 +96,26 @@ class JournalRoom:
         self.overflown = 0
         self._report_at = 1
         # Dictionaries keep the order of their keys, which makes the choice among equals the same in every run.
-        self._ranks: list[dict[Lodger, None]] = [{} for _ in range(_RANKS)]
+        self._ranks: list[dict[QuotaMember, None]] = [{} for _ in range(_RANKS)]
 
-    def enter(self, lodger: Lodger) -> None:
+    def enter(self, member: QuotaMember) -> None:
         """Count what it holds from now on."""
-        lodger.room = self
-        self.held += lodger.size
-        self._ranks[lodger.size.bit_length()][lodger] = None
-        self.make_room()
+        member.quota = self
+        self.held += member.size
+        self._ranks[member.size.bit_length()][member] = None
+        self.enforce()
 
-    def leave(self, lodger: Lodger) -> None:
+    def leave(self, member: QuotaMember) -> None:
         """Count it no longer: its sandbox is gone."""
-        if lodger.room is self:
-            lodger.room = None
-            self.held -= lodger.size
-            del self._ranks[lodger.size.bit_length()][lodger]
+        if member.quota is self:
+            member.quota = None
+            self.held -= member.size
+            del self._ranks[member.size.bit_length()][member]
 
-    def rank_anew(self, lodger: Lodger, before: int) -> None:
+    def update_rank(self, member: QuotaMember, before: int) -> None:
         """What holds as much as it says now has held so many bytes ``before``."""
-        del self._ranks[before.bit_length()][lodger]
-        self._ranks[lodger.size.bit_length()][lodger] = None
+        del self._ranks[before.bit_length()][member]
+        self._ranks[member.size.bit_length()][member] = None
 
     def news(self) -> str | None:
         """A warning about entries that were given up: the first time, and whenever ten times as many are gone."""
@@ -128,8 +128,8 @@ class JournalRoom:
             f"{self.dropped} of their oldest entries have been dropped for that so far"
         )
 
-    def make_room(self) -> None:
-        """Let those that hold most give up their oldest entries until the rest fits."""
+    def enforce(self) -> None:
+        """Let those members that hold most give up their oldest entries until the rest fits."""
         while self.held > self.most:
             rank = next((rank for rank in reversed(self._ranks) if rank), None)
             largest = next(iter(rank)) if rank else None
@@ -138,10 +138,10 @@ class JournalRoom:
             self.dropped += 1
 
 
-class Journal(Lodger):
+class Journal(QuotaMember):
     """The newest ``limit`` entries. ``last`` is the number of the newest entry that ever was, 0 before the first.
 
-    ``size`` is roughly what they take, in bytes; ``room`` what they share with the journals of other sandboxes, for
+    ``size`` is roughly what they take, in bytes; ``quota`` what they share with the journals of other sandboxes, for
     which ``given_up`` of them went.
     ``opened`` is the instant at which the sandbox began; ``gap_reason`` says why the entries since then are not the
     whole story, None while they do.
@@ -178,8 +178,8 @@ class Journal(Lodger):
         if entry.result.events:
             grown += self.stories.note(entry.number, entry.asked, entry.result)
         if len(entries) == self.limit:
-            if self.room is not None:
-                self.room.overflown += 1
+            if self.quota is not None:
+                self.quota.overflown += 1
             grown -= size_of(entries[0])
         entries.append(entry)
         self.resize(grown)
@@ -204,7 +204,7 @@ class Journal(Lodger):
 
     def loss(self) -> str:
         """Why entries are no longer there, in words."""
-        shared = f", those of all sandboxes {self.room.most} bytes (--journal-memory)," if self.room else ""
+        shared = f", those of all sandboxes {self.quota.most} bytes (--journal-memory)," if self.quota else ""
         return f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped {self.dropped}"
 
     def get(self, number: int) -> JournalEntry | None:

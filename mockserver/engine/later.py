@@ -142,7 +142,7 @@ def _amount(detail: list[str]) -> Decimal | None:
 
 
 def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
-    wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now, None)
+    wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now)
     charges.give_back(step, charge, charge.after_refund(wanted))
 
 
@@ -151,7 +151,7 @@ def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
         three_ds.answer(step, charge.charge_id, _PAYER[detail[0]])
         return
     event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
-    charges.move(step, charge, charge.after_settlement(event, step.sandbox.now), event)
+    charges.settle(step, charge, event)
 
 
 def _emit(step: Step, charge: Charge, detail: list[str]) -> None:

@@ -15,9 +15,12 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
 from mockserver.engine.charges import Origin
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, finder
 
 _ORIGIN = Origin("payment_link", "payment_link.pay")
+
+get = finder(PaymentLink, Code.INVALID_PAYMENT_LINK_ID)
+"""A link. Raises ``NotFound`` (116)."""
 
 
 def create(step: Step, command: NewPaymentLink) -> PaymentLink:
@@ -39,11 +42,6 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
     return step.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
-
-
-def get(step: Step, payment_link_id: str) -> PaymentLink:
-    """A link. Raises ``NotFound`` (116)."""
-    return step.found(PaymentLink, payment_link_id, Code.INVALID_PAYMENT_LINK_ID)
 
 
 def get_open(step: Step, payment_link_id: str) -> PaymentLink:

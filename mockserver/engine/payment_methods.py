@@ -1,7 +1,7 @@
 """Payment-method use cases: every check of every way in, then store, read, change the card, remove.
 
 Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7; docs/spec/published-facts.md,
-1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``.
+1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``, ``gateway_delete``, ``network_token.status``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from mockserver.domain.cards import CardNumber
+from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
@@ -28,6 +28,7 @@ from mockserver.domain.commands import (
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.fake_lookups import bank_name
+from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import or_kept, record
@@ -35,9 +36,12 @@ from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
-from mockserver.engine import asking, card_entry, network_tokens, payto, providers, subscriptions, tokens, vault
+from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step, method_in_use, turn_to
+from mockserver.engine.step import Step, finder, method_in_use, turn_to
+
+get = finder(PaymentMethod, Code.INVALID_PAYMENT_METHOD_ID)
+"""A payment method, removed ones included. Raises ``NotFound`` (56)."""
 
 
 @record
@@ -75,16 +79,25 @@ class Prepared:
 
 
 def create(step: Step, command: NewMethod) -> PaymentMethod:
-    """Store a payment method. Raises ``Invalid`` with what ``prepare`` finds, ``ProviderRefused``."""
+    """Store a payment method. Raises ``Invalid`` as ``checked``, ``ProviderRefused``."""
     wanted = checked(step, command)
     ask(step, "payment_method.create", wanted)
     return store(step, wanted, owner_of(step.sandbox, wanted.inherited))
 
 
 def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Prepared:
-    """A payment method prepared for a customer, without faults. Raises ``Invalid`` with all of them otherwise."""
-    faults = Faults()
-    wanted = prepare(step, command, owner, faults)
+    """The payment method of a command for a customer (None: without one, or for a new one).
+
+    Raises ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90
+    (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method).
+    """
+    sandbox, faults = step.sandbox, Faults()
+    wanted = _prepared(step, command, faults)
+    if isinstance(command, SwitchProvider):
+        owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
+    if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
+        faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
+    _check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
     return faults.sure(wanted)
 
 
@@ -100,7 +113,7 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
-        method = replace(method, network_token_id=network_tokens.create(step, method, card).network_token_id)
+        method = replace(method, network_token_id=_network_token(step, method, card).network_token_id)
     return step.add(method)
 
 
@@ -131,9 +144,21 @@ def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMeth
     )
 
 
-def get(step: Step, payment_method_id: str) -> PaymentMethod:
-    """A payment method, removed ones included. Raises ``NotFound`` (56)."""
-    return step.found(PaymentMethod, payment_method_id, Code.INVALID_PAYMENT_METHOD_ID)
+def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
+    """Make the network token of a payment method that is being stored."""
+    sandbox = step.sandbox
+    return step.add(
+        NetworkToken(
+            network_token_id=sandbox.ids.hex32("network_token"),
+            scheme_token_id=sandbox.ids.hex32("scheme_token"),
+            provider=method.provider,
+            card=card,
+            added=sandbox.now,
+            scheme_data={"scheme": card.number.brand.value, "panLastFour": card.number.last4},
+            payment_method_id=method.payment_method_id,
+            customer_id=method.customer_id,
+        )
+    )
 
 
 def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
@@ -223,24 +248,7 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
     return after
 
 
-def prepare(step: Step, command: NewMethod, owner: Customer | None, faults: Faults) -> Prepared | None:
-    """The payment method of a command for a customer (None: without one, or for a new one), or None and at least
-    one fault.
-
-    Faults: 39, 32, 103 (provider), 56 (fallback), and those of the way in: 5, 6, 9, 14, 81, 85, 86 (card), 51 (token),
-    90 (agreement), 56, 66, 73 (vaulted method), 90 (``MOST_METHODS``).
-    """
-    sandbox = step.sandbox
-    made = _of(step, command, faults)
-    if isinstance(command, SwitchProvider):
-        owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
-    if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
-        faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
-    check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
-    return made
-
-
-def _of(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
+def _prepared(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
     match command:
         case NewCardMethod():
@@ -358,7 +366,7 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 
-def check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
+def _check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
     """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
     removed (73)."""
     if payment_method_id is not None:

@@ -13,7 +13,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Full, Unauthorised
 from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.journal import JournalRoom
+from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox, public_key_of, sandbox_id_of
 
 LONGEST_KEY = 256
@@ -30,7 +30,7 @@ _MODE = re.compile("(?i:(?<![a-z])(?:live|prod|production|test|demo|sandbox|dev|
 _FOR_TESTS = frozenset({"test", "demo", "sandbox", "dev", "uat", "staging", "non", "pre"})
 
 
-class Shelf(Protocol):
+class SandboxStorage(Protocol):
     """Where sandboxes stand that are not in memory (``--store``)."""
 
     def take(self, key: str) -> Sandbox | None:
@@ -51,20 +51,20 @@ class Shelf(Protocol):
 
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
-    their journals and inboxes share ``room``. ``on_leave`` hears of each that has lost its key and is not kept aside.
+    their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
     ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
-    ``shelf``."""
+    ``storage``."""
 
     def __init__(
         self,
         config: Callable[[], SandboxConfig],
         on_open: Callable[[Sandbox], None],
         keys: Collection[str],
-        room: JournalRoom,
+        quota: JournalQuota,
         most: int,
     ) -> None:
         self.most = most
-        self.room = room
+        self.quota = quota
         self._config = config
         self._on_open = on_open
         self._keys = frozenset(keys)
@@ -76,7 +76,7 @@ class Sandboxes:
         self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
         self.named_times = 0
         self.dropped = 0
-        self.shelf: Shelf | None = None
+        self.storage: SandboxStorage | None = None
 
     def __iter__(self) -> Iterator[Sandbox]:
         return iter(tuple(self._by_key.values()))
@@ -91,14 +91,14 @@ class Sandboxes:
 
     @property
     def known_keys(self) -> tuple[str, ...]:
-        """The keys of all sandboxes, in memory or on the shelf, the oldest first; one that was emptied, imported or
+        """The keys of all sandboxes, in memory or in the storage, the oldest first; one that was emptied, imported or
         forked to is as old as that."""
         return tuple(self._by_id.values())
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
         sandbox = self._by_key.get(key)
-        return sandbox.used if sandbox is not None else self.shelf.used(key) if self.shelf is not None else 0
+        return sandbox.used if sandbox is not None else self.storage.used(key) if self.storage is not None else 0
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
@@ -132,7 +132,7 @@ class Sandboxes:
         public_key = headers.get("x-publickey", "")
         open_one = self._by_public_key.get(public_key)
         named = [headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", ""))]
-        named.append(self.shelf.key_of(public_key) if open_one is None and self.shelf is not None else None)
+        named.append(self.storage.key_of(public_key) if open_one is None and self.storage is not None else None)
         named.append(open_one.key if open_one is not None else None)
         return [key for key in named if key is not None]
 
@@ -145,7 +145,7 @@ class Sandboxes:
         if key is None:
             return None
         found = self._by_key.get(key)
-        return found if found is not None or self.shelf is None else self.shelf.take(key)
+        return found if found is not None or self.storage is None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
         """The sandbox of a secret key, opened on first use, for those who only look without being kept. Raises
@@ -167,12 +167,10 @@ class Sandboxes:
         raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XPublickey": "no sandbox has this public key"})
 
     def reopen(self, key: str, beginning: Beginning, real: Micros, *, aside: bool = False) -> Sandbox:
-        """An empty sandbox in the place of a used one, in memory or on the shelf, or of none. The used one is kept
+        """An empty sandbox in the place of a used one, in memory or in the storage, or of none. The used one is kept
         ``aside``, or stays when preparing the empty one fails."""
-        before, sandbox = self._by_key.get(key), self._prepared(key, beginning, real)
-        self._by_key[key] = self._by_public_key[sandbox.public_key] = sandbox
-        self._replaced(before, sandbox, aside=aside)
-        self._begun(sandbox)
+        sandbox = self._prepared(key, beginning, real)
+        self.install(sandbox, aside=aside)
         return sandbox
 
     def _prepared(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
@@ -195,13 +193,6 @@ class Sandboxes:
                 self._by_key[key] = self._by_public_key[sandbox.public_key] = before
         return sandbox
 
-    def _begun(self, sandbox: Sandbox) -> None:
-        """A sandbox is the one of its key from now on, and the last of all: so a store keeps it too."""
-        sandbox_id = sandbox_id_of(sandbox.key)
-        self._by_id.pop(sandbox_id, None)
-        self._by_id[sandbox_id] = sandbox.key
-        self._note(sandbox)
-
     def take_back(self, key: str) -> Sandbox | None:
         """The sandbox that was kept aside for a key, again in its place, journal and all; None when there is none."""
         kept = self._aside.pop(key, None)
@@ -215,29 +206,35 @@ class Sandboxes:
 
     def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
-        self._replaced(self._by_key.get(sandbox.key), sandbox, aside=aside)
-        self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
-        self._begun(sandbox)
+        before, sandbox_id = self._by_key.get(sandbox.key), sandbox_id_of(sandbox.key)
+        if before is not None:
+            self._leave_quota(before)
+            (self._keep_aside if aside else self.on_leave)(before)
+        self.put_back(sandbox)
+        # It is the last of all from now on: so a store keeps it too.
+        self._by_id.pop(sandbox_id, None)
+        self._by_id[sandbox_id] = sandbox.key
+        self._note(sandbox)
 
     def put_back(self, sandbox: Sandbox) -> None:
-        """A sandbox comes from the shelf."""
-        self._replaced(None, sandbox)
+        """A sandbox comes from the storage."""
+        self.quota.enter(sandbox.journal)
+        self.quota.enter(sandbox.inboxes)
         self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
 
     def put_away(self, sandbox: Sandbox, *, kept: bool) -> None:
-        """A sandbox leaves the memory. One that is ``kept`` stands on the shelf from now on: its name and its id stay
+        """A sandbox leaves the memory. One that is ``kept`` stays in the storage: its name and its id stay
         known."""
         key = sandbox.key
         del self._by_key[key], self._by_public_key[sandbox.public_key]
         if not kept:
             del self._by_id[sandbox_id_of(key)]
             self._names.pop(key, None)
-        self.room.leave(sandbox.journal)
-        self.room.leave(sandbox.inboxes)
+        self._leave_quota(sandbox)
         self.on_leave(sandbox)
 
     def know(self, key: str, name: str | None) -> None:
-        """The key of a sandbox on the shelf, and its name."""
+        """The key of a sandbox in the storage, and its name."""
         self._by_id[sandbox_id_of(key)] = key
         if name is not None:
             self._names[key] = name
@@ -250,11 +247,11 @@ class Sandboxes:
 
     def _with_public_key(self, public_key: str) -> Sandbox | None:
         found = self._by_public_key.get(public_key)
-        return found if found is not None or self.shelf is None else self.get(self.shelf.key_of(public_key))
+        return found if found is not None or self.storage is None else self.get(self.storage.key_of(public_key))
 
     def _note(self, sandbox: Sandbox) -> None:
-        if self.shelf is not None:
-            self.shelf.note(sandbox)
+        if self.storage is not None:
+            self.storage.note(sandbox)
 
     def _keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another has replaced; of each key one, and the last few of all."""
@@ -268,14 +265,9 @@ class Sandboxes:
         if kept is not None:
             self.on_leave(kept)
 
-    def _replaced(self, before: Sandbox | None, after: Sandbox, *, aside: bool = False) -> None:
-        """Another sandbox has the key of one; their journals change places in the room."""
-        if before is not None:
-            self.room.leave(before.journal)
-            self.room.leave(before.inboxes)
-            (self._keep_aside if aside else self.on_leave)(before)
-        self.room.enter(after.journal)
-        self.room.enter(after.inboxes)
+    def _leave_quota(self, sandbox: Sandbox) -> None:
+        self.quota.leave(sandbox.journal)
+        self.quota.leave(sandbox.inboxes)
 
     def _accepted(self, key: str | None) -> str:
         if not key:

@@ -16,6 +16,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.errors import Faults, nearest
 from mockserver.domain.money import Currency
+from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
@@ -34,9 +35,9 @@ from mockserver.domain.sources import (
     WalletSource,
     checkout_named,
 )
-from mockserver.domain.states import Presence
+from mockserver.domain.states import NetworkTokenState, Presence
 from mockserver.domain.token import Token
-from mockserver.engine import card_entry, network_tokens, payment_methods, providers, tokens
+from mockserver.engine import card_entry, payment_methods, providers, tokens
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, method_in_use, unknown
 
@@ -45,7 +46,7 @@ _CARD = Capability.CARD
 
 @record
 class ProviderRoute:
-    """One way for the money: an instrument through a provider; ``method`` is the stored method behind it."""
+    """One route for the money: an instrument through a provider; ``method`` is the stored method behind it."""
 
     provider: Provider
     instrument: Instrument
@@ -56,7 +57,7 @@ class ProviderRoute:
 class ChargePlan(ProviderRoute):
     """Where a charge starts: its first route, and what is known of the payer.
 
-    ``others`` are ways that may follow; ``token`` is used by the charge, whatever becomes of it.
+    ``others`` are routes that may follow; ``token`` is used by the charge, whatever becomes of it.
     """
 
     others: tuple[ProviderRoute, ...] = ()
@@ -175,7 +176,7 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
 
 def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
     provider = providers.named(step.sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
-    token = network_tokens.usable(step, source.network_token_id, faults)
+    token = _usable_network_token(step, source.network_token_id, faults)
     if provider is None or token is None:
         return None
     customer = step.sandbox.customers.get(token.customer_id) if token.customer_id else None
@@ -187,6 +188,23 @@ def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> Ch
         display_type=token.card.number.brand,
     )
     return ChargePlan(provider, instrument, payer=customer.payer() if customer else None)
+
+
+def _usable_network_token(step: Step, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
+    """The token that a charge names, or None. Faults: 90 (not given), 51 (unknown, or not active)."""
+    if not network_token_id:
+        faults.wrong("NetworkTokenId", "required")
+        return None
+    token = step.sandbox.network_tokens.get(network_token_id)
+    if token is None:
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", unknown("network_token", network_token_id))
+        return None
+    if token.status is not NetworkTokenState.ACTIVE:
+        text = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
+        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
+        return None
+    step.result.about["network_token"] = token
+    return token
 
 
 def _wallet(step: Step, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
@@ -225,10 +243,10 @@ def _kind(step: Step, own: PaymentType | None) -> PaymentType:
     return own if own is not None and by_kind else PaymentType(step.assume("payment_method.wallet_type"))
 
 
-def ways_left(
+def routes_left(
     step: Step, tried: Sequence[ProviderRoute], waiting: Sequence[ProviderRoute], amount: Decimal
 ) -> list[ProviderRoute]:
-    """The ways that a charge may still take when those that were ``tried`` have failed: the fallback of the last
+    """The routes that a charge may still take when those that were ``tried`` have failed: the fallback of the last
     provider, those that are ``waiting``, the fallback of the last method."""
     failed = tried[-1]
     left = [*_fallback_provider(step.sandbox, failed), *waiting] or _fallback_method(step, failed, amount)

@@ -123,6 +123,11 @@ def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
     return Step(sandbox, Asked("page.view", path=path or {}))
 
 
+def finder(rows: type[R], refusal: Code) -> Callable[[Step, str], R]:
+    """The use case that reads an object by the id in a path. It raises ``NotFound`` with the code."""
+    return lambda step, row_id: step.found(rows, row_id, refusal)
+
+
 def unknown(kind: str, row_id: str) -> str:
     """What to say of an id that names no object of a kind."""
     name = "vault item" if kind == "vault" else kind.replace("_", " ")

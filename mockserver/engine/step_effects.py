@@ -35,8 +35,8 @@ def note(step: Step, entry: JournalEntry) -> None:
         step.warn(_words("inbox messages", sandbox.inboxes.limit))
     if sandbox.past is not None and sandbox.past.is_cut:
         step.warn(f"lag: only the newest {past.MOST_CHANGES} changes can be hidden from reads; older ones are visible")
-    room = journal.room
-    if room is not None and room.dropped and (news := room.news()) is not None:
+    quota = journal.quota
+    if quota is not None and quota.dropped and (news := quota.news()) is not None:
         step.result.warnings += (news,)
 
 

@@ -6,7 +6,8 @@ Source: docs/control-api.md (``/__admin/objects``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from mockserver.domain.events import Event
@@ -47,14 +48,12 @@ class Change:
 
 
 class Stories:
-    """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many.
-    ``on_change`` hears of the changes of an entry, by its number."""
+    """The newest changes by the id of their object, oldest first; the oldest of all go when there are too many."""
 
     def __init__(self, journal_limit: int) -> None:
         self.most = min(PER_ENTRY * journal_limit, MOST)
         self._by_subject: dict[str, deque[Change]] = {}
         self._order: deque[Change] = deque()
-        self.on_change: Callable[[int, list[Change]], None] | None = None
 
     def __len__(self) -> int:
         return len(self._order)
@@ -73,6 +72,11 @@ class Stories:
         """Every change, oldest first."""
         return iter(self._order)
 
+    def since(self, after: int) -> Iterator[Change]:
+        """Changes of entries with a number above ``after``, oldest first."""
+        newer = takewhile(lambda change: change.number > after, reversed(self._order))
+        return reversed(list(newer))
+
     def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
         causes, changes = _causes(result) if result.ruled else (), []
@@ -80,8 +84,6 @@ class Stories:
             bare = event if event.data is None else replace(event, data=None)
             changes.append(Change(number, asked.op, bare, causes))
         self.take(changes)
-        if self.on_change is not None:
-            self.on_change(number, changes)
         return len(changes) * _SIZE - (self.shrink(self.most) if len(self._order) > self.most else 0)
 
     def take(self, changes: Iterable[Change]) -> None:

@@ -22,11 +22,14 @@ from mockserver.domain.record import or_kept, replace
 from mockserver.domain.states import SUBSCRIPTION, ChargeState, SubscriptionEvent, SubscriptionState
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, method_in_use
+from mockserver.engine.step import Step, finder, method_in_use
 
 MOST_EVENTS = 500
 """Events of a step after which the loss of a payment method goes on in the next: others wait no longer than that takes,
 and each can send a webhook."""
+
+get = finder(Subscription, Code.INVALID_SUBSCRIPTION_ID)
+"""A subscription. Raises ``NotFound`` (104)."""
 
 
 def create(step: Step, command: NewSubscription) -> Subscription:
@@ -127,11 +130,6 @@ def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> S
 def cancel(step: Step, subscription_id: str) -> Subscription:
     """Cancel for good. Raises ``NotFound`` (104), ``WrongState`` (108)."""
     return move(step, get(step, subscription_id), SubscriptionEvent.CANCELLED)
-
-
-def get(step: Step, subscription_id: str) -> Subscription:
-    """A subscription. Raises ``NotFound`` (104)."""
-    return step.found(Subscription, subscription_id, Code.INVALID_SUBSCRIPTION_ID)
 
 
 def follow(step: Step, charge: Charge, before: ChargeState | None) -> None:

@@ -20,27 +20,18 @@ from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.indexed_table import Index, Table
+from mockserver.engine.indexed_table import Index, Table, index_by
 
 
 def _by(name: str, path: str = "", *, is_asked: bool = False) -> Index[Any]:
     """An index by the value at a dotted path, or by the field of its own name."""
-    return Index(name, attrgetter(path or name), is_asked=is_asked)
+    return index_by(name, attrgetter(path or name), is_asked=is_asked)
 
 
-def _fingerprint(charge: Charge) -> Hashable | None:
-    card = charge.instrument.card
-    return card.number.fingerprint if card else None
-
-
-def _brand(row: Charge | PaymentMethod) -> Hashable | None:
-    card = row.instrument.card
-    return card.number.brand if card else None
-
-
-def _holder(charge: Charge) -> Hashable | None:
-    card = charge.instrument.card
-    return card.cardholder if card else None
+def _by_card(name: str, path: str) -> Index[Any]:
+    """An index by the value at a dotted path of the card, if there is one."""
+    read = attrgetter(path)
+    return index_by(name, lambda row: read(card) if (card := row.instrument.card) else None)
 
 
 def _card_with_ccv(item: VaultItem) -> Hashable | None:
@@ -76,16 +67,16 @@ _SHAPES = {
         _by("status"),
         _by("payment_method", "instrument.payment_method_id"),
         _by("payment_type", "instrument.type"),
-        Index("brand", _brand),
+        _by_card("brand", "number.brand"),
         _by("currency"),
-        Index("fingerprint", _fingerprint),
-        Index("cardholder", _holder),
+        _by_card("fingerprint", "number.fingerprint"),
+        _by_card("cardholder", "cardholder"),
         _by("batch", "batch_id"),
         _by("subscription", "subscription_id"),
-        Index("money_day", Charge.money_days, several=True),
+        Index("money_day", Charge.money_days),
     ),
     "customers": _shape(
-        "customer_id", _by("id", "customer_id"), _by("reference"), Index("email", _email), _by("state")
+        "customer_id", _by("id", "customer_id"), _by("reference"), index_by("email", _email), _by("state")
     ),
     "network_tokens": _shape("network_token_id"),
     "payment_links": _shape("payment_link_id"),
@@ -93,9 +84,9 @@ _SHAPES = {
         "payment_method_id",
         _by("provider", "provider.provider_id"),
         _by("customer", "customer_id", is_asked=True),
-        Index("in_use", _owner_of_used, is_asked=True),
+        index_by("in_use", _owner_of_used, is_asked=True),
         _by("payment_type", "instrument.type"),
-        Index("brand", _brand),
+        _by_card("brand", "number.brand"),
         _by("state"),
         _by("vault", "vault_id"),
         _by("payto", "payto_id"),
@@ -112,15 +103,15 @@ _SHAPES = {
         _by("charge", "charge_id"),
         _by("group", "group_reference", is_asked=True),
         _by("reference", is_asked=True),
-        Index("references", _references, several=True),
+        Index("references", _references),
         _by("status"),
     ),
-    "vault": _shape("vault_id", Index("card_with_ccv", _card_with_ccv, is_asked=True)),
+    "vault": _shape("vault_id", index_by("card_with_ccv", _card_with_ccv, is_asked=True)),
     "webhook_subscriptions": _shape(
         "webhook_subscription_id",
         _by("id", "webhook_subscription_id"),
         _by("state"),
-        Index("types", attrgetter("types"), several=True),
+        Index("types", attrgetter("types")),
     ),
 }
 """How the rows of each table are found: by their id and by indexes. All sandboxes share it."""

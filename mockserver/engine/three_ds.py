@@ -65,11 +65,9 @@ _ENDS = {
 }
 
 
-def abandon(step: Step, charge_id: str) -> None:
+def abandon(step: Step, charge: Charge, _: str) -> None:
     """The challenge was not answered in time."""
-    charge = step.sandbox.charges.get(charge_id)
-    if charge is not None and charge.status is ChargeState.PENDING_CHECKOUT:
-        _ended(step, charge, ChargeEvent.ABANDONED, _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED))
+    _ended(step, charge, ChargeEvent.ABANDONED, _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED))
 
 
 def _passed(step: Step, charge: Charge) -> Charge:
@@ -93,12 +91,5 @@ def _ended(step: Step, charge: Charge, event: ChargeEvent, attempt: FailedAttemp
 
 
 def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
-    return FailedAttempt(
-        provider_id=charge.provider.provider_id,
-        attempted=sandbox.now,
-        error_code=code,
-        error_message=code.message,
-        gateway_code=None,
-        gateway_message=None,
-        is_retryable=False,
-    )
+    decline = Decline("three_ds_challenge", code, code.message, None, None, is_retryable=False)
+    return charges.failed_attempt(sandbox, charge.provider.provider_id, decline)

@@ -20,10 +20,13 @@ from mockserver.domain.token import Token
 from mockserver.domain.vault import WITH_A_CARD, check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, unknown
+from mockserver.engine.step import Step, finder, unknown
 from mockserver.scenario.provider_outcome import Challenge
 
 OP = "token.create"
+
+get = finder(Token, Code.INVALID_TOKEN_ID)
+"""A token, used and expired ones included. Raises ``NotFound`` (87)."""
 
 
 def create_from_card(step: Step, command: NewCardToken) -> Token:
@@ -85,18 +88,6 @@ def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up."""
     after = token.after_use(step.sandbox.now)
     step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
-
-
-def expire(step: Step, token_id: str) -> None:
-    """The time of a token has come."""
-    token = step.sandbox.tokens.get(token_id)
-    if token is not None and token.state is TokenState.ACTIVE:
-        step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
-
-
-def get(step: Step, token_id: str) -> Token:
-    """A token, used and expired ones included. Raises ``NotFound`` (87)."""
-    return step.found(Token, token_id, Code.INVALID_TOKEN_ID)
 
 
 def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:

@@ -20,12 +20,12 @@ from mockserver.domain.events import Subject
 from mockserver.domain.ids import digest
 from mockserver.domain.money import Currency, currency, exact, number_text
 from mockserver.domain.record import record
-from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent, TransferState
+from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent
 from mockserver.domain.transfer import Transfer
 from mockserver.engine import providers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, unknown
+from mockserver.engine.step import Step, finder, unknown
 
 LONGEST_REFERENCE = 40
 """Characters of a reference (service document, Limits, ``reference``)."""
@@ -34,6 +34,9 @@ MOST_SETTLED = 25_000
 """Charges, counted for each day, that one list of settlements covers."""
 
 _PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND})
+
+get = finder(Transfer, Code.INVALID_TRANSFER_ID)
+"""A transfer. Raises ``NotFound`` (88)."""
 
 
 def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
@@ -95,18 +98,6 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
         step.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
         made.append(row)
     return made
-
-
-def settle(step: Step, transfer_id: str) -> None:
-    """The money of a pending transfer has arrived."""
-    row = step.sandbox.transfers.get(transfer_id)
-    if row is not None and row.status is TransferState.PENDING:
-        step.change(row, row.after_settlement(), TransferEvent.SETTLED)
-
-
-def get(step: Step, transfer_id: str) -> Transfer:
-    """A transfer. Raises ``NotFound`` (88)."""
-    return step.found(Transfer, transfer_id, Code.INVALID_TRANSFER_ID)
 
 
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:

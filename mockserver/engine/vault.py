@@ -61,21 +61,7 @@ def get(step: Step, vault_id: str) -> VaultItem:
 
 def delete(step: Step, vault_id: str) -> VaultItem:
     """Delete an item before it expires. Raises ``NotFound`` (62)."""
-    return _end(step, get(step, vault_id), VaultEvent.DELETED)
-
-
-def expire(step: Step, vault_id: str) -> None:
-    """The time of an item has come."""
-    item = step.sandbox.vault.get(vault_id)
-    if item is not None and item.state is VaultState.STORED:
-        _end(step, item, VaultEvent.EXPIRED)
-
-
-def expire_ccv(step: Step, vault_id: str) -> None:
-    """The short delay has passed."""
-    item = step.sandbox.vault.get(vault_id)
-    if item is not None:
-        _remove_ccv(step, item, CcvEvent.DELAY_PASSED)
+    return end(step, get(step, vault_id), VaultEvent.DELETED)
 
 
 def spend_ccv(step: Step, paid: Instrument) -> None:
@@ -85,15 +71,16 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
         return
     if step.assume("vault.ccv_spent_by") == "same_card":
         for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
-            _remove_ccv(step, item, CcvEvent.PAID)
+            remove_ccv(step, item, CcvEvent.PAID)
         return
     held = sandbox.payment_methods.get(paid.payment_method_id or "") or sandbox.tokens.get(paid.token_id or "")
     linked = sandbox.vault.get(held.vault_id or "") if held is not None else None
     if linked is not None:
-        _remove_ccv(step, linked, CcvEvent.PAID)
+        remove_ccv(step, linked, CcvEvent.PAID)
 
 
-def _remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
+def remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
+    """The item without the ccv that it holds, if any."""
     if item.ccv_state is not CcvState.HELD:
         return item
     after = step.change(item, item.after_ccv(event))
@@ -101,6 +88,7 @@ def _remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
     return after
 
 
-def _end(step: Step, item: VaultItem, event: VaultEvent) -> VaultItem:
-    bare = _remove_ccv(step, item, CcvEvent.ITEM_GONE)
+def end(step: Step, item: VaultItem, event: VaultEvent) -> VaultItem:
+    """The item is deleted or has expired, and its ccv is gone."""
+    bare = remove_ccv(step, item, CcvEvent.ITEM_GONE)
     return step.change(bare, bare.after_end(event), event)

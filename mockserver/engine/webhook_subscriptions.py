@@ -13,7 +13,10 @@ from mockserver.domain.errors import Faults
 from mockserver.domain.states import Presence, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, finder
+
+get = finder(WebhookSubscription, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
+"""A subscription, ended ones included. Raises ``NotFound`` (110)."""
 
 
 def create(step: Step, url: str, authorization: str | None, types: Sequence[WebhookType] | None) -> WebhookSubscription:
@@ -33,11 +36,6 @@ def create(step: Step, url: str, authorization: str | None, types: Sequence[Webh
             added=step.sandbox.now,
         )
     )
-
-
-def get(step: Step, subscription_id: str) -> WebhookSubscription:
-    """A subscription, ended ones included. Raises ``NotFound`` (110)."""
-    return step.found(WebhookSubscription, subscription_id, Code.UNABLE_TO_GET_WEBHOOK_SUBSCRIPTION)
 
 
 def delete(step: Step, subscription_id: str) -> WebhookSubscription:

@@ -81,7 +81,7 @@ class Cell:
     output: str = ""
 
     @property
-    def strikes(self) -> list[tuple[str, str]]:
+    def injections(self) -> list[tuple[str, str]]:
         """Each call with the fault that struck it."""
         return list(zip(self.point.split("+"), self.fault.split("+"), strict=True))
 
@@ -168,7 +168,7 @@ def explore(
     def take(cell: Cell, experiment: Experiment) -> None:
         nonlocal total
         made.cells.append(cell)
-        if plan.pairs and len(experiment.strikes) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
+        if plan.pairs and len(experiment.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
             calls = [point for call in cell.calls if (point := InjectionPoint(*call)).op in plan.operations]
             more = followed(experiment, calls, faults)
             queue.extend(more)
@@ -202,7 +202,9 @@ def explore(
     made.left_out = queue
     places = {str(point): place for place, point in enumerate(base.points)}
     columns = {name: place for place, name in enumerate(FAULTS)}
-    made.cells.sort(key=lambda cell: (len(cell.strikes), [(places.get(at, 0), columns[by]) for at, by in cell.strikes]))
+    made.cells.sort(
+        key=lambda cell: (len(cell.injections), [(places.get(at, 0), columns[by]) for at, by in cell.injections])
+    )
     return made
 
 
@@ -211,15 +213,15 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     scenario = _scenario(experiment.name, story, runner.seed, rules)
     trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits)
-    has_struck = trial.fired.issuperset(rule["id"] for rule in rules)
-    found = verdict(trial.ended.exit, trial.findings, has_struck=has_struck)
+    has_fired = trial.fired.issuperset(rule["id"] for rule in rules)
+    found = verdict(trial.ended.exit, trial.findings, has_fired=has_fired)
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
     scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {names}" if names else "")
     has_survived = found is Verdict.SURVIVED
     cell = Cell(
-        name=experiment.name,
-        point=experiment.point,
-        fault=experiment.fault,
+        experiment.name,
+        experiment.point,
+        experiment.fault,
         verdict=found,
         exit=trial.ended.exit,
         seconds=round(trial.ended.seconds, 3),
@@ -227,7 +229,7 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment
         timeline=trial.timeline,
         calls=tuple((point.op, point.nth, point.notifies) for point in trial.points),
         scenario="" if has_survived else scenario_text(scenario),
-        output="" if has_survived else trial.said(),
+        output="" if has_survived else trial.printed(),
     )
     trial.output.unlink()
     return cell

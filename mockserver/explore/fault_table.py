@@ -35,7 +35,7 @@ sees no answer."""
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
     the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``waits`` the
-    seconds of real time that the client waits in vain."""
+    seconds of real time that the client waits without an answer."""
 
     name: str
     at: str
@@ -81,43 +81,43 @@ _MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.cre
 class Experiment:
     """What is tried in one run: faults at calls, one of each unless pairs are tried."""
 
-    strikes: tuple[tuple[InjectionPoint, Fault], ...]
+    injections: tuple[tuple[InjectionPoint, Fault], ...]
 
     @property
     def name(self) -> str:
         """Unique in an exploration, and fit for the name of a file: ``charge.create-1-lost_answer``."""
-        return "--".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.strikes)
+        return "--".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.injections)
 
     @property
     def point(self) -> str:
         """The calls: ``charge.create#1``."""
-        return "+".join(str(point) for point, _ in self.strikes)
+        return "+".join(str(point) for point, _ in self.injections)
 
     @property
     def fault(self) -> str:
         """The names of the faults: ``lost_answer``."""
-        return "+".join(fault.name for _, fault in self.strikes)
+        return "+".join(fault.name for _, fault in self.injections)
 
     @property
     def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
-        return [fault.rule(point) for point, fault in self.strikes]
+        return [fault.rule(point) for point, fault in self.injections]
 
     @property
     def waits(self) -> float:
-        """Seconds of real time that a client waits in vain."""
-        return sum(fault.waits for _, fault in self.strikes)
+        """Seconds of real time that the client waits without an answer."""
+        return sum(fault.waits for _, fault in self.injections)
 
     @property
     def story(self) -> str:
         """What happens, in words."""
-        return " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.strikes)
+        return " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections)
 
     @property
     def priority(self) -> int:
         """How much the run is likely to show: money operations before others, these before reads; lost answers before
         slow ones; one fault before two."""
-        return min(fault.weight * _weight(point.op) for point, fault in self.strikes) - 100 * len(self.strikes)
+        return min(fault.weight * _weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
 
 
 def experiments(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
@@ -130,7 +130,7 @@ def experiments(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> li
 def followed(first: Experiment, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
     """A second fault after the first: at each of the calls that the command made under the first one, after that was
     struck. So also what it does to recover can fail."""
-    [(struck, fault)] = first.strikes
+    [(struck, fault)] = first.injections
     places = [place for place, point in enumerate(points) if (point.op, point.nth) == (struck.op, struck.nth)]
     later = points[places[0] + 1 :] if places else ()
     return [Experiment(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]

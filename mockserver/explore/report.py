@@ -22,12 +22,11 @@ T = TypeVar("T")
 
 _GAP = "  "
 _NOT_TRIED = "."
-_SHOUTED = {Verdict.UNSAFE: "UNSAFE"}
 
 
 def word(verdict: Verdict) -> str:
     """A verdict as the table shows it."""
-    return _SHOUTED.get(verdict, verdict.value)
+    return verdict.upper() if verdict is Verdict.UNSAFE else verdict.value
 
 
 def _matrix(
@@ -35,13 +34,12 @@ def _matrix(
 ) -> list[tuple[str, list[str], list[list[T | None]]]]:
     """The cells, by point and fault, as tables, one for each place in an operation's life: the place, its faults, and
     for each point a row of cells; None where nothing was tried. Faults without a cell are left out."""
-    tables = []
-    for at in dict.fromkeys(fault.at for fault in FAULTS.values()):
-        here = [name for name, fault in FAULTS.items() if fault.at == at]
-        faults = [name for name in here if any((point, name) in cells for point in points)]
-        if faults:
-            tables.append((at, faults, [[cells.get((point, name)) for name in faults] for point in points]))
-    return tables
+    tried = [fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)]
+    groups = {at: [fault.name for fault in tried if fault.at == at] for at in dict.fromkeys(one.at for one in tried)}
+    return [
+        (at, faults, [[cells.get((point, name)) for name in faults] for point in points])
+        for at, faults in groups.items()
+    ]
 
 
 def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[str]:
@@ -58,11 +56,11 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
 def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     """For people: the tables, then what did harm or needs a look, with findings and scenario file. A single fault
     under which the command failed stands in the tables only: it noticed."""
-    single = [cell for cell in made.cells if len(cell.strikes) == 1]
+    single = [cell for cell in made.cells if len(cell.injections) == 1]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
-    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.strikes) == 1 else 1]]
+    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.injections) == 1 else 1]]
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
     lines += [*_aligned(listed), ""] if listed else []
     if scenarios:
@@ -151,7 +149,7 @@ def page(made: Exploration) -> str:
         lstrip_blocks=True,
     )
     points = [str(point) for point in made.baseline.points]
-    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if len(cell.strikes) == 1})
+    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if len(cell.injections) == 1})
     rows = [
         (point, [cell for _, _, table in tables for cell in table[place]])
         for place, point in enumerate(points)
@@ -166,7 +164,7 @@ def page(made: Exploration) -> str:
         groups=[(at, len(faults)) for at, faults, _ in tables],
         faults=[FAULTS[name] for _, faults, _ in tables for name in faults],
         rows=rows,
-        pairs=_worst_first([cell for cell in made.cells if len(cell.strikes) > 1]),
+        pairs=_worst_first([cell for cell in made.cells if len(cell.injections) > 1]),
         cells=_worst_first(made.cells),
         signs=_SIGNS,
         legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],
@@ -177,4 +175,4 @@ def page(made: Exploration) -> str:
 
 
 def _worst_first(cells: Sequence[Cell]) -> list[Cell]:
-    return sorted(cells, key=lambda cell: -list(Verdict).index(cell.verdict))
+    return sorted(cells, key=lambda cell: -cell.verdict.rank)

@@ -73,20 +73,24 @@ class Verdict(StrEnum):
     HUNG = "hung"
     UNSAFE = "unsafe"
 
+    @property
+    def rank(self) -> int:
+        """Its place among all."""
+        return list(Verdict).index(self)
+
     def reaches(self, least: Verdict) -> bool:
         """Whether it is at least as bad as another."""
-        order = list(Verdict)
-        return order.index(self) >= order.index(least)
+        return self.rank >= least.rank
 
 
-def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_struck: bool) -> Verdict:
+def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_fired: bool) -> Verdict:
     """The verdict on a run: its exit code (None: not done in time), what the sandbox found, whether the fault struck.
 
     Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
     """
     if any(row["severity"] == "error" for row in findings):
         return Verdict.UNSAFE
-    if not has_struck:
+    if not has_fired:
         return Verdict.NOT_REACHED
     if code is None:
         return Verdict.HUNG
@@ -126,7 +130,7 @@ class Trial:
         """Whether any call of the service came in."""
         return any(entry["call"] is not None for entry in self.entries)
 
-    def said(self) -> str:
+    def printed(self) -> str:
         """The end of what it printed, card numbers, ccv and keys masked."""
         with self.output.open("rb") as file:
             file.seek(-min(_READ, file.seek(0, SEEK_END)), SEEK_END)
@@ -135,14 +139,14 @@ class Trial:
     @property
     def words(self) -> str:
         """What it printed, to be added to a sentence."""
-        said = self.said().strip()
+        said = self.printed().strip()
         return f"; it printed:\n{said}" if said else ""
 
 
 @record
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
-    output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``apart``
+    output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
     is part of the names of sandboxes while another uses the same server with the same seed."""
 
     url: str
@@ -152,7 +156,7 @@ class TrialRunner:
     seed: int
     run: str
     admin_token: str | None = None
-    apart: str = ""
+    salt: str = ""
 
     def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
@@ -161,7 +165,7 @@ class TrialRunner:
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
-        key = key or _key(self.seed, name, self.apart)
+        key = key or _key(self.seed, name, self.salt)
         sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
         # Another exploration may have used the server before.
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
@@ -183,8 +187,8 @@ class TrialRunner:
 
 
 @contextmanager
-def apart(runner: TrialRunner) -> Iterator[TrialRunner]:
-    """A laboratory whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
+def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
+    """A runner whose sandboxes no one else uses. Alone with its seed on its server it stays as it is, so that the
     same run gives the same ids; beside another, its sandboxes have names of their own.
 
     Raises ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses or is gone.
@@ -197,7 +201,7 @@ def apart(runner: TrialRunner) -> Iterator[TrialRunner]:
     named = here.call("POST", "/__admin/scenarios", content=scenario_text({"version": 1, "name": claim}))["scenarios"]
     try:
         others = [one for one in named if one["name"].startswith(_CLAIM) and one["name"] != claim]
-        yield replace(runner, apart=runner.run) if others else runner
+        yield replace(runner, salt=runner.run) if others else runner
     finally:
         with suppress(HTTPError, ControlRefused):
             here.call("DELETE", "/__admin/scenarios", params={"name": claim})

@@ -2,18 +2,18 @@
 
 What a batch or a subscription charges is charged by the service, at a time of its own. Its declines count for the limit
 of the card schemes, but the client is accused only of what it decided: that it sent a batch, or began or resumed a
-subscription, while it knew of the declines before. Tries that the service makes by itself accuse nobody.
+subscription, while it knew of the declines before. Tries that the service makes by itself count against no client.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState, SubscriptionEvent
 from mockserver.findings.facts import Call, Policy

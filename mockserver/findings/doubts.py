@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Call, UncertainResult, WebhookTry
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of

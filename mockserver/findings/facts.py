@@ -38,8 +38,8 @@ class Call:
     ``text`` is the body, ``where`` path and query, all as sent. ``code`` is that of our refusal.
     ``charge`` is the charge that it is about or has made, as it now is; ``instrument`` what it wanted to charge where
     it has made none, as far as that is stored; ``subject`` the id of what it is about or has made.
-    ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that nobody
-    reads, each with a hint. ``pace`` is the instant by which reads are counted, None where they are
+    ``currency`` is that of an amount that names none, as far as it is known. ``unknown`` are the fields that the
+    service ignores, each with a hint. ``pace`` is the instant by which reads are counted, None where they are
     not. ``is_open`` says that its answer is still on the way and that ``Watch.ended`` follows; ``waited_as`` is what
     ``Watch.arrived`` gave it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
@@ -101,7 +101,7 @@ class WebhookTry:
     ``event_id`` is equal for all copies of one event; ``reported`` the state of its subject that it reports;
     ``caused_by`` the journal entry that caused it. ``is_genuine`` is False when the scenario signed it wrongly, or
     (``is_signed``) not at all; ``is_scripted`` says that the scenario, or an inbox of the sandbox, played the receiver;
-    ``gave_up`` that it was the last try, in vain, of a webhook that no receiver may refuse. ``entry`` is the newest of
+    ``gave_up`` that the last try failed of a webhook that no receiver may refuse. ``entry`` is the newest of
     the journal.
     """
 

@@ -105,7 +105,7 @@ class Ledger:
                 self.unreported = [one for one in self.unreported if one is not finding]
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
-        """Count a habit once more when its evidence is complete; False when it is to be raised."""
+        """Count a finding once more when its evidence is complete; False when it is to be raised."""
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is None or len(finding.evidence) < MOST_EVIDENCE:
             return False

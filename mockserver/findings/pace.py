@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record
-from mockserver.domain.remembered import Recent, memory
 from mockserver.findings.facts import Call, Policy
 from mockserver.findings.intents import asked_of, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger

@@ -1,5 +1,5 @@
 """Wrong or missing fields of a request, and amounts with more digits after the point than their currency has: those of
-binary floats, and sums that nobody rounded."""
+binary floats, and sums that were not rounded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mockserver.findings.ledger import Evidence, Ledger
 _OWN_NUMBER = rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"'
 _LONG = re.compile(rf"[0-9][0-9{BREAKS}{PARTS}]{{12}}")
 _SHORTEST = 13
-"""Digits of the shortest run that is looked at: fewer are no card number."""
+"""Digits of the shortest run that is looked at: fewer are not a card number."""
 
 _LONG_RUN = b"0" * _SHORTEST
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))

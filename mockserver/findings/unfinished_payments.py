@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call

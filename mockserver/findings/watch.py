@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from mockserver.domain.bounded_cache import pending
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.remembered import pending
 from mockserver.domain.states import BatchEvent
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts

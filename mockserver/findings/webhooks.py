@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.domain.errors import WrongState
 from mockserver.domain.record import mutable, record, replace
-from mockserver.domain.remembered import Recent, memory
 from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import Call, Policy, WebhookTry

@@ -23,8 +23,8 @@ def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
     expect = call.expect
     if expect is not None:
         expect = replace(expect, body=filled(expect.body, answers))
-    return CallMap(
-        id=call.id,
+    return replace(
+        call,
         call=filled(call.call, answers).rstrip(),
         body=filled(call.body, answers),
         headers={name.lower(): str(filled(value, answers)) for name, value in (call.headers or {}).items()},

@@ -10,15 +10,9 @@ from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable
 
-
-class Stage(StrEnum):
-    """When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
-    provider is asked to act."""
-
-    CONNECT = "connect"
-    UPLOAD = "upload"
-    ARRIVAL = "arrival"
-    PROVIDER = "provider"
+Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
+"""When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
+provider is asked to act."""
 
 
 @mutable

@@ -176,8 +176,9 @@ class Director:
         for difference in (test.difference(attempt) for test in rule.when.tests):
             if difference is not None:
                 return difference
-        window, nth = rule.when.window, rule.when.nth
-        if window is not None and (outside := window.difference(attempt.now, self.tallies.first or 0)) is not None:
+        when = rule.when
+        outside = when.outside(attempt.now, self.tallies.first or 0) if when.window is not None else None
+        if outside is not None:
             return outside
         count = self.tallies.rules.get(rule.id)
         if count is None:
@@ -198,7 +199,7 @@ class Director:
             if self.on_count is not None:
                 self.on_count(rule.id, key)
         count.calls += 1
-        if nth is not None and (difference := nth.difference_of(times.seen)) is not None:
+        if when.nth is not None and (difference := when.nth.difference_of(times.seen)) is not None:
             return difference
         drawn_by = key if rule.per is None else f"{key}|{count.period}"
         outcome = self._outcome(rule, attempt, count, drawn_by, times)

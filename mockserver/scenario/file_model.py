@@ -15,8 +15,8 @@ from pydantic import ConfigDict, TypeAdapter, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
+from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.record import record
-from mockserver.domain.remembered import by_type
 from mockserver.scenario.operations import unknown_key
 
 T = TypeVar("T")

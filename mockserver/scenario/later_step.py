@@ -52,16 +52,8 @@ _PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED", PayerAnswe
 """How a payer ends a challenge."""
 
 
-class Move(StrEnum):
-    """What can happen to an object on its own, besides a change of its fields."""
-
-    SET = "set"
-    CAPTURE = "capture"
-    VOID = "void"
-    REFUND = "refund"
-    SETTLE = "settle"
-    EMIT = "emit"
-    DELETE = "delete"
+Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE")
+"""What can happen to an object on its own, besides a change of its fields."""
 
 
 @file_model
@@ -158,6 +150,6 @@ class Later:
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     """What the payer of a challenge does on its own, when the file says so."""
     if challenge.payer is None or (challenge.payer is PayerAnswer.ABANDONS and challenge.after is None):
-        # Who walks away without a word leaves the challenge to expire.
+        # A payer who leaves the page lets the challenge expire.
         return ()
     return (Later(challenge.payer_takes, settle=_PAYER[challenge.payer]),)

@@ -212,14 +212,14 @@ class Difference:
 
 @record
 class FieldTest:
-    """All that a rule wants of one field: operators, each with its operand as explanations show it. ``anyhow`` are the
+    """All that a rule wants of one field: operators, each with its operand as explanations show it. ``equals`` are the
     canonical values when it wants plain equality, else None."""
 
     path: str
     read: Reader = field(compare=False)
     operators: tuple[tuple[str, str], ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
-    anyhow: frozenset[Value] | None = None
+    equals: frozenset[Value] | None = None
 
     @property
     def wants_presence(self) -> bool:
@@ -262,12 +262,12 @@ def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None)
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")
     checks = tuple(OPERATORS[word].compile(operand) for word, operand in operators.items())
     said = tuple((word, _operand(operand)) for word, operand in operators.items())
-    anyhow = None
+    equals = None
     if operators.keys() == {"eq"}:
-        anyhow = frozenset((canonical(operators["eq"]),))
+        equals = frozenset((canonical(operators["eq"]),))
     elif operators.keys() == {"in"}:
-        anyhow = _values(operators["in"])
-    return FieldTest(name, read, said, checks, anyhow)
+        equals = _values(operators["in"])
+    return FieldTest(name, read, said, checks, equals)
 
 
 def _operand(operand: object) -> str:

@@ -2,8 +2,8 @@
 values are.
 
 ``requests.txt`` says what the request of each operation holds, field by field, and how the API reads it; ``python -m
-tools.docs`` prints it from the models of the routes. ``unrequested.txt`` says the same of operations that nobody asks
-for (``data`` and ``meta`` are what a webhook says). Each has a paragraph of operations and one of fields that have
+tools.docs`` prints it from the models of the routes. ``unrequested.txt`` says the same of operations that no request
+asks for (``data`` and ``meta`` are what a webhook says). Each has a paragraph of operations and one of fields that have
 fields of their own; each name is followed by its fields. What is stored is read from the entities themselves. Sources:
 docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 """

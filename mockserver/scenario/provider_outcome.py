@@ -26,7 +26,7 @@ _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
 
 
-class Said:
+class OutcomeTraits:
     """What each outcome says of itself besides its ``words`` for explanations.
 
     ``word`` is its key in a file, ``fits`` the operations in which it can happen, ``by_name`` those of them in which it
@@ -45,7 +45,7 @@ class Said:
 
 
 @file_model
-class Approve(Said):
+class Approve(OutcomeTraits):
     """The provider takes the payment."""
 
     word = "approve"
@@ -57,7 +57,7 @@ class Approve(Said):
 
 
 @record
-class Decline(Said):
+class Decline(OutcomeTraits):
     """The provider refuses, in the words of one row of the catalogue (or of the file); also outages and time-outs.
 
     ``own_code`` and ``own_message`` are those that the file itself gives. They count also where an operation answers a
@@ -92,7 +92,7 @@ class Settlement(StrEnum):
 
 
 @file_model
-class Pending(Said):
+class Pending(OutcomeTraits):
     """The provider answers later."""
 
     word = "pending"
@@ -110,16 +110,12 @@ class Pending(Said):
         )
 
 
-class PayerAnswer(StrEnum):
-    """What the payer of a challenge does."""
-
-    PASSES = "passes"
-    FAILS = "fails"
-    ABANDONS = "abandons"
+PayerAnswer = StrEnum("PayerAnswer", "PASSES FAILS ABANDONS")
+"""What the payer of a challenge does."""
 
 
 @file_model
-class Challenge(Said):
+class Challenge(OutcomeTraits):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
     schema: ClassVar[dict[str, Any]] = needs(given("after"), given("payer"))
@@ -145,7 +141,7 @@ class Challenge(Said):
 
 
 @file_model
-class PartialApprove(Said):
+class PartialApprove(OutcomeTraits):
     """The provider approves a part of the amount only."""
 
     word = "partial_approve"

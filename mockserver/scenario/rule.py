@@ -26,20 +26,12 @@ DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
 
 
-class RandomScope(StrEnum):
-    """What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
-
-    SANDBOX = "sandbox"
-    SEED = "seed"
+RandomScope = StrEnum("RandomScope", "SANDBOX SEED")
+"""What chance follows besides the rule, the key and the count: the sandbox with its seed, or the seed alone."""
 
 
-class AtEnd(StrEnum):
-    """What a rule does when its sequence is used up for a key."""
-
-    PASS = "pass"
-    HOLD = "hold"
-    LOOP = "loop"
-    FAIL = "fail"
+AtEnd = StrEnum("AtEnd", "PASS HOLD LOOP FAIL")
+"""What a rule does when its sequence is used up for a key."""
 
 
 @record
@@ -171,7 +163,7 @@ class Rule:
         when = self.when
         parts = [str(test) for test in when.tests] or [calls]
         parts += [str(when.nth)] if when.nth is not None else []
-        parts += [f"clock {when.window.wanted}"] if when.window is not None else []
+        parts += [f"clock {when.span}"] if when.span is not None else []
         return " and ".join(parts)
 
     @property

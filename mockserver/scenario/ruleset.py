@@ -27,11 +27,11 @@ class Bucket:
             test = indexed_test(placed[1])
             if test is None:
                 self._always.append(placed)
-            elif test.anyhow is None:
+            elif test.equals is None:
                 self._given.setdefault(test.path, (test.read, []))[1].append(placed)
             else:
                 _, index = self._indexes.setdefault(test.path, (test.read, {}))
-                for value in test.anyhow:
+                for value in test.equals:
                     index.setdefault(value, []).append(placed)
 
     def candidates(self, attempt: Attempt) -> list[Rule]:
@@ -48,7 +48,7 @@ class Bucket:
 def indexed_test(rule: Rule) -> FieldTest | None:
     """The test by which a rule is found, when it has one: a plain equality, else that a field is there at all when
     that is what it asks first."""
-    plain = [test for test in rule.when.tests if test.anyhow is not None]
+    plain = [test for test in rule.when.tests if test.equals is not None]
     for prefix in _SELECTIVE:
         for test in plain:
             if test.path.startswith(prefix):

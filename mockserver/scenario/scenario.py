@@ -29,12 +29,8 @@ class ClockPlan:
     rate: int = 1
 
 
-class Certificate(StrEnum):
-    """What is wrong with the certificate of the TLS port."""
-
-    EXPIRED = "expired"
-    WRONG_NAME = "wrong_name"
-    UNTRUSTED_CHAIN = "untrusted_chain"
+Certificate = StrEnum("Certificate", "EXPIRED WRONG_NAME UNTRUSTED_CHAIN")
+"""What is wrong with the certificate of the TLS port."""
 
 
 @file_model

@@ -90,25 +90,22 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
         if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
             yield f"never fires: {_named(rule.operations)} acts on a charge that exists already, whatever its source"
         known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.providers)}
-        if test.path in _PROVIDER_PATHS and test.anyhow and len(known) > 1 and not test.anyhow & known:
-            wanted = " or ".join(sorted(map(shown, test.anyhow)))
+        if test.path in _PROVIDER_PATHS and test.equals and len(known) > 1 and not test.equals & known:
+            wanted = " or ".join(sorted(map(shown, test.equals)))
             yield f"fires only for a provider created later: {wanted} is not in this file"
-    if isinstance(rule.plan, Always) and (word := _in_vain(rule.plan.outcomes[0])):
+    if isinstance(rule.plan, Always) and (word := _without_effect(rule.plan.outcomes[0])):
         yield f"changes nothing by its {word}, which only says what is the default"
     window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None
-    if window is not None and not window.daily and start is not None:
-        end = window.end
-        if window.lasts is not None and window.start is not None:
-            end = window.start + window.lasts
-        if end is not None and end <= start:
-            yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
+    end = window.end if window is not None and not window.daily else None
+    if start is not None and end is not None and end <= start:
+        yield f"never fires: its time ends at {iso(end)}, and the clock starts at {iso(start)}"
     most = rule.limit if rule.per is None and not rule.limit_by_key else None
     if rule.expect is not None and most is not None and rule.expect.least > most:
         yield f"cannot fire as often as it is expected to: {rule.expect.least} times, with a limit of {most}"
 
 
-def _in_vain(outcome: Outcome) -> str | None:
-    """What of an outcome is as it would be anyhow."""
+def _without_effect(outcome: Outcome) -> str | None:
+    """What of an outcome is the default, and so has no effect."""
     fault, webhook = outcome.transport, outcome.webhook
     if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
         return "transport"
@@ -165,18 +162,18 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
     """Whether whatever passes ``own`` passes ``wanted``, a test of the same field."""
     if own == wanted:
         return True
-    if own.anyhow is not None:
-        return all(wanted.holds(value) for value in own.anyhow)
+    if own.equals is not None:
+        return all(wanted.holds(value) for value in own.equals)
     return wanted.wants_presence and not own.holds(None)
 
 
 def _excludes(one: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
-    if one.anyhow is not None and other.anyhow is not None:
-        return one.anyhow.isdisjoint(other.anyhow)
-    if one.anyhow is None:
+    if one.equals is not None and other.equals is not None:
+        return one.equals.isdisjoint(other.equals)
+    if one.equals is None:
         one, other = other, one
-    return one.anyhow is not None and not any(other.holds(value) for value in one.anyhow)
+    return one.equals is not None and not any(other.holds(value) for value in one.equals)
 
 
 def _levels(outcome: Outcome) -> set[str]:

@@ -31,30 +31,15 @@ _HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
 _LONGEST_PAUSE = 86_400
 
 
-class At(StrEnum):
-    """Where in an operation's life a transport fault strikes: as its body is sent, before anything happened, or after
-    all of it did."""
-
-    CONNECT = "connect"
-    UPLOAD = "upload"
-    RECEIVE = "receive"
-    ANSWER = "answer"
+At = StrEnum("At", "CONNECT UPLOAD RECEIVE ANSWER")
+"""Where in an operation's life a transport fault strikes: as its body is sent, before anything happened, or after
+all of it did."""
 
 
-class FaultKind(StrEnum):
-    """Everything that a scenario can make the network do to an answer."""
-
-    STATUS = "status"
-    DELAY = "delay"
-    RESET = "reset"
-    CLOSE_AFTER = "close_after"
-    TRUNCATE = "truncate"
-    DRIBBLE = "dribble"
-    GARBAGE = "garbage"
-    HANG = "hang"
-    MALFORMED_JSON = "malformed_json"
-    SLOW = "slow"
-    EDIT = "edit"
+FaultKind = StrEnum(
+    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG MALFORMED_JSON SLOW EDIT"
+)
+"""Everything that a scenario can make the network do to an answer."""
 
 
 @record

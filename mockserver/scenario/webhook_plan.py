@@ -5,7 +5,7 @@ Source: docs/scenario-language.md, webhook.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
@@ -40,12 +40,8 @@ Answer = Annotated[
 ]
 
 
-class Signature(StrEnum):
-    """What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
-
-    NONE = "none"
-    BAD = "bad"
-    STALE = "stale"
+Signature = StrEnum("Signature", "NONE BAD STALE")
+"""What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
 
 
 def _in_envelope(paths: Iterable[str]) -> None:
@@ -74,6 +70,19 @@ def _schema() -> dict[str, Any]:
             needs(together, {"properties": {"copies": {"maximum": MOST_AT_ONCE}}}),
         ],
     }
+
+
+_IN_WORDS: Mapping[str, Callable[[Any], str]] = {
+    "drop": lambda _: "drop those of this call",
+    "delay": lambda delay: f"delay {duration_text(delay)}",
+    "gap": lambda gap: f"gap {duration_text(gap)}",
+    "sent": lambda shift: f"sent {duration_text(abs(shift))} {'ago' if shift < 0 else 'ahead'}",
+    "edit": lambda edit: f"edit {' and '.join(edit)}",
+    "omit": lambda omit: f"omit {' and '.join(omit)}",
+    "authorization": lambda _: "another authorization",
+    "receiver": lambda answers: "receiver answers " + ", ".join(map(str, answers)),
+}
+"""What explanations say of a key, where that is more than its name and value."""
 
 
 @file_model
@@ -139,24 +148,9 @@ class WebhookPlan:
 
     @property
     def words(self) -> str:
-        said = []
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value == one.default:
-                continue
-            match one.name:
-                case "sent":
-                    said.append(f"sent {duration_text(abs(value))} {'ago' if value < 0 else 'ahead'}")
-                case "edit" | "omit":
-                    said.append(f"{one.name} {' and '.join(value)}")
-                case "drop":
-                    said.append("drop those of this call")
-                case "delay" | "gap":
-                    said.append(f"{one.name} {duration_text(value)}")
-                case "authorization":
-                    said.append("another authorization")
-                case "receiver":
-                    said.append("receiver answers " + ", ".join(str(answer) for answer in value))
-                case _:
-                    said.append(one.name if value is True else f"{one.name} {value}")
+        given = {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
+        said = [
+            _IN_WORDS[name](value) if name in _IN_WORDS else name if value is True else f"{name} {value}"
+            for name, value in given.items()
+        ]
         return "webhook: " + (", ".join(said) or "as usual")

@@ -6,6 +6,7 @@ Source: docs/scenario-language.md, when.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from functools import partial
 from typing import Annotated, Any
 
@@ -93,16 +94,31 @@ _MOST_BIN_DIGITS = 6
 
 @record
 class When:
-    """What must hold: tests of the attempt, of how often its key was seen, and a span of time."""
+    """What must hold: tests of the attempt, of how often its key was seen, and a span of time, as the clock of the
+    scenario begins and in its zone."""
 
     tests: tuple[FieldTest, ...]
-    nth: FieldTest | None = None
-    window: Window | None = None
+    nth: FieldTest | None
+    window: Window | None
+    begins: Micros | None
+    zone: Zone
+
+    @property
+    def span(self) -> str | None:
+        """The span of time in words."""
+        return None if self.window is None else self.window.words(self.zone)
+
+    def outside(self, now: Micros, first: Micros) -> Difference | None:
+        """Why an instant lies outside the span, when the sandbox took its first decision at ``first``."""
+        begins = first if self.begins is None else self.begins
+        if self.window is None or self.window.holds(now, begins, self.zone):
+            return None
+        return Difference("clock", self.window.words(self.zone), iso(now))
 
     def differences(self, attempt: Attempt) -> list[Difference]:
         """Every test that an attempt fails, and the span of time if it lies outside."""
         found = [difference for test in self.tests if (difference := test.difference(attempt)) is not None]
-        outside = self.window.difference(attempt.now, attempt.now) if self.window is not None else None
+        outside = self.outside(attempt.now, attempt.now)
         return [*found, outside] if outside is not None else found
 
 
@@ -122,8 +138,8 @@ def compile_when(
         with problems.at("nth"):
             known_operators(when["nth"])
             nth = compile_test("nth", _counted(when["nth"]))
-    window = _window(when["clock"], problems.below("clock"), begins, zone) if "clock" in when else None
-    return When(tests, nth, window)
+    window = _window(when["clock"], problems.below("clock")) if "clock" in when else None
+    return When(tests, nth, window, begins, zone)
 
 
 def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
@@ -272,12 +288,17 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 
 
 @file_model
-class ClockWindow:
-    """A span of sandbox time. Times of day repeat every day; ``for`` alone counts from the scenario's start."""
+class Window:
+    """``clock``: a span of sandbox time. Times of day are those of the clock's zone, repeat every day and may wrap over
+    midnight; ``for`` alone counts from the scenario's start, or else from the first decision that the sandbox took. The
+    start is included, the end excluded."""
 
     from_: Annotated[Point | None, Field(alias="from")] = None
     to: Point | None = None
     for_: Annotated[Duration | None, Field(alias="for")] = None
+    start: Micros | None = field(init=False)
+    end: Micros | None = field(init=False)
+    daily: bool = field(init=False)
 
     def __post_init__(self) -> None:
         points = [point for point in (self.from_, self.to) if point is not None]
@@ -296,74 +317,48 @@ class ClockWindow:
         if self.for_ == 0 or (daily and self.for_ is not None and self.for_ > DAY):
             most = ", and at most 24h after a time of day, which comes every day" if daily else ""
             raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
+        if start is not None and self.for_ is not None:
+            end = start + self.for_
+        for name, value in (("start", start), ("end", end), ("daily", daily)):
+            object.__setattr__(self, name, value)
 
-
-@record
-class Window:
-    """``clock``: a span of sandbox time, or of every day. ``start`` included, ``end`` excluded; all in microseconds.
-
-    ``daily`` bounds count from midnight in ``zone`` and may wrap over it. ``lasts`` counts from ``start``, or, without
-    one, from ``begins`` (the scenario's clock start), or else from the first decision that the sandbox took.
-    """
-
-    start: Micros | None = None
-    end: Micros | None = None
-    lasts: Micros | None = None
-    daily: bool = False
-    begins: Micros | None = None
-    zone: Zone = UTC_ZONE
-
-    def difference(self, now: Micros, first: Micros) -> Difference | None:
-        """Why ``now`` lies outside, when the sandbox took its first decision at ``first``."""
+    def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
+        """Whether an instant lies within, when what says no start begins at ``begins``."""
         if self.daily:
-            return None if self._holds_daily(now) else self._outside(now)
-        start = self.start
-        if start is None and self.lasts is not None:
-            start = first if self.begins is None else self.begins
-        if start is not None and now < start:
-            return self._outside(now)
-        end = self.end if self.lasts is None or start is None else start + self.lasts
-        return self._outside(now) if end is not None and now >= end else None
+            return self._holds_daily(now, zone)
+        is_relative = self.start is None and self.for_ is not None
+        start, end = (begins, begins + (self.for_ or 0)) if is_relative else (self.start, self.end)
+        return (start is None or start <= now) and (end is None or now < end)
 
-    def _holds_daily(self, now: Micros) -> bool:
-        zone, start = self.zone, self.start or 0
-        end = self.end if self.end is not None else DAY
+    def _holds_daily(self, now: Micros, zone: Zone) -> bool:
+        start, end = self.start or 0, DAY if self.end is None else self.end
         wall = zone.wall(now)
         midnight = wall - wall % DAY
         for day in (midnight, midnight - DAY):
             begin = zone.instant(day + start)
-            until = zone.instant(day + end + (0 if start < end else DAY)) if self.lasts is None else begin + self.lasts
+            until = zone.instant(day + end + (0 if start < end else DAY)) if self.for_ is None else begin + self.for_
             if begin <= now < until:
                 return True
         return False
 
-    @property
-    def wanted(self) -> str:
+    def words(self, zone: Zone) -> str:
         """The span in words."""
 
-        def point(instant: Micros) -> str:
-            return f"{duration_text(instant)} after midnight" if self.daily else iso(instant)
+        def point(bound: tuple[Micros, bool]) -> str:
+            return f"{duration_text(bound[0])} after midnight" if bound[1] else iso(bound[0])
 
-        place = f" in {self.zone.name}" if self.daily and self.zone is not UTC_ZONE else ""
-
-        parts = [f"from {point(self.start)}"] if self.start is not None else []
-        parts += [f"to {point(self.end)}"] if self.end is not None else []
-        parts += [f"for {duration_text(self.lasts)}"] if self.lasts is not None else []
-        return " ".join(parts) + place
-
-    def _outside(self, now: Micros) -> Difference:
-        return Difference("clock", self.wanted, iso(now))
+        bounds = [f"{word} {point(at)}" for word, at in (("from", self.from_), ("to", self.to)) if at is not None]
+        bounds += [f"for {duration_text(self.for_)}"] if self.for_ is not None else []
+        return " ".join(bounds) + (f" in {zone.name}" if self.daily and zone is not UTC_ZONE else "")
 
 
-def _window(wanted: object, problems: Problems, begins: Micros | None, zone: Zone) -> Window | None:
+def _window(wanted: object, problems: Problems) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
     from pydantic_core import ValidationError
 
     try:
-        span = read_model(ClockWindow, wanted)
+        return read_model(Window, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
             problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))
         return None
-    start, end = span.from_ or (None, False), span.to or (None, False)
-    return Window(start[0], end[0], span.for_, start[1] or end[1], begins, zone)

@@ -1,4 +1,4 @@
-"""What an application hears of one request: its body, and whether its client is still there."""
+"""What an application receives of one request: its body, and whether its client is still there."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class BodyReceiver:
 
 
 def _is_refused(transport: Any) -> bool:
-    """Whether the other end has reset the connection, though nobody has read from it since."""
+    """Whether the other end has reset the connection, which is not read."""
     connection = transport.get_extra_info("socket")
     try:
         return connection is not None and connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0

@@ -1,4 +1,4 @@
-"""Keeps the collector of garbage from stalling a loaded server: what is stored is no garbage, and is never walked.
+"""Keeps the garbage collector from stalling a loaded server: stored objects are never walked.
 
 A full collection of 100,000 charges stops the only thread for a fifth of a second. So everything that is there is moved
 out of the collector's sight (``gc.freeze``): first what start-up made, then each lot of new objects as it fills up. One

@@ -1,8 +1,8 @@
 """The connection of a client, with the guards that hold for every request, in the fast lane and beside it.
 
 Over uvicorn's own protocol: a head has an end, in bytes and in time; a client that lets its time pass is hung up on;
-with too many connections one makes room; what is no HTTP is refused in the usual error shape; a connection may be reset
-as it is made; a client that sends many requests at once gets its answers in turn with the others.
+with too many connections one makes room; what is not HTTP is refused in the usual error shape; a connection may be
+reset as it is made; a client that sends many requests at once gets its answers in turn with the others.
 """
 
 from __future__ import annotations
@@ -23,15 +23,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.server.bad_request import (
-    CONNECT_REFUSED,
-    HEAD_TOO_LARGE,
-    MOST_HEAD,
-    TIMED_OUT,
-    malformed,
-    refusal,
-    too_many_connections,
-)
+from mockserver.server import bad_request
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.web.asgi import TRANSPORT
 
@@ -93,13 +85,13 @@ class GuardedProtocol(HttpToolsProtocol):
         """A client has come that has still to agree on TLS."""
         self._raw = raw
         self.connections.add(self)
-        self._greet(HEAD_SECONDS)
+        self._let_in(HEAD_SECONDS)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
         is_new, self._raw = self._raw is None, None
         super().connection_made(transport)
-        self._greet(self.timeout_keep_alive)
+        self._let_in(self.timeout_keep_alive)
         # One that has agreed on TLS was let in before.
         if is_new and self.turns_away(transport.get_extra_info("socket")):
             transport.abort()
@@ -111,17 +103,18 @@ class GuardedProtocol(HttpToolsProtocol):
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         return True
 
-    def _greet(self, patience: float) -> None:
+    def _let_in(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(too_many_connections, self.app)
+            self.app = partial(bad_request.too_many_connections, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        if len(data) > MOST_HEAD and not self._open and 0 < data.find(b"\r\n") < MOST_HEAD < data.find(b"\r\n\r\n"):
-            self._refuse(*HEAD_TOO_LARGE)
+        most = bad_request.MOST_HEAD
+        if len(data) > most and not self._open and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n"):
+            self._refuse(*bad_request.HEAD_TOO_LARGE)
             return
         self._packet = len(data)
         self._feed(data)
@@ -195,7 +188,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(*CONNECT_REFUSED)
+                    self._refuse(*bad_request.CONNECT_REFUSED)
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -203,7 +196,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
                 self.logger.warning("Invalid HTTP request received.")
-                self._refuse(*malformed(fault))
+                self._refuse(*bad_request.malformed(fault))
                 return
 
     def _should_upgrade(self) -> bool:
@@ -259,8 +252,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _await_rest(self) -> None:
         """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
-        if self._overhead > MOST_HEAD:
-            self._refuse(*HEAD_TOO_LARGE)
+        if self._overhead > bad_request.MOST_HEAD:
+            self._refuse(*bad_request.HEAD_TOO_LARGE)
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -314,21 +307,21 @@ class GuardedProtocol(HttpToolsProtocol):
         if self.flow.read_paused:
             self.flow.resume_reading()
         if self._refusal is not None:
-            self._say_last()
+            self._send_refusal()
         elif self.ended:
             self.transport.close()
         elif not self.flow.write_paused:
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
-        """Read no further: nobody knows where the next request would begin. The refusal comes after the answers to
+        """Read no further: where the next request begins is unknown. The refusal comes after the answers to
         all requests that are whole."""
-        self._refusal, self._due = refusal(status, reason, self.server_state.default_headers), None
+        self._refusal, self._due = bad_request.refusal(status, reason, self.server_state.default_headers), None
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
             self.flow.resume_reading()
-            self._say_last()
+            self._send_refusal()
 
     def _drop_newest(self) -> None:
         cycle = self.cycle
@@ -339,7 +332,7 @@ class GuardedProtocol(HttpToolsProtocol):
         elif not cycle.response_complete:
             self.give_up(cycle)
 
-    def _say_last(self) -> None:
+    def _send_refusal(self) -> None:
         if self._refusal:
             self.transport.write(self._refusal)
         if self.ended or not self.transport.can_write_eof():
@@ -375,7 +368,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(*TIMED_OUT)
+            self._refuse(*bad_request.TIMED_OUT)
         else:
             self.hang_up()
 
@@ -393,7 +386,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
 
     def _make_room(self) -> bool:
-        """Hang up on the client that was waited for longest, rather on one that never asked; False if there is none."""
+        """Hang up on the client that was waited for longest, first on those that never asked; False without one."""
         others = (one for one in self.connections if isinstance(one, GuardedProtocol) and one is not self)
         waited_for = [(one.cycle is not None, one._due, id(one), one) for one in others if one._due is not None]
         if waited_for:

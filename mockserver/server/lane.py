@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
-from mockserver.domain.remembered import Remembered
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.server.guards import GuardedProtocol
 from mockserver.web.asgi import TRANSPORT, Send
@@ -48,7 +48,7 @@ _MOST_FIELDS = 64
 
 
 def parse_single_packet(data: bytes, connection: dict[str, Any]) -> tuple[dict[str, Any], bytes] | None:
-    """The scope and the body of the request that a packet is; None when it is none, more than one, or an unusual one.
+    """The scope and the body of the request that a packet is; None of anything but one ordinary request.
     ``connection`` is what the scopes of all requests of a connection have in common."""
     end = data.find(b"\r\n\r\n") + 4
     # Calls that have a body mostly share their head; others mostly name something in its first line.
@@ -74,7 +74,7 @@ def _is_short(head: bytes) -> bool:
     return len(head) <= 1_000 and head.count(b"\n") <= _MOST_FIELDS
 
 
-_remembered_head = Remembered(512, _read_head, _is_short).__getitem__
+_remembered_head = BoundedCache(512, _read_head, _is_short).__getitem__
 
 
 def _fields(lines: bytes) -> tuple[Headers, int] | None:
@@ -90,7 +90,7 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
     return headers, int(lengths[0]) if lengths else 0
 
 
-_fields_of = Remembered(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
+_fields_of = BoundedCache(512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS).__getitem__
 """Most clients send the same ones with every request."""
 
 
@@ -110,8 +110,8 @@ class RouteLookup:
         self._templates: dict[tuple[int, str], dict[re.Pattern[str], Endpoints]] = {}
         for route in routes:
             if isinstance(route, Route):
-                shelf: Any = self._exact if "{" not in route.path else self._templates.setdefault(_key(route.path), {})
-                endpoints = shelf.setdefault(route.path if shelf is self._exact else route.path_regex, {})
+                table: Any = self._exact if "{" not in route.path else self._templates.setdefault(_key(route.path), {})
+                endpoints = table.setdefault(route.path if table is self._exact else route.path_regex, {})
                 for method in route.methods or (None,):
                     endpoints.setdefault(method, route.endpoint)
 
@@ -206,21 +206,21 @@ class FastCycle(RequestResponseCycle):
 
 def _head(answer: tuple[int, Headers]) -> bytes | None:
     """The lines of an answer above its length; None when a header says itself how the answer or the
-    connection ends. Raises ``ValueError`` for what is no header of HTTP."""
+    connection ends. Raises ``ValueError`` for an invalid header."""
     status, headers = answer
     for name, value in headers:
         if name.lower() in _ENDING:
             return None
         if HEADER_RE.search(name) or HEADER_VALUE_RE.search(value):
-            raise ValueError(f"no header of HTTP: {name!r}")
+            raise ValueError(f"not a header of HTTP: {name!r}")
     return STATUS_LINE[status] + b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 _ENDING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
-_head_of = Remembered(256, _head).__getitem__
+_head_of = BoundedCache(256, _head).__getitem__
 
 
-class Begun(Coroutine[Any, Any, None]):
+class StartedCoroutine(Coroutine[Any, Any, None]):
     """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
 
     __slots__ = ("_awaited", "_is_begun", "_rest")
@@ -287,4 +287,4 @@ class LaneProtocol(GuardedProtocol):
             awaited = serving.send(None)
         except StopIteration:
             return
-        self.serve_in_task(Begun(serving, awaited))
+        self.serve_in_task(StartedCoroutine(serving, awaited))

@@ -27,7 +27,7 @@ from uvicorn.server import Server
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.reloading import reloading, watching
-from mockserver.adapters.server_log import Complaints, Echo, RequestLog, ServerLog
+from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol, fast_app
@@ -49,7 +49,7 @@ def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None
     is it to be reset). ``collector`` was made before the application, that its making may not be stalled.
     """
     log = ServerLog(echo, bound.settings)
-    Complaints(log).take_over()
+    LibraryMessages(log).take_over()
     try:
         uvicorn_loop = Config(app, log_config=None).get_loop_factory()
         with asyncio.Runner(loop_factory=uvicorn_loop) as runner:
@@ -105,8 +105,8 @@ async def _run(
         as_json=settings.log_format == "json",
         least=settings.log_level,
     )
-    if hasattr(app, "log"):
-        app.log = requests
+    if hasattr(app, "world"):
+        app.world.log = requests
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
-from mockserver.domain.remembered import Remembered
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
 from mockserver.web.asgi import Scope
@@ -24,7 +24,7 @@ STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the sandbox and the step that it took."""
 
 STATUS = "mockserver.status"
-"""The scope key under which who answers leaves the status, as it begins to; without one there is no answer."""
+"""The scope key of the status, which is set when the answer begins; without it there is no answer."""
 
 OPERATION = "mockserver.op"
 """The scope key of what a request is counted as."""
@@ -33,7 +33,7 @@ REFUSED = "refused"
 """What requests are counted as that the guard turned away."""
 
 QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Asked again and again by machines: neither logged nor counted nor traced."""
+"""Probes: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
 _SHORT = 500
@@ -62,7 +62,7 @@ class LogLine:
 @record
 class Access:
     """A request and what became of it. ``began`` and ``ended`` are the machine's time; status 0 means no answer;
-    ``fault`` is the name of the error that nobody foresaw."""
+    ``fault`` is the name of an unforeseen error."""
 
     scope: Scope
     began: Micros
@@ -145,4 +145,4 @@ def _key_of(scope: Scope) -> str | None:
     return sent.decode("latin-1") or None
 
 
-_second_text = Remembered[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
+_second_text = BoundedCache[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate
-from mockserver.settings import LogRecord, Settings
+from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
@@ -33,9 +33,9 @@ from mockserver.web.world import World
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-    from mockserver.engine.kept.commits import Row
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.web.storing import StoreRoom
+    from mockserver.store.schema import Row
+    from mockserver.web.store_references import StoreReferences
 
 
 class Application(Starlette):
@@ -98,14 +98,13 @@ class Application(Starlette):
         sandbox = self.world.sandboxes.open(key, self.world.real_clock())
         return sandbox.director.idle(sandbox.config.scenarios)
 
-    def store_room(self, rows: Iterable[Row]) -> StoreRoom:
+    def store_references(self, rows: Iterable[Row]) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
-        from mockserver.web.storing import StoreRoom
+        from mockserver.web.store_references import StoreReferences
 
-        room = StoreRoom(rows, self.world.directory)
         endpoints = (route.endpoint for route in self.routes if isinstance(route, Route))
-        room.know(one for one in endpoints if isinstance(one, OperationEndpoint))
-        return room
+        operations = (one for one in endpoints if isinstance(one, OperationEndpoint))
+        return StoreReferences(rows, self.world.directory, operations)
 
     async def reload(self) -> None:
         """Read the scenario files again; bad ones leave the old rules in force."""
@@ -124,15 +123,6 @@ class Application(Starlette):
     def stopping(self) -> None:
         """End answers that would go on for ever."""
         self.world.runner.stop()
-
-    @property
-    def log(self) -> Callable[[LogRecord], None] | None:
-        """What is called with each request that has been answered; None while nothing is logged."""
-        return self.world.log
-
-    @log.setter
-    def log(self, log: Callable[[LogRecord], None] | None) -> None:
-        self.world.log = log
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -157,7 +147,12 @@ class Application(Starlette):
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
         freeing = Freeing()
-        world.sandboxes.on_leave = freeing.expect
+
+        def leave(sandbox: Sandbox) -> None:
+            ticker.forget(sandbox)
+            freeing.expect(sandbox)
+
+        world.sandboxes.on_leave = leave
         work = [ticker.run(), world.lag.run(), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:
@@ -203,13 +198,14 @@ async def _leave_it_answered(request: Request, fault: Exception) -> Response:
 
 def _keep(app: Application, path: str) -> None:
     """Keep the sandboxes in a file. Raises ``StoreRefused``."""
-    from mockserver.adapters.store_file import StoreFile
-    from mockserver.engine.kept.commits import SERVER
-    from mockserver.web.storing import Store
+    from mockserver.store.file import StoreFile
+    from mockserver.store.schema import SERVER
+    from mockserver.store.writer import Store
 
     world = app.world
     file = StoreFile(path, full=world.settings.store_sync == "full")
-    world.keep(Store(file, world.sandboxes, app.store_room(file.rows(SERVER)), world.real_clock, world.runner.changed))
+    context = app.store_references(file.rows(SERVER))
+    world.keep(Store(file, world.sandboxes, context, world.real_clock, world.runner.changed))
 
 
 def create_app(

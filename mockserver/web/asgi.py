@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from starlette.responses import StreamingResponse
 
-from mockserver.domain.remembered import Remembered
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.wire.jsonio import dumps
 
 Scope = MutableMapping[str, Any]
@@ -117,7 +117,7 @@ def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
     return headers
 
 
-headers_by = Remembered(512, _headers, are_usual).__getitem__
+headers_by = BoundedCache(512, _headers, are_usual).__getitem__
 """The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first counts, but beside
 a public key the last secret key (assumption ``keys.both``). Most clients send the same ones with every request, and the
 journal keeps them all: one map does for all."""

@@ -19,17 +19,17 @@ from mockserver.scenario.transport import WITHOUT_CONNECTION
 
 
 class Connections:
-    """The connections of one server, counted for its rules. ``is_heard`` says whether there are any such rules."""
+    """The connections of one server, counted for its rules. ``has_rules`` says whether there are any such rules."""
 
     def __init__(self, rules: Ruleset, seed: int, counts: Counts) -> None:
         self._counts = counts
         self._director = Director(rules, seed, CONNECTION)
-        self.is_heard = rules.connects
+        self.has_rules = rules.connects
 
     def apply(self, rules: Ruleset) -> None:
         """Put other rules in force; those that stay count on."""
         self._director.replace(rules)
-        self.is_heard = rules.connects
+        self.has_rules = rules.connects
 
     def reports(self) -> dict[str, RuleReport]:
         """How the rules stand that are asked of connections, by their ids."""
@@ -37,7 +37,7 @@ class Connections:
 
     def refuses(self) -> bool:
         """Whether the connection that is being made is to be reset."""
-        if not self.is_heard:
+        if not self.has_rules:
             return False
         decision = self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0))
         self._counts.decided(decision)

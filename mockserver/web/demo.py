@@ -14,7 +14,7 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, policy, redirect, spoilt
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, policy, redirect
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
@@ -64,11 +64,11 @@ def order(call: PageCall) -> Reply:
     }
     reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
     if reply.status is None or reply.status >= 400:
-        return spoilt(_shop(sandbox, refusal_of(reply.body), 402), reply)
+        return _shop(sandbox, refusal_of(reply.body), 402)
     answer: Any = loads(reply.text())
     if answer["status"] == ChargeState.PENDING_CHECKOUT:
-        return redirect(f"/3ds/{answer['chargeId']}", reply)
-    return redirect(_thanks(sandbox, answer["chargeId"]), reply)
+        return redirect(f"/3ds/{answer['chargeId']}")
+    return redirect(_thanks(sandbox, answer["chargeId"]))
 
 
 def challenge_ended(call: PageCall) -> Reply:

@@ -13,7 +13,7 @@ from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, Unauthorised, invalid
 from mockserver.engine.config import SandboxConfig, ServerConfig
-from mockserver.engine.journal import JournalRoom
+from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
@@ -52,7 +52,7 @@ class ScenarioReader(Protocol):
 
 class Directory:
     """The sandboxes of one server. ``config`` is that of a sandbox that opens, ``server_config`` what makes one of
-    scenarios; ``ready_problems`` say why the scenario files cannot be used by now. ``hears_uploads`` says whether a
+    scenarios; ``ready_problems`` say why the scenario files cannot be used by now. ``has_upload_rules`` says whether a
     rule of any sandbox may be asked while a body is sent, ``connections`` counts what the rules of the files may reset.
 
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
@@ -67,22 +67,22 @@ class Directory:
     ) -> None:
         self.reader = reader
         self.ready_problems: list[str] = []
-        self.hears_uploads = False
+        self.has_upload_rules = False
         self._cuts_connections = True
         self.server_config = _server_config(settings)
         self.config = self.config_of(reader.load())
         self.connections = Connections(self.config.rules, self.config.seed, self.config.counts)
         self.config.counts.name(self.config.rules.by_id)
         self._real_clock = real_clock
-        room = JournalRoom(settings.journal_memory)
-        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, room, settings.most_sandboxes)
+        quota = JournalQuota(settings.journal_memory)
+        self.sandboxes = Sandboxes(lambda: self.config, on_open, settings.keys, quota, settings.most_sandboxes)
 
     def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
         if not self._cuts_connections:
             check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
-        self.hears_uploads = self.hears_uploads or config.rules.uploads or config.rules.connects
+        self.has_upload_rules = self.has_upload_rules or config.rules.uploads or config.rules.connects
         return config
 
     def cut_no_connections(self) -> None:
@@ -193,8 +193,8 @@ class Directory:
 
     def of_control(self, headers: Headers, *, changes: bool) -> Sandbox:
         """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
-        of the public key, which many know: it changes nothing. Who only reads opens none, and sees what would open.
-        Raises ``Unauthorised`` (40)."""
+        of the public key, which many know: it changes nothing. A call that only reads opens none, and sees what would
+        open. Raises ``Unauthorised`` (40)."""
         real = self._real_clock()
         if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
             return self.sandboxes.open(headers.get("x-secretkey"), real, keep=changes)
@@ -233,7 +233,7 @@ class Directory:
         the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
-        keys = await sandboxes.shelf.fetch_with_page(object_id) if sandboxes.shelf is not None else ()
+        keys = await sandboxes.storage.fetch_with_page(object_id) if sandboxes.storage is not None else ()
         if public_key is not None:
             here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
             named = sandboxes.get(here[0]) if here else None

@@ -1,4 +1,4 @@
-"""The door of the server: who may speak to it, from which page, and what is written down about it.
+"""The guard of the server: which clients and pages it lets in, and what it notes about each request.
 
 A page in a browser can reach whatever its machine can reach. So a foreign Host is refused (DNS rebinding),
 control calls that change something and posts to an inbox must not come from another site, and answers may be read from
@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 from starlette.types import ASGIApp
 
 from mockserver.domain.addresses import CONTROL_WORDS
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
-from mockserver.domain.remembered import Remembered
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, STATUS, Access
 from mockserver.web.asgi import (
@@ -75,7 +75,7 @@ Refusal = tuple[int, Code, str, str, str]
 
 class Guard:
     """Asks a few questions of each request before the application sees it, counts, logs and traces it, and answers an
-    error that nobody foresaw. It lets the application look for routes by tidy paths, from their beginning wherever that
+    unforeseen error. It lets the application look for routes by tidy paths, from their beginning wherever that
     is mounted: the guard judges the same. An endpoint puts back the path that was asked for.
 
     ``public_methods`` says which methods of a path a public key opens.
@@ -210,7 +210,7 @@ def _senders(headers: tuple[RawHeader, ...]) -> tuple[bytes, bytes, int, bytes]:
     return [b"", *hosts][-1], origins[-1], len(hosts), b", ".join(codings)
 
 
-_senders_of = Remembered(512, _senders, are_usual).__getitem__
+_senders_of = BoundedCache(512, _senders, are_usual).__getitem__
 
 
 def _names(settings: Settings) -> frozenset[str]:

@@ -28,7 +28,6 @@ from mockserver.web.page import (
     origin_of,
     policy,
     redirect,
-    spoilt,
     web_address,
     with_query,
 )
@@ -129,15 +128,15 @@ def pay(call: PageCall) -> Reply:
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:
-        return redirect(_onward(view, made), reply)
+        return redirect(_onward(view, made))
     if not link.has_room or reply.status == 409:
-        return spoilt(_closed(link, 409), reply)
+        return _closed(link, 409)
     view.form = form
     declined = view.charge(link.attempts.get(key))
     if declined is None:
-        return spoilt(_refused(view, reply), reply)
+        return _refused(view, reply)
     view.alert = _alert(declined)
-    return spoilt(_form(view, None, 402), reply)
+    return _form(view, None, 402)
 
 
 def _refused(view: _View, reply: Reply) -> Reply:

@@ -22,7 +22,7 @@ LONGEST_PAUSE = 60 * SECOND
 """Time between two looks, at most; a quarter of what is waited for when that is less."""
 
 IDLE_IN_STORE = "24h"
-"""How long sandboxes stay in memory that nobody uses, where a store has them, unless ``--sandbox-idle`` says."""
+"""How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
 
 
 class Idle:
@@ -75,8 +75,6 @@ def _dropped_line(count: int, length: Micros, real: Micros, *, kept: bool) -> Lo
 MANY = 2_000
 """Objects from which on a sandbox is not freed in one go."""
 
-_FREED = 500
-
 
 class Freeing:
     """Frees the sandboxes that it expects to go, when the last who uses one has let it go."""
@@ -105,16 +103,8 @@ class Freeing:
 
 
 def _free(contents: list[Any]) -> None:
-    """Empty lists and dictionaries bit by bit, so that the thread can be interrupted."""
+    """Empty lists and dictionaries item by item, so that the thread can be interrupted."""
     for held in contents:
+        take = held.pop if isinstance(held, list | deque) else held.popitem
         while held:
-            _shorten(held)
-
-
-def _shorten(held: Any) -> None:
-    if isinstance(held, list):
-        del held[-_FREED:]
-        return
-    take = held.pop if isinstance(held, deque) else held.popitem
-    for _ in range(min(_FREED, len(held))):
-        take()
+            take()

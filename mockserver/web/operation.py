@@ -55,20 +55,20 @@ class OperationEndpoint(Endpoint):
         self.largest = max(route.largest or 0, world.settings.max_body)
 
     def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
-        """The fields that nobody reads, each with a hint."""
-        return watching.hints(step, self.route.body or self.route.query, self.strays(request))
+        """The fields that the operation does not read, each with a hint."""
+        return watching.hints(step, self.route.body or self.route.query, self.misplaced(request))
 
-    def strays(self, request: Request) -> Mapping[str, str]:
+    def misplaced(self, request: Request) -> Mapping[str, str]:
         """Where fields belong that stand in a body or a query of an operation that reads none, by name."""
-        in_body = request.fields.strays(self.route.query) if self.route.body is None else {}
-        return {**in_body, **(request.asked.strays(self.route.body) if self.route.query is None else {})}
+        in_body = request.fields.misplaced(self.route.query) if self.route.body is None else {}
+        return {**in_body, **(request.asked.misplaced(self.route.body) if self.route.query is None else {})}
 
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
         return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
 
-    def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
+    def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
         """Warn of what the fault could not change in the answer."""
         if fault.edit or fault.omit:
             lost = unfound(loads(body), fault.edit or {}, fault.omit)
@@ -102,26 +102,25 @@ class OperationEndpoint(Endpoint):
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
         step, arrived = self.arrive(request, sandbox)
-        ahead = self.route.ahead
         # Webhooks wait for the answer.
         step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
-        if arrived:
-            return self._act_after(arrived, request, step)
-        begun = ahead(step) if ahead is not None else None
-        return self.carry_out(request, step) if begun is None else self._act_on(begun, request, step)
+        if not arrived and self.route.ahead is None:
+            return self.carry_out(request, step)
+        return self._act_later(arrived, request, step)
 
-    async def _act_after(self, delay: Micros, request: Request, step: Step) -> Reply:
-        watching.arrived(step, self.world.real_clock())
-        await asyncio.sleep(delay / SECOND)
-        await self.world.runner.catch_up(step.sandbox)
+    async def _act_later(self, delay: Micros, request: Request, step: Step) -> Reply:
+        """Carry a request out after a delay, and when what it needs has been made ahead of it."""
+        runner, ready = self.world.runner, None
+        if delay:
+            watching.arrived(step, self.world.real_clock())
+            await asyncio.sleep(delay / SECOND)
+            await runner.catch_up(step.sandbox)
         begun = self.route.ahead(step) if self.route.ahead is not None else None
-        return self.carry_out(request, step) if begun is None else await self._act_on(begun, request, step)
-
-    async def _act_on(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
-        ready = await begun
-        await self.world.runner.catch_up(step.sandbox)
+        if begun is not None:
+            ready = await begun
+            await runner.catch_up(step.sandbox)
         return self.carry_out(request, step, ready)
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
@@ -199,7 +198,7 @@ class OperationEndpoint(Endpoint):
         """An earlier answer, where a rule or the request's idempotency key wants that, else the reply of ``act``."""
         if idempotency.HEADER in request.headers:
             act = partial(self._once, act, request, step)
-        return _replayed(step, act, _spoiling(step)) if step.sandbox.config.rules.replays else act()
+        return _replayed(step, act, _fault_of_answer(step)) if step.sandbox.config.rules.replays else act()
 
     def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
@@ -252,16 +251,16 @@ class OperationEndpoint(Endpoint):
             if isinstance(refused, ProviderRefused):
                 step_effects.plan_declined(step)
             step.result.assumed += refusals.shaped_by(refused)
-            return self._refused(request, step, refused, _spoiling(step))
+            return self._refused(request, step, refused, _fault_of_answer(step))
         except Unreached as unreached:
             return Reply(None, b"", step, unreached.fault)
         if isinstance(reply, StatusReply):
-            return Reply(reply.status, reply.body, step, _spoiling(step))
+            return Reply(reply.status, reply.body, step, _fault_of_answer(step))
         status = 200
         if self.route.success is Success.CREATED:
             step.result.assumed.append("response.created_status")
             status = profile.created_status
-        return Reply(status, reply, step, _spoiling(step) if step.result.ruled else None)
+        return Reply(status, reply, step, _fault_of_answer(step) if step.result.ruled else None)
 
     def _refused(self, request: Request, step: Step, refused: Exception, fault: Transport | None = None) -> Reply:
         return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
@@ -274,7 +273,7 @@ class OperationEndpoint(Endpoint):
         body = _typed(request.fields, self.route.body, strict, faults)
         _note_ignored(step, request)
         if strict:
-            for name, place in self.strays(request).items():
+            for name, place in self.misplaced(request).items():
                 faults[pascal([name])] = f"unknown field - it belongs {place}"
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)
@@ -282,7 +281,7 @@ class OperationEndpoint(Endpoint):
 
 
 def _typed(given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]) -> Body | None:
-    """The model of some fields, None where there is none; what is wrong with them is added to ``faults``."""
+    """The model of some fields, None where the route has none; their faults are added to ``faults``."""
     if model is None and not (strict and given.unknown):
         return None
     try:
@@ -299,7 +298,7 @@ def _note_ignored(step: Step, request: Request) -> None:
         step.result.ignored = (*body.unknown, *query.unknown)
 
 
-def _spoiling(step: Step) -> Transport | None:
+def _fault_of_answer(step: Step) -> Transport | None:
     """The fault that strikes the answer of a step that has happened."""
     for decision in step.result.decisions:
         fault = decision.outcome.transport
@@ -324,7 +323,7 @@ def _again(step: Step, status: int, text: str, fault: Transport | None = None) -
 
 
 def _replayed(step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
-    """The first answer of a key, when a rule wants that, spoilt by ``fault``; else that of ``act``, which is kept."""
+    """The first answer of a key, under ``fault``, when a rule wants that; else that of ``act``, which is kept."""
     replays = step.sandbox.replays
     first = replays.first(step)
     if first is not None:

@@ -16,6 +16,7 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.transport import Transport
 from mockserver.web import templating
 from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.operation import OperationEndpoint
@@ -38,7 +39,7 @@ Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
 
 class PageCall:
     """One request of a browser, and the sandbox that its address names. Of a form field given twice the last value
-    counts."""
+    counts. ``fault`` is that of the operation that was carried out: it strikes the page."""
 
     def __init__(self, world: World, request: Request) -> None:
         self.world = world
@@ -48,9 +49,10 @@ class PageCall:
         self.path = request.path
         self.query = request.parameters
         self.form = request.form
+        self.fault: Transport | None = None
 
 
-def nobody(world: World, request: Request) -> Sandbox | None:
+def no_sandbox(world: World, request: Request) -> Sandbox | None:
     """No sandbox: the page is the same for all."""
     return None
 
@@ -79,7 +81,7 @@ class PageRoute(RouteRow):
     sandbox: Finder
     readers = {  # noqa: RUF012
         "serve": InModule("mockserver.web", "page"),
-        "sandbox": InModule("mockserver.web", "sandbox", nobody),
+        "sandbox": InModule("mockserver.web", "sandbox", no_sandbox),
     }
 
 
@@ -107,10 +109,12 @@ class PageEndpoint(Endpoint):
 
     async def act(self, request: Request) -> Reply:
         """The page, or one that says that the address names nothing."""
+        call = PageCall(self.world, request)
         try:
-            answer: Reply = self.route.serve(PageCall(self.world, request))
+            answer: Reply = self.route.serve(call)
         except NoSuchPage as missing:
             return html(404, "unknown.html", policy(), what=missing.args[0], text=missing.args[1])
+        answer.fault = call.fault
         return answer
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -127,16 +131,10 @@ def html(status: int, template: str, headers: Headers, /, **values: object) -> R
     return Reply(status, templating.render(template, **values), headers=headers)
 
 
-def redirect(location: str, reply: Reply | None = None) -> Reply:
-    """Send the browser elsewhere by GET; the fault of ``reply`` strikes on the way."""
+def redirect(location: str) -> Reply:
+    """Send the browser elsewhere by GET."""
     headers = ((b"location", location.encode("latin-1", "replace")), (b"cache-control", b"no-store"))
-    return spoilt(Reply(303, b"", headers=headers), reply)
-
-
-def spoilt(page: Reply, reply: Reply | None) -> Reply:
-    """The page with the fault that a scenario gave to the reply behind it."""
-    page.fault = None if reply is None else reply.fault
-    return page
+    return Reply(303, b"", headers=headers)
 
 
 def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: str | None = None) -> Reply:
@@ -165,6 +163,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
         reply = operation.carry_out(request, step)
         step.result.latency += arrived
     operation.note(request, step, reply, reply.text())
+    call.fault = reply.fault
     return reply
 
 

@@ -27,7 +27,7 @@ Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""
 
 
-async def _nobody() -> Message:
+async def _disconnected() -> Message:
     """The ``receive`` of a request that no client sent."""
     return {"type": "http.disconnect"}
 
@@ -45,7 +45,7 @@ class Request:
     query: bytes
     headers: Headers
     raw: bytes = field(default=b"", repr=False)
-    receive: Receive = field(default=_nobody, repr=False)
+    receive: Receive = field(default=_disconnected, repr=False)
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None

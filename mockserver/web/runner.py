@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 from mockserver.domain.clock import SECOND, ClockMode, Micros
-from mockserver.domain.slices import Slices
+from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import ListPage, Query
@@ -25,24 +25,20 @@ TURN = 0.005
 """Seconds of work after which others are served."""
 
 
-async def in_steps(work: Slices[T]) -> T:
+async def in_steps(work: Cooperative[T]) -> T:
     """What long work makes; others are served after every ``TURN`` of it, at its next pause."""
-    began = perf_counter()
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            made: T = end.value
-            return made
+    began, pauses = perf_counter(), Pauses(work)
+    for _ in pauses:
         if perf_counter() - began >= TURN:
             await asyncio.sleep(0)
             began = perf_counter()
+    return pauses.made
 
 
 async def for_each(items: Iterable[T], make: Callable[[T], U]) -> list[U]:
     """What is made of each of many items; others are served in between."""
 
-    def each() -> Slices[list[U]]:
+    def each() -> Cooperative[list[U]]:
         made = list[U]()
         for item in items:
             made.append(make(item))
@@ -92,7 +88,7 @@ class Runner:
     ``dispatcher`` and ``ticker`` are there while the application is served. ``moving`` holds the sandboxes whose clock
     is being moved, each with what is set when that has ended. ``uses`` counts what was asked of all sandboxes, so that
     each knows when it was last used. ``note`` gets each sandbox that may have changed, where one is kept;
-    ``turn`` lets others have their turn in the long work of a sandbox.
+    ``turn`` serves others in the long work of a sandbox.
     """
 
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
@@ -121,7 +117,7 @@ class Runner:
         return due.is_idle_until(sandbox, sandbox.clock.read(real))
 
     async def catch_up(self, sandbox: Sandbox) -> None:
-        """Bring a sandbox to the present, letting others have their turn meanwhile."""
+        """Bring a sandbox to the present; others are served meanwhile."""
         real = self.real_clock()
         self.run(sandbox, real)
         while due.is_behind(sandbox):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import NotKept
@@ -38,8 +38,11 @@ from mockserver.web.asgi import (
 )
 from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.transport_faults import Conversation
-from mockserver.web.world import StorePort, World
+from mockserver.web.world import World
 from mockserver.wire.fields import Fields
+
+if TYPE_CHECKING:
+    from mockserver.store.writer import Store
 
 _REFUSED = 400
 
@@ -60,8 +63,8 @@ class Endpoint:
         self.world = world
 
     async def fetch(self, request: Request) -> None:
-        """Have the sandbox that the request names in memory, letting others have their turn until it is: a large one
-        takes seconds. Raises ``NotKept`` (43)."""
+        """Take the sandbox that the request names into memory; others are served meanwhile, as a large one takes
+        seconds. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch(self.world.sandboxes.keys_of(request.headers))
 
@@ -75,12 +78,12 @@ class Endpoint:
         raise NotImplementedError
 
     async def interrupted(self, request: Request) -> Reply | None:
-        """What strikes while the body of the request is sent; None when it may be read. Asked only where a rule of any
-        sandbox may say so."""
+        """The fault that strikes while the body of the request is sent; None when the body may be read. Asked only when
+        a rule of any sandbox has such a fault."""
         return None
 
     def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
-        """The fields that nobody reads, each with a hint."""
+        """The fields that the operation does not read, each with a hint."""
         return {}
 
     def refused(self, fault: Exception, request: Request) -> Reply:
@@ -106,7 +109,7 @@ class Endpoint:
         sandbox: Sandbox | None = None
         try:
             try:
-                cut = await self.interrupted(request) if world.directory.hears_uploads else None
+                cut = await self.interrupted(request) if world.directory.has_upload_rules else None
                 if cut is None:
                     largest = self.largest or world.settings.max_body
                     parts = await read_parts(request.receive, request.headers, largest)
@@ -151,20 +154,20 @@ class Endpoint:
                 if step.result.watched or step.result.webhooks:
                     self._finish(receive, step)
 
-    async def kept(self, store: StorePort, request: Request) -> None:
+    async def kept(self, store: Store, request: Request) -> None:
         """Wait until what the request has done is in the store. Raises ``NotKept`` (43)."""
         if request.known is not None:
             store.note(request.known)
             await store.kept(request.known)
 
-    def spoilt(self, fault: Transport, step: Step, body: bytes) -> None:
+    def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
         """A fault spoils the answer of a step."""
 
     def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
         sandbox, result = step.sandbox, step.result
         if reply.fault is not None:
-            self.spoilt(reply.fault, step, body)
+            self.fault_strikes(reply.fault, step, body)
         if (reply.status or 0) >= _REFUSED and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
         step_effects.note(
@@ -189,7 +192,7 @@ class Endpoint:
             unknown = self.unknown(request, step) if result.ignored else None
             watching.called(request, step, reply, body, unknown, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
-            step.asked.request.rest()
+            step.asked.request.release()
         self.world.runner.used(sandbox)
 
     async def _send(
@@ -205,9 +208,9 @@ class Endpoint:
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
         if (fault := reply.fault) is not None:
-            talk = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
+            conversation = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
             has_waited = fault.virtual and self.world.runner.pass_time(request.sandbox, fault.delay)
-            await talk.strike(fault, has_waited=has_waited)
+            await conversation.perform(fault, has_waited=has_waited)
             return
         scope[STATUS] = status
         if reply.chunks is not None:

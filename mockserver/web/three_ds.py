@@ -28,7 +28,6 @@ from mockserver.web.page import (
     origin_of,
     policy,
     redirect,
-    spoilt,
     web_address,
     with_query,
 )
@@ -65,11 +64,11 @@ def answer(call: PageCall) -> Reply:
     reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
     sandbox, challenged = _found(call)
     if reply.fault is not None:
-        return spoilt(_shown(sandbox, challenged), reply)
+        return _shown(sandbox, challenged)
     if reply.status is None or reply.status >= 400:
-        return spoilt(_shown(sandbox, challenged, fault=_NO_ANSWER), reply)
+        return _shown(sandbox, challenged, fault=_NO_ANSWER)
     back = return_address(sandbox, challenged) if isinstance(challenged, Charge) else None
-    return redirect(back or sandbox.page(three_ds.page(challenged)), reply)
+    return redirect(back or sandbox.page(three_ds.page(challenged)))
 
 
 def return_address(sandbox: Sandbox, charge: Charge) -> str | None:

@@ -36,7 +36,7 @@ class Cut(ConnectionError):
 
 @mutable
 class Conversation:
-    """One request and the answer it would get, with the means to spoil it."""
+    """One request and the answer it would get, with the means to perform a fault on it."""
 
     scope: Scope
     receive: Receive
@@ -45,7 +45,7 @@ class Conversation:
     body: bytes
     headers: tuple[RawHeader, ...]
 
-    async def strike(self, fault: Transport, *, has_waited: bool = False) -> None:
+    async def perform(self, fault: Transport, *, has_waited: bool = False) -> None:
         """Let the fault happen instead of the answer, after its delay."""
         if fault.delay and not has_waited:
             await asyncio.sleep(fault.delay / SECOND)

@@ -57,7 +57,7 @@ def called(
     real_clock: Callable[[], Micros],
 ) -> None:
     """Report a step that a client asked for, the newest of the journal, to the findings of its sandbox; ``unknown``
-    are the fields that nobody reads, as of ``hints``."""
+    are the fields that the operation does not read, as of ``hints``."""
     sandbox, asked, result = step.sandbox, step.asked, step.result
     watch = sandbox.watch
     if watch is None:
@@ -154,8 +154,8 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 
 
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
-    """The first fields that nobody reads, each with where it belongs, as ``strays`` say, or with the nearest field of
-    ``model``, or an empty text; without what client libraries send by themselves."""
+    """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
+    nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
     from mockserver.wire.sdk_fields import is_sent_by_sdk
 
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
@@ -201,7 +201,7 @@ def _currency_of(step: Step) -> str | None:
     default: str = sandbox.assumed["currency.default"]
     if default != PROVIDERS_OWN and step.asked.op not in _IN_ANOTHERS:
         return default
-    # The body of a batch takes long to read, and names nobody.
+    # The body of a batch takes long to read, and names no object.
     named = {name: str(step.asked.request.get(name)) for name in _NAMING} if step.asked.op != "batch.create" else {}
     if (charge := sandbox.charges.get(named.get("chargeId", ""))) is not None:
         return charge.currency

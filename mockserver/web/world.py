@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
-from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.settings import LogRecord, Settings
@@ -18,45 +17,8 @@ from mockserver.web.runner import Runner
 from mockserver.web.watching import finding_line
 
 if TYPE_CHECKING:
+    from mockserver.store.writer import Store
     from mockserver.web.tracing import Tracing
-
-
-class StorePort(Protocol):
-    """Where the sandboxes of a server are kept. ``commits`` and ``failures`` count what was written and what
-    was not."""
-
-    commits: int
-    failures: int
-
-    def last_used(self) -> int:
-        """When any sandbox was last used, as ``Sandbox.used`` counts."""
-
-    def note(self, sandbox: Sandbox) -> None:
-        """A sandbox may have changed: the next commit holds what has."""
-
-    async def kept(self, sandbox: Sandbox | None) -> None:
-        """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43)."""
-
-    async def is_kept(self, sandbox: Sandbox) -> bool:
-        """Whether what has happened in a sandbox until now is in the file: only then may a webhook go out."""
-
-    async def fetch(self, keys: Iterable[str]) -> None:
-        """Take sandboxes out of the file that stand in it alone. Raises ``NotKept`` (43)."""
-
-    async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
-        """How sandboxes began that stand in the file alone, without their content. Raises ``NotKept`` (43)."""
-
-    async def turn(self, sandbox: Sandbox) -> None:
-        """Let others have their turn in the long work of a sandbox."""
-
-    def put_away(self, sandbox: Sandbox) -> bool:
-        """Let a sandbox stand in the file alone; False while a commit of it is still to come."""
-
-    async def run(self) -> None:
-        """Wake sandboxes in which something comes due, until cancelled."""
-
-    async def close(self) -> None:
-        """Write what is still to be written, and close the file."""
 
 
 class World:
@@ -81,7 +43,7 @@ class World:
         self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
         self.runner = Runner(real_clock, self._report)
         self.directory = Directory(settings, real_clock, reader, self._opened)
-        self.store: StorePort | None = None
+        self.store: Store | None = None
 
     @property
     def sandboxes(self) -> Sandboxes:
@@ -92,7 +54,7 @@ class World:
         self.prepare(sandbox)
         self.runner.activity.notify(SERVER)
 
-    def keep(self, store: StorePort) -> None:
+    def keep(self, store: Store) -> None:
         """Keep all sandboxes in a store from now on."""
         self.store = store
         self.runner.note = store.note
@@ -100,8 +62,8 @@ class World:
         self.runner.uses = store.last_used()
 
     def is_idle(self, sandbox: Sandbox, since: Micros) -> bool:
-        """Whether nobody has used a sandbox since the machine's time ``since``, and nothing is under way in it: no
-        answer, no webhook, no move of its clock, nobody who waits."""
+        """Whether a sandbox has not been used since the machine's time ``since``, and nothing is under way in it: no
+        answer, no webhook, no move of its clock, no waiting call."""
         runner = self.runner
         return (
             sandbox.touched <= since

@@ -27,7 +27,7 @@ from mockserver.wire.folding import MOST_NAMED, Folded, pascal, refuse_many, val
 
 B = TypeVar("B", bound=Body)
 
-_LONGEST_SHOWN = 20
+_LONGEST_NAME, _LONGEST_SHOWN = 100, 20
 
 
 class ControlBody(Body):
@@ -85,15 +85,11 @@ def _word_of(*words: str) -> Any:
     return _reads(read, {"type": "string", "enum": list(words)})
 
 
-def _name_of(longest: int) -> Any:
+def _read_name(value: object) -> str:
     """A name that people read: printable, and not blank."""
-
-    def read(value: object) -> str:
-        if not isinstance(value, str) or not 0 < len(value.strip()) <= longest or not value.isprintable():
-            raise ValueError(f"wanted a text of 1 to {longest} printable characters")
-        return value
-
-    return _reads(read, {"type": "string", "minLength": 1, "maxLength": longest})
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME or not value.isprintable():
+        raise ValueError(f"wanted a text of 1 to {_LONGEST_NAME} printable characters")
+    return value
 
 
 def _shown(value: object) -> str:
@@ -131,7 +127,7 @@ _HELD: Mapping[str, Any] = {
     "switch": _reads(_read_switch, {"type": "boolean"}),
     "duration": _reads(lambda value: parse_duration(str(value)), {"type": "string"}),
     "date-time": _reads(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"}),
-    "name": _name_of(100),
+    "name": _reads(_read_name, {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME}),
     "key": _reads(_read_key, {"type": "string"}),
     "address": _reads(_read_address, {"type": "string", "format": "uri"}),
     "header": HeaderText,

@@ -15,9 +15,9 @@ from urllib.parse import parse_qsl, quote
 
 from pydantic_core import ValidationError
 
+from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import nearest_of
 from mockserver.domain.masking import mask_field, mask_start
-from mockserver.domain.remembered import by_type
 from mockserver.wire.base import Body
 from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, fold, refuse_many, spellings_of, validate
 from mockserver.wire.jsonio import MalformedJson, loads
@@ -41,8 +41,8 @@ class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names; ``kind`` is how they are read.
 
     Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of the text as it
-    stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`rest` only
-    the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
+    stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`release`
+    only the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
     """
 
     __slots__ = ("_folded", "_given", "_model", "_text", "body", "kind")
@@ -100,7 +100,7 @@ class Fields(Mapping[str, object]):
         """The names that no field knows, as they were given."""
         return self.folded.unknown if self.body is None else ()
 
-    def strays(self, other: type[Body] | None) -> Mapping[str, str]:
+    def misplaced(self, other: type[Body] | None) -> Mapping[str, str]:
         """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query: ?amount=5"."""
         found: dict[str, str] = {}
         given = self._given or {}
@@ -122,7 +122,7 @@ class Fields(Mapping[str, object]):
         body: Any = self.body
         return body if type(body) is model else validate(model, self.folded, strict=strict)
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Let go of all but the text."""
         if self._text:
             self._given = self._folded = self.body = None
@@ -138,7 +138,7 @@ class Fields(Mapping[str, object]):
         # Its name is spelt in one of the two usual ways.
         return given[name] if name in given else given.get(name[:1].upper() + name[1:], default)
 
-    def some(self, names: Iterable[str]) -> Mapping[str, object]:
+    def pick(self, names: Iterable[str]) -> Mapping[str, object]:
         """The values of those fields that are given, from one reading of the text; a text without fields of these names
         is not read: a batch has up to 10 MB."""
         if not any(map(spellings_of(self._model).__contains__, names)):

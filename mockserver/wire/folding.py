@@ -12,10 +12,10 @@ from typing import Any, TypeVar, get_args, get_origin
 
 from pydantic_core import ErrorDetails, ValidationError
 
+from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.reading import capitalised
 from mockserver.domain.record import mutable, record
-from mockserver.domain.remembered import by_type
 from mockserver.wire.base import COMMA, Body, names_of
 from mockserver.wire.jsonio import holds_few
 

@@ -78,7 +78,7 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
         raise _refused(text, max_depth, unique=unique) from None
     if end != len(text) and (more := _behind_blanks(text, end)) != len(text):
         raise _malformed("not JSON: more text after the value", text, more)
-    # Rarely true, and cheap to ask (one sign is found ten times faster than two): only then is it worth a walk.
+    # Rarely true, and cheap to ask (one character is found ten times faster than two): only then is it worth a walk.
     openings = text.count("{") + (text.count("[") if "[" in text else 0)
     if openings > max_depth and depth_of(value) > max_depth:
         raise _refused(text, max_depth, unique=unique)

@@ -10,14 +10,13 @@ import re
 from codecs import getincrementaldecoder
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
-from itertools import takewhile
 from json import JSONDecodeError
 from typing import Any
 
+from mockserver.domain.cooperative import Cooperative
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import capitalised
-from mockserver.domain.slices import Slices
 from mockserver.wire.jsonio import (
     BLANKS,
     BOM,
@@ -39,11 +38,11 @@ WINDOW = 1_000_000
 _LONGEST_NUMBER = 1_000
 """Characters that must be seen of a number, which may go on behind the window: more than any has that is taken."""
 
-ROWS = 500
-"""Items of a list that are written at a time."""
+LONG = 500
+"""Items that a list may have to be written at a time."""
 
 PART = 1_000_000
-"""Bytes of a part of a written text; where few items are as long, each is written by itself."""
+"""Bytes of a part of a written text, at least."""
 
 _OPENED = 3
 """Levels of a document that are opened when it is written: down to the rows of a table."""
@@ -54,7 +53,7 @@ Known = Mapping[str, Collection[str]]
 """The members that objects of the two outermost levels may have, by the name of the object; that of all is empty."""
 
 
-def dumps_in_slices(document: dict[str, Any]) -> Slices[deque[bytes]]:
+def dumps_in_slices(document: dict[str, Any]) -> Cooperative[deque[bytes]]:
     """The parts of the text that ``jsonio.dumps`` makes of a document, which is used up by that."""
     parts, some, length = deque[bytes](), list[bytes](), 0
     for piece in _pieces(document, _OPENED):
@@ -69,50 +68,41 @@ def dumps_in_slices(document: dict[str, Any]) -> Slices[deque[bytes]]:
 
 
 def _pieces(value: Any, levels: int) -> Iterator[bytes]:
-    """The text of a value, ``levels`` of which are opened."""
-    if isinstance(value, dict) and value and levels:
+    """The text of a value, ``levels`` of which are opened, and more where a list is long."""
+    is_opened = value and (levels > 0 or _is_long(value))
+    if is_opened and isinstance(value, dict):
         before = b"{"
         for name in [*value]:
             yield before + dumps(name) + b":"
             yield from _pieces(value.pop(name), levels - 1)
             before = b","
         yield b"}"
-    elif isinstance(value, list) and value and levels:
-        yield from _rows(value)
+    elif is_opened and isinstance(value, list):
+        before = b"["
+        for place, item in enumerate(value):
+            value[place] = None
+            yield before
+            yield from _pieces(item, levels - 1)
+            before = b","
+        yield b"]"
     else:
         yield dumps(value)
 
 
-def _rows(rows: list[Any]) -> Iterator[bytes]:
-    """The text of a list, of which those items are let go that are written; one that has a long list is opened."""
-    before, start, count = b"[", 0, 1
-    while start < len(rows):
-        some = [*takewhile(_is_short, rows[start : start + count])]
-        yield before
-        if some:
-            rows[start : start + len(some)] = [None] * len(some)
-            text = dumps(some)
-            yield text[1:-1]
-            count = min(2 * count, ROWS) if len(text) < PART else 1
-        else:
-            yield from _pieces(rows[start], 2)
-        before, start = b",", start + max(len(some), 1)
-    yield b"]"
-
-
-def _is_short(item: Any) -> bool:
-    lists = item.values() if isinstance(item, dict) else ()
-    return not any(type(held) is list and len(held) > ROWS for held in lists)
+def _is_long(value: Any) -> bool:
+    """Whether a value is a long list or has one as a member."""
+    held = value.values() if isinstance(value, dict) else (value,)
+    return any(type(one) is list and len(one) > LONG for one in held)
 
 
 def loads_in_slices(
     body: deque[bytes], max_depth: int = MAX_DEPTH, *, unique: bool = False, known: Known | None = None
-) -> Slices[object]:
+) -> Cooperative[object]:
     """What ``jsonio.loads`` makes of a text that comes in parts, which are used up. Raises ``MalformedJson`` for what
     that refuses, and ``Invalid`` (90) as soon as an object has ``MOST_FAULTS`` members that are not ``known``."""
     reader = _Reader(_Window(body), max_depth, unique, known or {})
     value = yield from reader.value(0, "")
-    if (yield from reader.sign()):
+    if (yield from reader.character()):
         raise reader.text.malformed("not JSON: more text after the value")
     return value
 
@@ -181,7 +171,7 @@ class _Reader:
         self._begun = 0
         self._decode = (UNIQUE_DECODER if unique else DECODER).raw_decode
 
-    def sign(self) -> Slices[str]:
+    def character(self) -> Cooperative[str]:
         """Go to the next character that is not blank, and give it; empty at the end of the text."""
         text = self.text
         while True:
@@ -192,14 +182,14 @@ class _Reader:
                 return ""
             yield
 
-    def value(self, depth: int, name: str) -> Slices[Any]:
+    def value(self, depth: int, name: str) -> Cooperative[Any]:
         """The next value, which is the member of a ``name`` inside so many open objects and arrays."""
-        sign, text = (yield from self.sign()), self.text
+        char, text = (yield from self.character()), self.text
         if len(text.text) - text.at < WINDOW // 2:
             text.go_on()
         yield
-        if sign not in ("{", "["):
-            return (yield from self._scalar(sign))
+        if char not in ("{", "["):
+            return (yield from self._scalar(char))
         whole = self._whole(self._max_depth - depth)
         if whole is not None:
             return whole
@@ -221,16 +211,16 @@ class _Reader:
         text.at = end
         return value
 
-    def _scalar(self, sign: str) -> Slices[Any]:
+    def _scalar(self, char: str) -> Cooperative[Any]:
         """The text, number or word that begins here."""
         text = self.text
         while True:
-            if sign != '"' and len(text.text) - text.at < _LONGEST_NUMBER and text.go_on():
+            if char != '"' and len(text.text) - text.at < _LONGEST_NUMBER and text.go_on():
                 continue
             try:
                 value, end = self._decode(text.text, text.at)
             except (JSONDecodeError, NotTaken) as fault:
-                if sign == '"' and text.go_on():
+                if char == '"' and text.go_on():
                     yield
                     continue
                 text.at = fault.pos if isinstance(fault, JSONDecodeError) else text.at
@@ -247,7 +237,7 @@ class _Reader:
             text.at = begin + place
             raise text.malformed("half of a surrogate pair")
 
-    def _opened(self, depth: int, name: str) -> Slices[Any]:
+    def _opened(self, depth: int, name: str) -> Cooperative[Any]:
         """The object or array that begins here, member by member."""
         text = self.text
         if depth >= self._max_depth:
@@ -256,8 +246,8 @@ class _Reader:
         closing = "}" if text.text[text.at] == "{" else "]"
         known, unknown = self._known.get(name) if depth < len(self._known) else None, list[str]()
         text.at += 1
-        sign = yield from self.sign()
-        while sign != closing or made:
+        char = yield from self.character()
+        while char != closing or made:
             if closing == "]":
                 made.append((yield from self.value(depth + 1, "")))
             else:
@@ -265,25 +255,25 @@ class _Reader:
                 if known is not None and key not in known:
                     _note_unknown(unknown, name, key, known)
                 made[key] = yield from self.value(depth + 1, key)
-            sign = yield from self.sign()
-            if sign == closing:
+            char = yield from self.character()
+            if char == closing:
                 break
-            if sign != ",":
+            if char != ",":
                 raise text.malformed("not JSON: Expecting ',' delimiter")
             text.at += 1
         text.at += 1
         return made
 
-    def _key(self, into: dict[str, Any]) -> Slices[str]:
+    def _key(self, into: dict[str, Any]) -> Cooperative[str]:
         """The next name of a member, and the colon behind it."""
         text = self.text
-        if (yield from self.sign()) != '"':
+        if (yield from self.character()) != '"':
             raise text.malformed("not JSON: Expecting property name enclosed in double quotes")
         key: str = yield from self._scalar('"')
         if self._is_unique and key in into:
             text.at = self._begun
             raise text.malformed(given_twice(key))
-        if (yield from self.sign()) != ":":
+        if (yield from self.character()) != ":":
             raise text.malformed("not JSON: Expecting ':' delimiter")
         text.at += 1
         return key

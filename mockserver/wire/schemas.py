@@ -154,29 +154,18 @@ def _any_example(name: str, schema: Schema) -> object:
     for option in options:
         if "enum" in option:
             return option["enum"][0]
-        match option.get("type"):
-            case "string":
-                return f"a {name}"
-            case "number" | "integer":
-                return 1
-            case "array":
-                return []
-            case "object":
-                return {}
-            case _:
-                continue
+        if option.get("type") in _ANY:
+            return _ANY[option["type"]] or f"a {name}"
     return None
 
 
+_ANY: Mapping[str, Any] = {"string": "", "number": 1, "integer": 1}
+"""An example of what has no list of words, by its type; a text says what it stands for."""
+
+_TYPES: Mapping[str, Any] = {"string": str, "number": (int, Decimal), "integer": int, "boolean": bool}
+
+
 def _fits(schema: Schema, value: object) -> bool:
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "string": str,
-        "number": (int, Decimal),
-        "integer": int,
-        "boolean": bool,
-    }
-    for option in [schema, *schema.get("anyOf", ())]:
-        allowed = kinds.get(str(option.get("type")))
-        if allowed is not None and isinstance(value, allowed) and value in option.get("enum", [value]):
-            return True
-    return False
+    options = [schema, *schema.get("anyOf", ())]
+    allowed = [option for option in options if isinstance(value, _TYPES.get(option.get("type", ""), ()))]
+    return any(value in option.get("enum", [value]) for option in allowed)

@@ -8,13 +8,13 @@ from typing import ClassVar, TypeAlias
 
 from pydantic import Field
 
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.commands import MethodTerms
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.remembered import Remembered
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import (
     Body,
@@ -240,5 +240,5 @@ def _are_short(names: _Names) -> bool:
     return sum(len(name) for name in names if name) <= _LONGEST_SHARED
 
 
-_SHARED: Remembered[_Names, _Names] = Remembered(_MOST_SHARED, lambda names: names, _are_short)
+_SHARED: BoundedCache[_Names, _Names] = BoundedCache(_MOST_SHARED, lambda names: names, _are_short)
 """Payers come back: equal texts are kept once, 230 bytes of a charge."""

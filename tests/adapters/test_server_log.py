@@ -43,7 +43,7 @@ class Kept:
 @pytest.fixture
 def kept(api: Api) -> Kept:
     log = Kept()
-    api.app.log = log
+    api.app.world.log = log
     return log
 
 
@@ -98,7 +98,7 @@ def test_a_warning_is_a_line_of_its_own(api: Api, kept: Kept) -> None:
 )
 def test_a_secret_key_in_a_path_is_masked(target: str, told: str) -> None:
     api = Api()
-    api.app.log = log = Kept()
+    api.app.world.log = log = Kept()
     for key in ("sk_tests", None):
         api.call("GET", target, key=key)
     for as_json in (False, True):
@@ -108,7 +108,7 @@ def test_a_secret_key_in_a_path_is_masked(target: str, told: str) -> None:
 
 def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it() -> None:
     api = Api(key="plainkey")
-    api.app.log = log = Kept()
+    api.app.world.log = log = Kept()
     api.call("GET", "/charge/plainkey?search=plainkey&limit=5")
     api.call("GET", "/nowhere/plainkey")
     assert "plainkey" not in "".join([*log.lines(), *log.lines(as_json=True)])
@@ -119,7 +119,7 @@ def test_a_key_that_does_not_look_like_one_is_masked_when_the_request_carries_it
 def test_what_is_sent_makes_one_line_with_no_card_number(path: str) -> None:
     api = Api()
     told: list[str] = []
-    api.app.log = lambda one: told.extend(one.lines(as_json=False))  # type: ignore[attr-defined]
+    api.app.world.log = lambda one: told.extend(one.lines(as_json=False))  # type: ignore[attr-defined]
     charge_id = api.charge()["chargeId"]
     for target in (path.format(NUMBER), path.format(NUMBER) + f"/charge/{charge_id}"):
         api.call("GET", target.replace(" ", "%20"))
@@ -131,7 +131,7 @@ def test_what_is_sent_makes_one_line_with_no_card_number(path: str) -> None:
 @pytest.mark.parametrize("method", ["GET", "PATCH"])
 def test_a_key_in_a_path_that_no_route_takes_is_masked_in_findings_and_in_the_journal(method: str) -> None:
     api = Api(key="plainkey")
-    api.app.log = log = Kept()
+    api.app.world.log = log = Kept()
     api.call(method, "/charge/plainkey/void" if method == "PATCH" else "/nowhere/plainkey")
     assert "plainkey" not in "".join(log.lines(as_json=True))
     assert b"plainkey" not in api.call("GET", "/__admin/journal").raw
@@ -248,7 +248,7 @@ def test_the_server_logs_to_standard_error() -> None:
 
 def test_the_first_entry_that_is_dropped_is_reported_once() -> None:
     api = Api(journal_limit=2)
-    api.app.log = log = Kept()
+    api.app.world.log = log = Kept()
     for _ in range(5):
         api.try_charge()
     told = [line for line in log.lines() if "journal entries" in line]

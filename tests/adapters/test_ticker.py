@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from mockserver.adapters.ticker import CROWD, Ticker
+from mockserver.adapters.ticker import Ticker
 from mockserver.engine.sandbox import Sandbox
 from tests.driving import NOW, Api
+
+RESETS = 300
 
 
 def test_sandboxes_that_were_reset_are_forgotten() -> None:
@@ -16,8 +18,9 @@ def test_sandboxes_that_were_reset_are_forgotten() -> None:
     async def story() -> None:
         world = api.app.world
         runner = world.runner
-        runner.ticker = Ticker(lambda: NOW, world.sandboxes.is_live, runner.run, runner.turn)
-        for _ in range(3 * CROWD):
+        runner.ticker = ticker = Ticker(lambda: NOW, world.sandboxes.is_live, runner.run, runner.turn)
+        world.sandboxes.on_leave = ticker.forget
+        for _ in range(RESETS):
             await api.calling("POST", "/charge/card", shop_charge())
             await api.calling("POST", "/__admin/reset", {})
 
@@ -35,4 +38,4 @@ def test_sandboxes_that_were_reset_are_forgotten() -> None:
     asyncio.run(story())
     gc.collect()
     alive = sum(isinstance(found, Sandbox) for found in gc.get_objects())
-    assert alive < 2 * CROWD + 50
+    assert alive < RESETS / 2

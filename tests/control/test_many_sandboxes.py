@@ -160,7 +160,7 @@ def test_a_sandbox_that_nobody_uses_is_dropped_and_its_key_opens_another() -> No
     assert sweep(api) == 0
     machine.now += 1
     log: list[str] = []
-    api.app.log = lambda told: log.extend(told.lines(as_json=False))
+    api.app.world.log = lambda told: log.extend(told.lines(as_json=False))
     assert sweep(api) == 1
     assert log == ["2031-03-01T00:00:10.000Z dropped 1 sandbox unused for 10s (--sandbox-idle)"]
     assert api.call("GET", "/__admin/sandboxes", key=None).body == {"count": 0, "sandboxes": []}

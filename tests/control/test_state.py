@@ -16,8 +16,8 @@ import pytest
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
-from mockserver.domain.slices import at_once
-from mockserver.engine import importing, snapshot
+from mockserver.domain.cooperative import run_to_end
+from mockserver.engine import state_document
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import ImportFault, form
 from mockserver.engine.indexed_table import Table
@@ -25,7 +25,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import dumps
-from tests.driving import CARD, DUMMY, NOW, Api, Reply
+from tests.driving import CARD, DUMMY, NOW, Api, Reply, batch_of
 
 SERVER = "http://127.0.0.1:4111"
 NUMBER, CCV = "4539578763621486", "937"
@@ -145,7 +145,10 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         ({"clock": {"mode": "manual", "real": 0, "rate": 1}}, "Clock.virtual"),
         ({"counters": {"charge": "3"}}, "Counters.charge"),
         # At once: nothing else of it is read.
-        ({"counters": {f"c{number}": 1 for number in range(importing.MOST_COUNTERS + 1)}, "seed": "one"}, "Counters"),
+        (
+            {"counters": {f"c{number}": 1 for number in range(state_document.MOST_COUNTERS + 1)}, "seed": "one"},
+            "Counters",
+        ),
         ({"schedule": {"order": 1, "entries": [[1, 2, "nothing", "x", ""]]}}, "Schedule.entries.0.2"),
         ({"tables": {}}, "Tables"),
         ({"rules": {"rules": []}}, "Rules.rules"),
@@ -165,11 +168,11 @@ def test_a_foreign_document_is_refused_and_changes_nothing(api: Api, change: dic
 
 def test_a_document_with_as_many_counters_as_there_may_be_is_taken_and_may_grow(api: Api) -> None:
     document = api.call("GET", "/__admin/state").body
-    document["counters"].update((f"c{number}", 1) for number in range(importing.MOST_COUNTERS))
+    document["counters"].update((f"c{number}", 1) for number in range(state_document.MOST_COUNTERS))
     assert api.call("PUT", "/__admin/state", document).status == 200
     fill(api)
     grown = api.call("GET", "/__admin/state")
-    assert len(grown.body["counters"]) > importing.MOST_COUNTERS
+    assert len(grown.body["counters"]) > state_document.MOST_COUNTERS
     assert api.call("PUT", "/__admin/state", raw=grown.raw).status == 200
     assert api.call("GET", "/__admin/state").raw == grown.raw
 
@@ -218,7 +221,7 @@ APART = {
 
 def test_every_part_of_a_sandbox_is_exported_or_left_out_for_a_reason() -> None:
     sandbox = Api().app.world.sandboxes.open("sk_any", NOW)
-    document = at_once(snapshot.export(sandbox, secrets=True))
+    document = run_to_end(state_document.export(sandbox, secrets=True))
     written = {*document, *document["tables"], *document["records"], "replays"}
     parts = [*Tables.__slots__, *vars(sandbox)]
     assert set(parts) - APART.keys() - written == set()
@@ -392,11 +395,7 @@ def test_a_payment_on_a_page_is_part_of_the_past(api: Api) -> None:
 def test_a_batch_that_gets_on_while_it_is_read_bars_no_way_back() -> None:
     now = [NOW]
     api = Api(clock="real", real_clock=lambda: now[0])
-    card = {"providerId": DUMMY, "paymentInformation": CARD}
-    method = api.call("POST", "/payment_method/card", card).body["paymentMethodId"]
-    rows = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},10,AUD,\n" * 1_500
-    body = {"count": 1_500, "description": "January", "batch": rows}
-    batch = api.call("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    batch = api.batch(*[f"{api.method()},10,AUD,"] * 1_500)
     now[0] += SECOND
     reading = api.calling("GET", f"/batch/{batch}")
     reading.send(None)
@@ -468,22 +467,21 @@ def test_the_codec_knows_every_shape_that_rows_have() -> None:
 
 def fill_everything(api: Api) -> None:
     """A sandbox with rows in every table."""
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    method = api.method()
     paid = api.try_charge(50).body["chargeId"]
     agreement = {"payerName": "Ann", "description": "rent", "maximumAmount": 100, "providerId": DUMMY}
     account = {"bankCode": "123456", "accountNumber": "12345678", "accountName": "Ann"}
-    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method['paymentMethodId']},5,AUD,b-1\n"
     calls: list[tuple[str, dict[str, Any]]] = [
         ("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD, "createNetworkToken": True}),
         ("/customer/payto", {"payToAgreement": agreement}),
         ("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": account}),
         ("/token/card", {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True}),
         ("/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD", "allowedPaymentTypes": ["card"]}),
-        ("/batch/transaction/payment_method", {"count": 1, "description": "rents", "batch": rows}),
+        ("/batch/transaction/payment_method", batch_of(f"{method},5,AUD,b-1")),
         (
             "/subscription/payment_method",
             {
-                "paymentMethodId": method["paymentMethodId"],
+                "paymentMethodId": method,
                 "amount": 9,
                 "currency": "AUD",
                 "interval": "Month",
@@ -519,13 +517,11 @@ def test_every_kind_of_row_comes_back(api: Api) -> None:
 
 
 def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(api: Api) -> None:
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    method = api.method()
     then = {"batch": {"rows": [{"at": [2, 5], "decline": "lost_card"}, {"at": [4], "approve": {}}]}}
     rule = {"id": "rows", "when": {"op": "batch.create"}, "then": then}
     assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
-    lines = "".join(f"{method['paymentMethodId']},{row},AUD,r{row}\n" for row in range(1, 6))
-    body = {"count": 5, "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{lines}"}
-    batch = api.call("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    batch = api.batch(*(f"{method},{row},AUD,r{row}" for row in range(1, 6)))
     before = api.call("GET", "/__admin/state").raw
     assert api.call("PUT", "/__admin/state", raw=before).status == 200
     assert api.call("GET", "/__admin/state").raw == before
@@ -557,8 +553,8 @@ def everything() -> tuple[Api, Sandbox]:
 @pytest.mark.parametrize("secrets", [False, True])
 def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     api, sandbox = everything()
-    before = at_once(snapshot.export(sandbox, secrets=secrets))
-    exporting = snapshot.export(sandbox, secrets=secrets)
+    before = run_to_end(state_document.export(sandbox, secrets=secrets))
+    exporting = state_document.export(sandbox, secrets=secrets)
     next(exporting)
     [batch] = before["tables"]["batches"]
     api.try_charge(3)
@@ -569,7 +565,7 @@ def test_an_export_tells_how_things_stood_when_it_began(secrets: bool, monkeypat
     rests, document = to_the_end(exporting)
     assert document == before
     assert rests > 30
-    assert at_once(snapshot.export(sandbox, secrets=secrets)) != before
+    assert run_to_end(state_document.export(sandbox, secrets=secrets)) != before
 
 
 @pytest.mark.usefixtures("every_pause")
@@ -652,27 +648,27 @@ def test_an_export_rests_after_each_row_with_a_long_text(api: Api) -> None:
             "/charge/card",
             {"amount": 1, "providerId": DUMMY, "paymentInformation": CARD, "metadata": {"a": text}},
         )
-    short, _ = to_the_end(snapshot.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
-    rests, _ = to_the_end(snapshot.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
+    short, _ = to_the_end(state_document.export(api.app.world.sandboxes.open("sk_empty", NOW), secrets=False))
+    rests, _ = to_the_end(state_document.export(api.app.world.sandboxes.open(api.key, NOW), secrets=False))
     assert rests >= short + 3
 
 
 @pytest.mark.parametrize("rows", [1, 2, 500])
 def test_the_text_of_a_state_is_that_of_the_document(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "ROWS", rows)
+    monkeypatch.setattr(long_json, "LONG", rows)
     api, sandbox = everything()
     api.try_charge(reference='","tables":{"x":[1]}')
     api.call("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10m"})
     for secrets in (False, True):
         reply = api.call("GET", f"/__admin/state?secrets={secrets}")
-        assert reply.raw == dumps(at_once(snapshot.export(sandbox, secrets=secrets)))
+        assert reply.raw == dumps(run_to_end(state_document.export(sandbox, secrets=secrets)))
         assert reply.headers["content-length"] == str(len(reply.raw))
         assert reply.headers["content-type"] == "application/json; charset=utf-8"
 
 
 def test_a_long_document_is_sent_and_taken_in_parts(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "PART", 5_000)
-    monkeypatch.setattr(long_json, "ROWS", 10)
+    monkeypatch.setattr(long_json, "LONG", 10)
     for number in range(200):
         api.charge(reference=f"row-{number}")
     sent = sent_in_parts(api, "GET", "/__admin/state?secrets=true", [b""])

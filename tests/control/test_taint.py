@@ -136,7 +136,7 @@ def log() -> Kept:
 @pytest.fixture
 def api(log: Kept) -> Api:
     api = Api(journal_limit=100_000)
-    api.app.log = log
+    api.app.world.log = log
     return api
 
 

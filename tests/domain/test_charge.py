@@ -11,6 +11,7 @@ from mockserver.domain.clock import DAY, HOUR, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid
 from mockserver.domain.money import ZERO
+from mockserver.domain.record import replace
 from mockserver.domain.states import ChargeEvent, ChargeState
 from tests.charges import charge_in
 
@@ -24,7 +25,7 @@ def charge(state: ChargeState = ChargeState.SUCCESS, **fields: object) -> Charge
 def reserved(given: Charge, *refunds: tuple[object, Micros]) -> Charge:
     """The charge while its provider is still to answer some refunds, each with its instant."""
     for amount, settles in refunds:
-        wanted = given.refund_of(Decimal(str(amount)), None, 6 * DAY + NOON, settles)
+        wanted = replace(given.refund_of(Decimal(str(amount)), None, 6 * DAY + NOON), settles=settles)
         given = given.after_reserving(wanted)
     return given
 
@@ -38,11 +39,11 @@ def test_what_is_reserved_is_left_for_no_other_refund() -> None:
     assert waits.refundable == 3
     for amount in (Decimal(4), Decimal("3.01")):
         with pytest.raises(Invalid) as refused:
-            waits.refund_of(amount, None, 0, None)
+            waits.refund_of(amount, None, 0)
         assert refused.value.code is Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND
     all_of_it = reserved(waits, (3, 9 * DAY))
     with pytest.raises(Invalid):
-        all_of_it.refund_of(None, None, 0, None)
+        all_of_it.refund_of(None, None, 0)
 
 
 @pytest.mark.parametrize("settled", [True, False])

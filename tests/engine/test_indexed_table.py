@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import DERIVED, Index, Table
+from mockserver.engine.indexed_table import DERIVED, Index, Table, index_by
 from mockserver.engine.query import Query
 
 
@@ -21,8 +21,8 @@ class Stored:
 
 
 def table_of(*rows: Stored) -> Table[Stored]:
-    by_name: Index[Stored] = Index("name", lambda row: row.name)
-    by_colour: Index[Stored] = Index("colour", lambda row: row.colours, several=True)
+    by_name: Index[Stored] = index_by("name", lambda row: row.name)
+    by_colour: Index[Stored] = Index("colour", lambda row: row.colours)
     table: Table[Stored] = Table(lambda row: f"id{row.added}", [by_name, by_colour])
     for row in rows:
         table.add(row)

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound
 from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
 from mockserver.engine.query import Query
-from mockserver.engine.step import check_in_use, unnoted
+from mockserver.engine.step import unnoted
 from mockserver.wire.base import Body
 from mockserver.wire.body_tables import query_type
 from mockserver.wire.charge_bodies import ChargeQuery
@@ -111,14 +110,6 @@ def test_the_step_is_about_what_an_object_has_become(sandbox: Any) -> None:
     after = charges.refund(step, first.charge_id, None, None)
     assert step.result.about["charge"] is after is sandbox.charges.rows[0]
     assert (first.refunded, after.refunded) == (0, first.amount)
-
-
-def test_a_payment_method_that_a_body_names_must_be_there() -> None:
-    faults = Faults()
-    check_in_use(None, "none", "PaymentMethodId", faults)
-    with pytest.raises(Invalid) as refused:
-        faults.refuse()
-    assert refused.value.code is Code.INVALID_PAYMENT_METHOD_ID
 
 
 @given(st.integers(0, 9), st.integers(1, 9), st.integers(0, 9), st.booleans())

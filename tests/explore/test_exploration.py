@@ -1,4 +1,4 @@
-"""What is tried, how long it may take, and what is said of it, with a laboratory whose command does as it is told."""
+"""What is tried, how long it may take, and what is said of it, with a runner whose command does as it is told."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.command import Ended
-from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore
+from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
 from mockserver.explore.fault_table import fault
 from mockserver.explore.trial import InjectionPoint, Trial, Verdict
 
@@ -102,6 +102,13 @@ def test_a_command_that_fails_without_any_fault(tmp_path_factory: Any, seen: Any
         baseline(lab, None)
     assert words in str(refused.value)
     assert "blind-retry" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "is_named"), [("pytest -q", True), ("python -m pytest", True), ("sh pay.sh", False)]
+)
+def test_tests_that_call_nothing_are_told_of_the_option_of_pytest(command: str, is_named: bool) -> None:
+    assert no_call(command.split()).endswith("explored by: pytest --mockserver-explore") is is_named
 
 
 @pytest.mark.parametrize(
@@ -256,7 +263,7 @@ def test_a_second_fault_strikes_where_the_first_did_no_harm(
     first, pair = "charge.create-1-lost_answer", "charge.create-1-lost_answer--charge.create-2-lost_answer"
     assert list(verdicts(made)) == [first, *([pair] if has_pairs else [])]
     if has_pairs:
-        assert made.cells[1].strikes == [("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")]
+        assert made.cells[1].injections == [("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")]
         assert len(lab.tried[pair][0]["rules"]) == 2
     assert list(verdicts(explored(lab, **{**only, "pairs": False}))) == [first]
 

@@ -146,7 +146,7 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
 
 
 @pytest.mark.parametrize(
-    ("code", "severity", "has_struck", "wanted"),
+    ("code", "severity", "has_fired", "wanted"),
     [
         (0, "warning", True, Verdict.SURVIVED),
         (3, "note", True, Verdict.FAILED),
@@ -159,8 +159,8 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
         (0, "error", False, Verdict.UNSAFE),
     ],
 )
-def test_verdicts(code: int | None, severity: str, has_struck: bool, wanted: Verdict) -> None:
-    assert verdict(code, [{"severity": severity}], has_struck=has_struck) is wanted
+def test_verdicts(code: int | None, severity: str, has_fired: bool, wanted: Verdict) -> None:
+    assert verdict(code, [{"severity": severity}], has_fired=has_fired) is wanted
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ Client = Callable[[frozenset[int]], tuple[int | None, list[dict[str, str]]]]
 
 @dataclass
 class Shop:
-    """A laboratory whose command takes twenty charges: ``client`` says how it ends when some are declined."""
+    """A runner whose command takes twenty charges: ``client`` says how it ends when some are declined."""
 
     client: Client
     argv: tuple[str, ...] = ("python", "shop.py")

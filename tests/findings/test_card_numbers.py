@@ -126,7 +126,7 @@ def test_a_number_is_told_and_masked_whatever_parts_it(text: str) -> None:
     api.get(f"/charge?Reference={quote(text)}")
     assert told(api) == ["reference", "path or query"]
     lines: list[str] = []
-    api.app.log = lambda line: lines.extend(line.lines(as_json=False))
+    api.app.world.log = lambda line: lines.extend(line.lines(as_json=False))
     api.get(f"/charge/{quote(text)}")
     assert not any("1111" * 2 in line or quote(text) in line or "822463" in line for line in lines)
     assert card_stands_in(text)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.guards import MOST_HEAD
+from mockserver.server.bad_request import MOST_HEAD
 from mockserver.web.asgi import read_parts, send_bytes
 from tests.driving import FAST_LANE
 from tests.server.connecting import Clock, connected, converse, echo, request

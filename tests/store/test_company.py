@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.web import storing
+from mockserver.store import writer
 from tests.driving import CARD, DUMMY
 from tests.store.twins import Kept
 
@@ -40,10 +40,10 @@ def commits_of(api: Kept, clients: int) -> int:
 def test_clients_that_were_answered_together_share_the_next_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(storing, "COMPANY", 0.05)
+    monkeypatch.setattr(writer, "COMPANY", 0.05)
     assert ROUNDS <= commits_of(Kept(tmp_path / "s.db"), 8) <= ROUNDS + 5
 
 
 def test_of_two_clients_none_waits_for_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storing, "COMPANY", 600.0)
+    monkeypatch.setattr(writer, "COMPANY", 600.0)
     assert commits_of(Kept(tmp_path / "s.db"), 2) >= ROUNDS

@@ -10,8 +10,8 @@ from time import process_time
 import pytest
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.store_file import FORMAT, PAGE, StoreFile, StoreRefused
-from mockserver.engine.kept.commits import Commit, KeptSandbox
+from mockserver.store.file import FORMAT, PAGE, StoreFile, StoreRefused
+from mockserver.store.schema import Commit, StoredSandbox
 from tests.store.twins import Kept
 
 
@@ -123,9 +123,9 @@ def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path: Path) -> None:
 
 def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Path) -> None:
     file = StoreFile(tmp_path / "s.db")
-    kept = KeptSandbox("sk_a", 1, None, 0, 0, None)
+    kept = StoredSandbox("sk_a", 1, None, 0, 0, None)
     file.write(Commit(puts=[(1, "charges", number, b"{}") for number in range(7_000)], kept=[kept]))
-    file.write(Commit(puts=[(2, "head", 0, b"{}")], kept=[KeptSandbox("sk_a", 2, None, 0, 0, None)]))
+    file.write(Commit(puts=[(2, "head", 0, b"{}")], kept=[StoredSandbox("sk_a", 2, None, 0, 0, None)]))
     file.close()
     file = StoreFile(tmp_path / "s.db")
     assert [one.world for one in file.sandboxes] == [2]
@@ -139,9 +139,9 @@ def test_a_world_is_another_from_one_commit_on_and_the_old_one_goes(tmp_path: Pa
 def test_clearing_a_world_away_does_not_look_through_the_pages_of_others(tmp_path: Path) -> None:
     file = StoreFile(tmp_path / "s.db")
     pages = [(f"page-{number}", world) for world, count in ((1, 20_000), (2, 10)) for number in range(count)]
-    sandboxes = [KeptSandbox(f"sk_{world}", world, None, 0, 0, None) for world in (1, 2)]
+    sandboxes = [StoredSandbox(f"sk_{world}", world, None, 0, 0, None) for world in (1, 2)]
     file.write(Commit(pages=pages, kept=sandboxes))
-    file.write(Commit(kept=[KeptSandbox("sk_2", 3, None, 0, 0, None)]))
+    file.write(Commit(kept=[StoredSandbox("sk_2", 3, None, 0, 0, None)]))
     work: list[int] = []
     file._db.set_progress_handler(lambda: work.append(100), 100)
     while file.clear_away():

@@ -17,9 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.store_file import PAGE, StoreFile, StoreRefused
 from mockserver.cli import main
-from mockserver.engine.kept.commits import SERVER
+from mockserver.store.file import PAGE, StoreFile, StoreRefused
+from mockserver.store.schema import SERVER
 from tests.depth import tries
 from tests.store.twins import Kept
 

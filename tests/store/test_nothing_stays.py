@@ -41,7 +41,8 @@ def left() -> set[str]:
     gc.set_debug(gc.DEBUG_SAVEALL)
     gc.collect()
     gc.set_debug(0)
-    found = {type(one).__name__ for one in gc.garbage if type(one).__module__.startswith("mockserver.engine")}
+    rooms = ("mockserver.engine", "mockserver.store")
+    found = {type(one).__name__ for one in gc.garbage if type(one).__module__.startswith(rooms)}
     gc.garbage.clear()
     return found
 

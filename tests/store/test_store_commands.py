@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from mockserver.adapters.store_file import FORMAT, StoreFile
 from mockserver.cli import main
 from mockserver.engine.sandbox import masked_key, sandbox_id_of
+from mockserver.store.file import FORMAT, StoreFile
 from tests.control.test_state import NUMBER, fill
 from tests.driving import Api
 from tests.store.twins import Kept

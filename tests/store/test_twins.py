@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.adapters.store_file import StoreFile
-from mockserver.engine import consistency, importing, payment_methods
-from mockserver.engine.kept.parts import BLOCK
+from mockserver.engine import consistency, payment_methods, state_document
+from mockserver.store.file import StoreFile
+from mockserver.store.table_rows import BLOCK
 from tests.control.test_state import fill, fill_everything
 from tests.driving import CARD, DUMMY, card_charge
 from tests.store.twins import Kept, Twins
@@ -168,7 +168,7 @@ def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, m
         assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 201
     for module in (consistency, payment_methods):
         monkeypatch.setattr(module, "MOST_METHODS", 2)
-    monkeypatch.setattr(importing, "MOST_COUNTERS", 1)
+    monkeypatch.setattr(state_document, "MOST_COUNTERS", 1)
     twins.kept.restart()
     twins.look()
     assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 400

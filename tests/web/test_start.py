@@ -20,8 +20,9 @@ HEAVY = {
     *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "re2", "rich"),
     *("sqlite3", "trustme", "xml", "yaml"),
     # Of this one.
-    *(f"mockserver.adapters.{name}" for name in ("store_file", "strict_yaml", "tls", "trace_export")),
+    *(f"mockserver.adapters.{name}" for name in ("strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
+    "mockserver.store",
     "mockserver.wire.payment_methods",
     *(f"mockserver.web.{name}" for name in ("hosted", "openapi", "tracing")),
     "mockserver.scenario.reference",

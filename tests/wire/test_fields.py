@@ -205,7 +205,7 @@ def test_a_field_given_in_two_spellings_is_refused() -> None:
 def test_after_its_rest_it_still_tells_what_was_said() -> None:
     said = read({"Amount": 5, "PaymentInformation": {"CardNumber": "1"}, "new": True}, CardCharge)
     before = dict(said)
-    said.rest()
+    said.release()
     assert dict(said) == before == {"amount": 5, "paymentInformation": {"cardNumber": "1"}}
     assert said["amount"] == 5
     assert list(said.unknown) == ["new"]
@@ -215,7 +215,7 @@ def test_after_its_rest_it_still_tells_what_was_said() -> None:
 
 def test_a_query_is_read_again_too() -> None:
     said = Fields.of_query(CardCharge, b"Amount=5&firstname=Ann&Currency=")
-    said.rest()
+    said.release()
     assert dict(said) == {"amount": "5", "firstName": "Ann"}
 
 

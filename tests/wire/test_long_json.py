@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.domain.cooperative import run_to_end
 from mockserver.domain.errors import Invalid
-from mockserver.domain.slices import at_once
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
@@ -77,9 +77,11 @@ def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.Monk
     random, cuts = Random(window), Random(window)
     for _ in range(tries(150, 400)):
         raw = text_of(random)
-        assert outcome(lambda body: at_once(loads_in_slices(deque(cut(body, cuts)))), raw) == outcome(loads, raw), raw
+        assert outcome(lambda body: run_to_end(loads_in_slices(deque(cut(body, cuts)))), raw) == outcome(loads, raw), (
+            raw
+        )
         broken = spoilt(raw, random)
-        found = outcome(lambda body: at_once(loads_in_slices(deque(cut(body, cuts)))), broken)
+        found = outcome(lambda body: run_to_end(loads_in_slices(deque(cut(body, cuts)))), broken)
         assert found == outcome(loads, broken) or found == outcome(loads, broken) == "not UTF-8", broken
 
 
@@ -100,7 +102,7 @@ def test_a_key_that_comes_twice_is_found_as_it_is_at_once(window: int, monkeypat
     random, refused = Random(window), 0
     for _ in range(300):
         raw = doubled(random).encode()
-        found = outcome(lambda body: at_once(loads_in_slices(deque(cut(body, random)), unique=True)), raw)
+        found = outcome(lambda body: run_to_end(loads_in_slices(deque(cut(body, random)), unique=True)), raw)
         assert found == outcome(lambda body: loads(body, unique=True), raw), raw
         refused += isinstance(found, tuple)
     assert 50 < refused < 250
@@ -124,7 +126,7 @@ def test_a_key_that_comes_twice_is_found_as_it_is_at_once(window: int, monkeypat
 )
 def test_what_is_refused_is_refused_with_its_place(raw: bytes, words: str) -> None:
     with pytest.raises(MalformedJson) as fault:
-        at_once(loads_in_slices(deque([raw])))
+        run_to_end(loads_in_slices(deque([raw])))
     assert str(fault.value) == words
 
 
@@ -140,7 +142,7 @@ def test_it_pauses_while_it_reads_a_long_text(monkeypatch: pytest.MonkeyPatch) -
 def test_megabytes_of_blanks_are_skipped(value: bytes) -> None:
     blanks = b" \n\t\r" * 1_000_000
     raw = blanks + value + blanks
-    assert outcome(lambda body: at_once(loads_in_slices(deque([body]))), raw) == outcome(loads, raw)
+    assert outcome(lambda body: run_to_end(loads_in_slices(deque([body]))), raw) == outcome(loads, raw)
 
 
 KNOWN = {"": ["format", "tables"], "tables": ["charges"]}
@@ -161,7 +163,7 @@ def test_of_many_unknown_members_a_hundred_are_read(
     many = ",".join(f'"new-{number}":[{number}]' for number in range(50_000))
     parts = deque([begin.encode(), *(many[at : at + 1_000].encode() for at in range(0, len(many), 1_000))])
     with pytest.raises(Invalid) as refused:
-        at_once(loads_in_slices(parts, known=KNOWN))
+        run_to_end(loads_in_slices(parts, known=KNOWN))
     assert len(refused.value.details or {}) == 100
     assert (refused.value.details or {}).items() >= words.items()
     assert len(parts) > 500
@@ -170,7 +172,7 @@ def test_of_many_unknown_members_a_hundred_are_read(
 def test_members_of_other_objects_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_json, "WINDOW", 1_000)
     document = {"tables": {"charges": [{f"new-{number}": number for number in range(2_000)}]}, "format": {"tables": {}}}
-    assert at_once(loads_in_slices(deque([dumps(document)]), known=KNOWN)) == document
+    assert run_to_end(loads_in_slices(deque([dumps(document)]), known=KNOWN)) == document
 
 
 def document_of(random: Random, levels: int) -> Any:
@@ -185,12 +187,12 @@ def document_of(random: Random, levels: int) -> Any:
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
 def test_any_document_is_written_as_it_is_at_once(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_json, "ROWS", rows)
+    monkeypatch.setattr(long_json, "LONG", rows)
     random = Random(rows)
     for _ in range(tries(80, 300)):
         document = {f"part {number}": document_of(random, 5) for number in range(3)}
         wanted = dumps(document)
-        assert b"".join(at_once(dumps_in_slices(document))) == wanted
+        assert b"".join(run_to_end(dumps_in_slices(document))) == wanted
 
 
 def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +209,7 @@ def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPat
 
 def test_a_text_full_of_escapes_is_read_and_refused_for_half_a_pair() -> None:
     pair, many = "\\ud83d\\ude00", 40_000
-    assert at_once(loads_in_slices(deque([f'["{pair * many}"]'.encode()]))) == ["\U0001f600" * many]
+    assert run_to_end(loads_in_slices(deque([f'["{pair * many}"]'.encode()]))) == ["\U0001f600" * many]
     for lone, place in ((f"{pair * many}\\ud83d", 7 + 12 * many), (f"\\ud83d{pair * many}", 7)):
         with pytest.raises(MalformedJson, match=rf"half of a surrogate pair \(line 1, column {place}\)"):
-            at_once(loads_in_slices(deque([f'{{"a":"{lone}"}}'.encode()])))
+            run_to_end(loads_in_slices(deque([f'{{"a":"{lone}"}}'.encode()])))

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -20,10 +20,13 @@ from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, Hung
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import InModule, RouteRow
 from mockserver.web.shell import Endpoint
-from mockserver.web.world import StorePort, World
+from mockserver.web.world import World
 from mockserver.wire.base import Body
 from mockserver.wire.control_fields import ControlBody, control_body, read_exactly
 from mockserver.wire.jsonio import loads
+
+if TYPE_CHECKING:
+    from mockserver.store.writer import Store
 
 JSON = "application/json"
 
@@ -51,7 +54,7 @@ class ControlCall:
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
     async def fetch(self, key: str) -> None:
-        """Have another sandbox in memory, letting others have their turn until it is. Raises ``NotKept`` (43)."""
+        """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch([key])
 
@@ -202,7 +205,7 @@ class ControlEndpoint(Endpoint):
         """The open sandbox that the call names, if any; its function opens another."""
         return self.world.sandboxes.named(request.headers) if self.route.keyed else None
 
-    async def kept(self, store: StorePort, request: Request) -> None:
+    async def kept(self, store: Store, request: Request) -> None:
         """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it has seen."""
         if request.method == "GET":
             await store.kept(request.known)
@@ -222,7 +225,7 @@ class ControlEndpoint(Endpoint):
         """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
-            # A parameter that is misspelt, or that came in a body which nobody reads, must not widen what a call does.
+            # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body

@@ -241,7 +241,7 @@ async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            sandbox.clock.let_go(world.real_clock())
+            sandbox.clock.release(world.real_clock())
     finally:
         del world.runner.moving[sandbox]
         ended.set()

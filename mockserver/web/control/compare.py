@@ -13,7 +13,7 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import mutable
-from mockserver.engine.codec import record_form
+from mockserver.engine.codec import form
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.state_facts import KINDS
@@ -125,8 +125,8 @@ def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
     if theirs is None:
         _count(diff, "onlyHere", diff.only_here, row_id)
         return
-    form = record_form(mine.__class__)
-    fields = dict(_fields("", form.write(mine, False), form.write(theirs, False))) if mine != theirs else {}
+    write = form(mine.__class__).write
+    fields = dict(_fields("", write(mine, False), write(theirs, False))) if mine != theirs else {}
     if fields:
         diff.counts["changed"] += 1
         if len(diff.changed) < _MOST:

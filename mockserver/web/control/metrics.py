@@ -48,9 +48,9 @@ def _durations(world: World, _: object) -> Samples:
 
 
 def _journal(world: World, _: object) -> Samples:
-    room = world.sandboxes.room
-    yield ("limit",), room.overflown
-    yield ("memory",), room.dropped
+    quota = world.sandboxes.quota
+    yield ("limit",), quota.overflown
+    yield ("memory",), quota.dropped
 
 
 def _commits(world: World, _: object) -> Samples:

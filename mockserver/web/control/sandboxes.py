@@ -25,7 +25,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     each with id, name, masked keys, clock, scenarios and number of objects."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
-    # Of those that nobody has used since they were opened or emptied, the last comes first.
+    # Of those that were not used since they were opened or emptied, the last comes first.
     order = sorted(every, key=sandboxes.used)[::-1]
     found = []
     for key in order[query.skip : query.skip + query.limit]:

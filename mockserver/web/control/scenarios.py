@@ -36,7 +36,7 @@ _POSTED = "posted"
 """The name of a text that has none."""
 
 LONG = 8_000
-"""Bytes of a text from which on reading it takes so long that others must not wait for it: some 80 rules."""
+"""Bytes of a text from which on a thread reads it, as other requests must not wait so long: some 80 rules."""
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
@@ -45,14 +45,14 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 async def replace(call: ControlCall) -> tuple[int, object]:
-    """Replace all scenarios by one but the built-in test values; ``warnings`` say what it says in vain."""
+    """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without effect."""
     scenario, warned = await _read(call)
     return 200, {**_put(call, lambda _: [scenario]), "warnings": warned}
 
 
 async def add(call: ControlCall) -> tuple[int, object]:
     """Add a scenario: its rules are asked before those that were there. One of the same name is replaced. ``warnings``
-    say what it says in vain."""
+    name rules without effect."""
     scenario, warned = await _read(call)
     shown = _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
     return 201, {**shown, "warnings": warned}
@@ -119,7 +119,7 @@ def _own(sandbox: Sandbox) -> list[Scenario]:
 async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     """The scenario of the body, YAML or JSON, and its warnings. Raises ``Unauthorised`` (40), ``Invalid`` (90) with
     line and column of every fault."""
-    # Who may change nothing is refused, whatever the body says.
+    # A request without a valid key is refused before its body is read.
     call.sandbox()
 
     def read() -> tuple[Scenario, list[dict[str, object]]]:
@@ -141,7 +141,7 @@ def _refusing() -> Iterator[None]:
 
 
 async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
-    """What reading the body gives: of a long one aside, so that others need not wait."""
+    """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile."""
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
@@ -166,7 +166,7 @@ def _shown(sandbox: Sandbox) -> dict[str, object]:
 
 
 async def check(call: ControlCall) -> tuple[int, object]:
-    """What is wrong with a scenario's text, with line and column, and what it says in vain; nothing is loaded."""
+    """What is wrong with a scenario's text, with line and column, and its rules without effect; nothing is loaded."""
     return await _in_time(call, lambda: _checked(call))
 
 
@@ -184,7 +184,7 @@ def _checked(call: ControlCall) -> tuple[int, object]:
 
 
 def _warned(scenario: Scenario) -> list[dict[str, object]]:
-    """What a scenario says in vain, in the order of its lines."""
+    """The rules of a scenario without effect, in the order of its lines."""
     from mockserver.web.absent_members import absent_members
 
     return [
@@ -216,7 +216,6 @@ async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | N
 
 
 def _rule(one: DryRule) -> dict[str, object]:
-    one.explain()
     return {
         **_named(one.rule),
         "builtIn": one.builtin,
@@ -229,7 +228,7 @@ def _rule(one: DryRule) -> dict[str, object]:
                 "op": entry.asked.op,
                 "mismatches": [mask_text(str(difference)) for difference in differences],
             }
-            for entry, differences in one.near
+            for entry, differences in one.near()
         ],
     }
 

@@ -13,7 +13,7 @@ from itertools import islice
 
 from mockserver.domain.clock import ClockMode
 from mockserver.domain.errors import invalid
-from mockserver.engine import due, importing, snapshot
+from mockserver.engine import due, state_document
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.activity import SERVER
@@ -37,7 +37,7 @@ async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
     # What else names a sandbox must not show its secrets.
     named = {"x-secretkey": call.headers.get("x-secretkey", "")} if secrets else call.headers
     sandbox = call.world.directory.of_control(named, changes=False)
-    document = await in_steps(snapshot.export(sandbox, secrets=secrets))
+    document = await in_steps(state_document.export(sandbox, secrets=secrets))
     parts = await in_steps(dumps_in_slices(document))
     return 200, parts[0] if len(parts) == 1 else parts
 
@@ -49,14 +49,14 @@ async def write(call: ControlCall) -> tuple[int, object]:
     # Who may change nothing is refused before anything is read.
     call.sandbox()
     is_blank = not any(await for_each(call.parts, bytes.strip))
-    body = loads_in_slices(call.parts, unique=True, known=importing.KNOWN)
+    body = loads_in_slices(call.parts, unique=True, known=state_document.KNOWN)
     document = {} if is_blank else await in_steps(body)
     if not isinstance(document, dict):
         raise invalid({"Body": "wanted a JSON object"})
-    reading = await in_steps(importing.read(document))
+    reading = await in_steps(state_document.read(document))
     make = partial(reading.config, call.sandbox().config, world.directory.brought)
     config = await asyncio.to_thread(make) if reading.carried_rules >= MANY_RULES else make()
-    made = await in_steps(importing.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
+    made = await in_steps(state_document.sandbox_of(reading, call.sandbox().key, config, world.real_clock()))
     made.journal.gap_reason = "a state was imported"
     world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
@@ -77,7 +77,7 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     source = sandbox
     if at is not None:
         source = await _replayed(call.world, sandbox, at)
-    copy = await in_steps(snapshot.copied(source, to, call.world.real_clock()))
+    copy = await in_steps(state_document.copied(source, to, call.world.real_clock()))
     sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)

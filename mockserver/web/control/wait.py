@@ -20,8 +20,8 @@ WITHIN = 31 * DAY
 
 _TIMEOUT = 5 * SECOND
 _TIMEOUT_OF_MOVE = 30 * SECOND
-_NAP = 5_000
-"""The shortest nap, in real time: what comes due in quick succession is looked at together."""
+_SHORTEST_WAIT = 5_000
+"""The shortest wait, in real time: work that comes due in quick succession is looked at together."""
 
 
 async def wait(call: ControlCall) -> tuple[int, object]:
@@ -127,4 +127,4 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
     if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return LONGEST
     left = entries[0].at - clock.read(world.real_clock())
-    return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _NAP)
+    return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _SHORTEST_WAIT)

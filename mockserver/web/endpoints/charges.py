@@ -66,7 +66,7 @@ def get(call: OperationCall) -> bytes:
 
 
 def written(call: OperationCall, charge: Charge) -> bytes:
-    """A charge as text. Who polls or lists it gets the same text until it changes."""
+    """A charge as text: the same until the charge changes."""
     table = call.step.sandbox.charges
     kept = table.derived(charge)
     if kept is not None and kept[0] is call.profile:

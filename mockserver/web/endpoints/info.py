@@ -24,7 +24,7 @@ def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
     query, sandbox = call.query, call.sandbox
     offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
-    three_ds = info.three_ds_of(sandbox, offer.card_provider) if offer.card_provider else None
+    three_ds = providers.known(sandbox, offer.card_provider.three_ds_provider_id) if offer.card_provider else None
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
     wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
     host = urlsplit(sandbox.config.public_url).hostname or ""
@@ -87,4 +87,4 @@ def version(call: OperationCall) -> Members:
 
 
 def _provider(call: OperationCall, provider: Provider) -> Members:
-    return info_provider_reply(provider, info.three_ds_of(call.sandbox, provider))
+    return info_provider_reply(provider, providers.known(call.sandbox, provider.three_ds_provider_id))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.engine.journal import Journal, JournalEntry, JournalRoom, size_of
+from mockserver.engine.journal import Journal, JournalEntry, JournalQuota, size_of
 from mockserver.engine.result import Asked, Result
 from tests.driving import Api
 
@@ -27,16 +27,16 @@ def held(journals: list[Journal]) -> int:
     return sum(size_of(entry) for journal in journals for entry in journal.entries)
 
 
-def journals(room: JournalRoom, count: int, limit: int = 1_000) -> list[Journal]:
+def journals(quota: JournalQuota, count: int, limit: int = 1_000) -> list[Journal]:
     made = [Journal(limit, 0) for _ in range(count)]
     for journal in made:
-        room.enter(journal)
+        quota.enter(journal)
     return made
 
 
 def test_a_quiet_journal_keeps_its_story_beside_a_busy_one() -> None:
-    room = JournalRoom(40 * ENTRY)
-    quiet, busy = journals(room, 2)
+    quota = JournalQuota(40 * ENTRY)
+    quiet, busy = journals(quota, 2)
     for _ in range(4):
         note(quiet)
     for _ in range(500):
@@ -57,8 +57,8 @@ def test_an_entry_shows_no_body() -> None:
 
 
 def test_large_bodies_count_for_what_they_are() -> None:
-    room = JournalRoom(1_000_000)
-    small, large = journals(room, 2)
+    quota = JournalQuota(1_000_000)
+    small, large = journals(quota, 2)
     for _ in range(50):
         note(small)
         note(large, 100_000)
@@ -67,21 +67,21 @@ def test_large_bodies_count_for_what_they_are() -> None:
 
 
 def test_what_is_larger_than_the_room_is_not_kept() -> None:
-    room = JournalRoom(10_000)
-    [journal] = journals(room, 1)
+    quota = JournalQuota(10_000)
+    [journal] = journals(quota, 1)
     note(journal, 50_000)
-    assert (len(journal.entries), journal.size, room.held, room.dropped) == (0, 0, 0, 1)
+    assert (len(journal.entries), journal.size, quota.held, quota.dropped) == (0, 0, 0, 1)
 
 
 def test_one_large_entry_pushes_out_thousands_of_small_ones() -> None:
-    room = JournalRoom(2_000 * ENTRY)
-    [journal] = journals(room, 1, limit=5_000)
+    quota = JournalQuota(2_000 * ENTRY)
+    [journal] = journals(quota, 1, limit=5_000)
     for _ in range(1_900):
         note(journal)
     note(journal, 1_990 * ENTRY)
     assert journal.entries[-1].number == 1_901
-    assert journal.dropped == room.dropped > 1_800
-    assert room.held == journal.size == held([journal]) <= room.most
+    assert journal.dropped == quota.dropped > 1_800
+    assert quota.held == journal.size == held([journal]) <= quota.most
 
 
 def test_a_large_body_is_answered_where_it_pushes_out_many_entries() -> None:
@@ -94,15 +94,15 @@ def test_a_large_body_is_answered_where_it_pushes_out_many_entries() -> None:
 
 
 def test_a_journal_that_left_gives_its_room_back_and_is_counted_no_longer() -> None:
-    room = JournalRoom(100 * ENTRY)
-    gone, stays = journals(room, 2)
+    quota = JournalQuota(100 * ENTRY)
+    gone, stays = journals(quota, 2)
     note(gone)
     note(stays)
-    room.leave(gone)
-    room.leave(gone)
-    assert room.held == ENTRY
+    quota.leave(gone)
+    quota.leave(gone)
+    assert quota.held == ENTRY
     note(gone)
-    assert room.held == ENTRY
+    assert quota.held == ENTRY
     assert gone.size == 2 * ENTRY
 
 
@@ -111,15 +111,15 @@ def test_a_journal_that_left_gives_its_room_back_and_is_counted_no_longer() -> N
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 10, 5_000, 200_000]), st.booleans()), max_size=120),
 )
 def test_the_count_is_always_that_of_the_entries(limit: int, steps: list[tuple[int, int, bool]]) -> None:
-    room = JournalRoom(150_000)
-    made = journals(room, 5, limit)
+    quota = JournalQuota(150_000)
+    made = journals(quota, 5, limit)
     for place, length, replace in steps:
         if replace:
-            room.leave(made[place])
+            quota.leave(made[place])
             made[place] = Journal(limit, 0)
-            room.enter(made[place])
+            quota.enter(made[place])
         note(made[place], length)
-        assert room.held == held(made) == sum(journal.size for journal in made) <= room.most
+        assert quota.held == held(made) == sum(journal.size for journal in made) <= quota.most
         assert all(journal.overflown >= 0 for journal in made)
 
 
@@ -130,21 +130,21 @@ def test_a_thousand_sandboxes_together_keep_to_the_bound() -> None:
             api.call("GET", "/charge", key=f"sk_{place}")
     sandboxes = list(api.app.world.sandboxes)
     assert held([sandbox.journal for sandbox in sandboxes]) <= 1_000_000
-    assert sum(sandbox.journal.dropped for sandbox in sandboxes) == api.app.world.sandboxes.room.dropped > 200
+    assert sum(sandbox.journal.dropped for sandbox in sandboxes) == api.app.world.sandboxes.quota.dropped > 200
 
 
 def test_a_reset_gives_the_room_back() -> None:
     api = Api()
     for _ in range(3):
         api.try_charge()
-    room = api.app.world.sandboxes.room
-    assert room.held > 3 * ENTRY
+    quota = api.app.world.sandboxes.quota
+    assert quota.held > 3 * ENTRY
     api.call("POST", "/__admin/reset")
-    assert room.held == 0
+    assert quota.held == 0
     api.try_charge()
     state = api.call("GET", "/__admin/state").body
     api.call("PUT", "/__admin/state", state)
-    assert room.held == 0
+    assert quota.held == 0
 
 
 class Kept:
@@ -162,7 +162,7 @@ class Kept:
 
 def test_the_log_counts_what_was_dropped_and_does_not_repeat_itself() -> None:
     api = Api(journal_memory=20_000)
-    api.app.log = log = Kept()
+    api.app.world.log = log = Kept()
     for _ in range(130):
         api.call("GET", "/charge")
     told = [line for line in log.lines() if "--journal-memory" in line]
@@ -207,7 +207,7 @@ def test_inboxes_keep_to_the_bound_too() -> None:
     assert sandbox.inboxes.size == 0
     api.call("POST", "/__inbox/0", raw=b"x" * 200_000)
     api.call("POST", "/__admin/reset")
-    assert api.app.world.sandboxes.room.held == 0
+    assert api.app.world.sandboxes.quota.held == 0
 
 
 def test_an_inbox_of_a_journal_that_keeps_nothing_keeps_nothing() -> None:

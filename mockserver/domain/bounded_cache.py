@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Remembered(dict[K, V]):
+class BoundedCache(dict[K, V]):
     """What ``make`` makes of a key, for at most ``most`` keys: all are forgotten when there are more. What it makes of
     keys that do not ``fit`` is not kept: where clients choose how long one is, few may fill the memory.
     """

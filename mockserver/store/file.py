@@ -1,16 +1,14 @@
 """The file of ``--store``: rows of sandboxes in one SQLite database, written by one process.
 
-A sandbox is a *world* of rows: part, number and bytes, each with its sum. The table ``sandboxes`` names the world of
-each key, so that a sandbox that takes the place of another is there from one commit on, however many rows it has;
-worlds that nobody names are cleared away.
+A sandbox is a *world* of rows: part, number and bytes, each with its checksum. The table ``sandboxes`` names the world
+of each key: one commit replaces a sandbox by another, however many rows they have. Worlds without a name are deleted.
 
-The file is locked for as long as it is open. It is never written to before it has been found whole: one that is
-damaged, of another program or of another version is refused (``StoreRefused``).
+The file is locked while it is open, and checked before anything is written to it: one that is damaged, of another
+program or of another version is refused (``StoreRefused``).
 
-Its latest commits are in the log beside it (``-wal``). SQLite takes the first frame that is not whole for the end of
-the log, as it is when a process ends while it writes one. What was answered must not be lost unnoticed: a commit behind
-that frame is damage, and so is a log that is not there though commits were in it. A log that was cut looks like one
-that was written so far.
+Its latest commits are in the log beside it (``-wal``). For SQLite the log ends at the first incomplete frame, as when
+a process ends while it writes one. What was answered must not be lost unnoticed: a commit behind that frame is damage,
+and so is a missing log that had commits. A log that was cut looks like one that was written so far.
 
 Source: the published format of SQLite's files (database header, write-ahead log, WAL-index header).
 """
@@ -33,14 +31,14 @@ from zlib import crc32
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.errors import MockserverError
 from mockserver.domain.record import mutable
-from mockserver.engine.kept.commits import HEAD_PART, SERVER, Commit, KeptSandbox, NotWritten, Row, Unreadable, is_part
 from mockserver.engine.sandbox import masked_key
+from mockserver.store.schema import HEAD, SERVER, Commit, NotWritten, Row, StoredSandbox, Unreadable, is_part
 
-FORMAT = 2
-"""Version of the file's format. What stands in rows may grow by fields with defaults without another one."""
+FORMAT = 3
+"""Version of the file's format. Rows may gain fields with defaults, and lose fields, without another one."""
 
 SLICE = 5_000
-"""Rows of worlds that nobody names any more that are cleared away in one commit."""
+"""Rows without a sandbox that one commit deletes."""
 
 _APPLICATION = 0x6D6F636B
 _MOST_NAMED = 5
@@ -64,15 +62,14 @@ CREATE TABLE pages (id TEXT NOT NULL, world INTEGER NOT NULL, sum INTEGER NOT NU
     WITHOUT ROWID;
 """
 
-# Rows have a number of the database's own: a tree of whole rows reads a long one, such as the request of a large batch,
-# from its first byte to its last whenever a row beside it is looked for.
+# Rows keep the row id of the database: without it the tree holds whole rows, and SQLite reads a long one, such as the
+# request of a large batch, whenever it looks for its neighbour.
 _INDEX = "CREATE INDEX IF NOT EXISTS pages_by_world ON pages (world)"
-"""Not of the schema: a file of this format that lacks it gets it when it is opened."""
+"""Not part of the schema: opening a file of this format adds the index where it is missing."""
 
 
 class StoreRefused(MockserverError):
-    """A file that cannot be used as a store. The text says why, and what to do; ``exit_code`` is that of the
-    process."""
+    """A file that cannot be used as a store. The text says why, and what to do; the process ends with ``exit_code``."""
 
     def __init__(self, text: str, code: Exit = Exit.USAGE) -> None:
         self.exit_code = code
@@ -80,25 +77,25 @@ class StoreRefused(MockserverError):
 
 
 class StoreDamaged(StoreRefused):
-    """A store that is not whole."""
+    """A store with damage."""
 
 
 class StoreFile:
-    """An open store. Its methods may be called from any thread; they take turns. ``sandboxes`` is the index as it was
-    found, ``next_world`` a number that no world has."""
+    """An open store. Any thread may call its methods; a lock lets one in at a time. ``sandboxes`` is the index as it
+    was found, ``next_world`` a number that no world has."""
 
     def __init__(self, path: str | Path, *, full: bool = False) -> None:
         """Open the file, or make it. Raises ``StoreRefused``."""
         self.path = Path(path)
         self._lock = Lock()
         is_new = _is_new(self.path)
-        self.sandboxes: list[KeptSandbox] = []
+        self.sandboxes: list[StoredSandbox] = []
         worlds: set[int] = set()
         if not is_new:
             self.sandboxes, worlds = examined(self.path)
             for beside in ("", "-wal", "-shm"):
                 with contextlib.suppress(OSError):
-                    # It holds card numbers and keys, and so may what a killed process has left beside it.
+                    # The files of a killed process hold card numbers and keys too.
                     self.path.with_name(f"{self.path.name}{beside}").chmod(0o600)
         with _named_failures(self.path):
             self._db = sqlite3.connect(self.path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -133,8 +130,7 @@ class StoreFile:
             return [key for (key,) in self._db.execute(query, (page_id,))]
 
     def clear_away(self) -> bool:
-        """Take away a slice of the rows that no sandbox has any more; whether there are others. Raises
-        ``NotWritten``."""
+        """Delete some of the rows that no sandbox has any more; whether more are left. Raises ``NotWritten``."""
         if not self._garbage:
             return False
         world, gone = self._garbage[-1], 0
@@ -149,8 +145,8 @@ class StoreFile:
         return bool(self._garbage)
 
     def compact(self) -> None:
-        """Write the file anew without the room that nothing takes any more; it needs as much room again meanwhile.
-        Raises ``NotWritten``: then it is as it was."""
+        """Rewrite the file without its unused space; that temporarily takes the same space again. Raises
+        ``NotWritten``: then the file is as it was."""
         with self._lock:
             try:
                 self._db.execute("VACUUM")
@@ -159,7 +155,7 @@ class StoreFile:
                 raise NotWritten(str(problem)) from None
 
     def close(self) -> None:
-        """Close the file; what stands beside it goes into it."""
+        """Put the log into the file, and close it."""
         with self._lock:
             with contextlib.suppress(sqlite3.Error):
                 self._into_file()
@@ -180,18 +176,13 @@ class StoreFile:
 
     def _write(self, commit: Commit) -> None:
         run = self._db.executemany
-        if commit.cuts:
-            run("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts)
-        if commit.drops:
-            run("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops)
-        if commit.puts:
-            rows = [(*row, row_sum(*row)) for row in commit.puts]
-            run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
-        if commit.pages:
-            pages = [(*page, page_sum(*page)) for page in commit.pages]
-            run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
-        if commit.kept:
-            run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept])
+        run("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts)
+        run("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops)
+        rows = ((*row, row_sum(*row)) for row in commit.puts)
+        run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
+        pages = ((*page, page_sum(*page)) for page in commit.pages)
+        run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
+        run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", (one.row for one in commit.kept))
 
     def _begin(self, is_new: bool, *, full: bool) -> None:
         """Take the lock, for as long as the file is open."""
@@ -212,8 +203,8 @@ class StoreFile:
         self._into_file()
 
     def _into_file(self) -> None:
-        """Put what the log has by now into the file. Afterwards the file says that the latest commits are in the log;
-        the log does not, so that they are found missing only when they are."""
+        """Put the commits of the log into the file. Afterwards the file says that later commits are in the log; the log
+        itself does not, so that a log which SQLite has put into the file is not missed."""
         run = self._db.execute
         [version] = run("PRAGMA user_version").fetchone()
         run(f"PRAGMA user_version = {version | IN_LOG}")
@@ -224,7 +215,7 @@ class StoreFile:
         self._in_log = 0
 
     def _logged(self, rows: int, size: int) -> None:
-        """So much has been put into the log. That it cannot be put into the file fails no commit."""
+        """Count what was put into the log. A commit does not fail when the log cannot be put into the file."""
         self._in_log += rows + _LEAST_PAGES + size // PAGE
         if self._in_log >= _MOST_PAGES:
             with contextlib.suppress(sqlite3.Error):
@@ -236,8 +227,8 @@ _OPEN: WeakSet[StoreFile] = WeakSet()
 
 @contextlib.contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """A file that is a store of this version, opened for reading only: not even a commit that stands beside it goes
-    into it. Raises ``StoreRefused``, also for what the database says meanwhile."""
+    """A store of this version, opened for reading only: its log stays beside it. Raises ``StoreRefused``, also for
+    errors of the database meanwhile."""
     status = _status(path)
     if status is None:
         raise StoreRefused(f"{path}: there is no such file")
@@ -247,7 +238,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreRefused(f"{path}: its folder must be writable, for files beside it")
     with (
         _named_failures(path),
-        # Closing another descriptor of a file lets go of all locks on it: this one goes last.
+        # Closing any descriptor of a file releases all locks on it: this one is closed last.
         path.open("rb") as file,
         contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=0)) as db,
     ):
@@ -266,8 +257,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
         yield db
 
 
-def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
-    """The sandboxes and the worlds of a file that is a store of this version, and whole. Raises ``StoreRefused``."""
+def examined(path: Path) -> tuple[list[StoredSandbox], set[int]]:
+    """The sandboxes and the worlds of an intact store of this version. Raises ``StoreRefused``."""
     with reading(path) as db:
         try:
             index, damage = index_of(db)
@@ -282,12 +273,12 @@ def examined(path: Path) -> tuple[list[KeptSandbox], set[int]]:
 
 @mutable
 class StoreReader:
-    """A store that the commands look at: read, and never written to. ``sandboxes`` are those that it knows, ``damage``
-    is what cannot be read of its index."""
+    """A store that the commands read and never write. ``sandboxes`` is its index, ``damage`` what cannot be read of
+    that."""
 
     path: Path
     db: sqlite3.Connection
-    sandboxes: list[KeptSandbox]
+    sandboxes: list[StoredSandbox]
     damage: list[str]
 
     def rows(self, world: int) -> list[Row]:
@@ -309,19 +300,19 @@ class StoreReader:
 
 @contextlib.contextmanager
 def opened_store(path: Path) -> Iterator[StoreReader]:
-    """A store as it can be read, also one that is damaged. Raises ``StoreRefused``: for one of which nothing can be,
-    that nobody has written, that another version has written, and that a server has open."""
+    """A store as far as it can be read. Raises ``StoreRefused`` for one that is empty, in use, unreadable or of another
+    version."""
     with reading(path) as db:
         yield StoreReader(path, db, *index_of(db))
 
 
 @contextlib.contextmanager
 def _named_failures(path: Path) -> Iterator[None]:
-    """Say in words what the database says."""
+    """Word the errors of the database."""
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as problem:
-        # What Python itself refuses has no code.
+        # An error of the module itself has no code.
         code = getattr(problem, "sqlite_errorname", "")
         if code.startswith(_TAKEN):
             raise _in_use(path) from None
@@ -331,12 +322,12 @@ def _named_failures(path: Path) -> Iterator[None]:
 
 
 def _words(problem: Exception) -> str:
-    """What is wrong, without the text that is: it may be a key."""
+    """What is wrong, without quoting a text that may be a key."""
     return "a text in it is not UTF-8" if "UTF-8" in str(problem).upper() else str(problem)
 
 
 def _is_new(path: Path) -> bool:
-    """Whether there is no store yet; makes a file that nobody else can read. Raises ``StoreRefused``."""
+    """Whether there is no store yet; creates the file, for its owner alone. Raises ``StoreRefused``."""
     status = _status(path)
     if status is None:
         log = log_of(path)
@@ -362,7 +353,7 @@ def _place(status: os.stat_result) -> tuple[int, int]:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What a file is, None when there is none. Raises ``StoreRefused`` for what is no file."""
+    """The status of a file, None when it does not exist. Raises ``StoreRefused`` for anything but a file."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -372,13 +363,13 @@ def _status(path: Path) -> os.stat_result | None:
     if not stat.S_ISREG(status.st_mode):
         raise StoreRefused(f"{path} is not a file")
     if any(one.place == _place(status) for one in _OPEN):
-        # A second look at the file in one process would let go of the lock that the first has.
+        # Opening the file twice in one process would release the lock of the first.
         raise _in_use(path)
     return status
 
 
 def _is_empty(path: Path, status: os.stat_result) -> bool:
-    """Whether nothing was ever written to a file. Raises ``StoreRefused`` for one that cannot be a store."""
+    """Whether a file is empty. Raises ``StoreRefused`` for one that cannot be a store."""
     if not status.st_size:
         log = log_of(path)
         if log.exists() and log.stat().st_size:
@@ -394,11 +385,11 @@ def _is_empty(path: Path, status: os.stat_result) -> bool:
     return False
 
 
-def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
-    """The sandboxes that a store knows, and what is damaged among their entries. Raises an error of the database."""
+def index_of(db: sqlite3.Connection) -> tuple[list[StoredSandbox], list[str]]:
+    """The index of a store, and its damaged entries. Raises an error of the database."""
     found, damage = [], []
     for *row, written in db.execute("SELECT key, world, name, used, touched, due, sum FROM sandboxes"):
-        kept = KeptSandbox(*row)
+        kept = StoredSandbox(*row)
         if kept.sum == written:
             found.append(kept)
         else:
@@ -406,9 +397,9 @@ def index_of(db: sqlite3.Connection) -> tuple[list[KeptSandbox], list[str]]:
     return found, damage
 
 
-def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
-    """The worlds, when every page and every row is whole, and no sandbox is without its own. Raises ``ValueError``, or
-    an error of the database."""
+def checked(db: sqlite3.Connection, index: list[StoredSandbox]) -> set[int]:
+    """The worlds of a store, once every page, row and sandbox has been checked. Raises ``ValueError``, or an error of
+    the database."""
     [verdict] = db.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise ValueError(verdict.splitlines()[-1])
@@ -420,8 +411,8 @@ def checked(db: sqlite3.Connection, index: list[KeptSandbox]) -> set[int]:
         if not is_part(part):
             raise ValueError(f"rows of {part}, a part that no sandbox has")
     for kept in index:
-        if (kept.world, HEAD_PART) not in found:
-            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD_PART}")
+        if (kept.world, HEAD) not in found:
+            raise ValueError(f"sandbox {masked_key(kept.key)} has no {HEAD}")
     return {world for world, _ in found}
 
 
@@ -473,12 +464,12 @@ def page_sum(page_id: str, world: int) -> int:
 
 
 IN_LOG = 1 << 16
-"""Part of the user version of a file whose latest commits are in its log. What the log itself says is without it: when
-SQLite has put all of the log into the file, the file is without it too."""
+"""Bit of the user version of a file whose latest commits are in its log. The page in the log lacks it, and so does the
+file when SQLite has put all of the log into it."""
 
 STORE_SHIFT = 17
 STORES = 1 << 14
-"""The bits above are chance, and the same in a file and in its log."""
+"""The bits above are random, and the same in a file and in its log."""
 
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
@@ -489,14 +480,14 @@ _LARGEST_PAGE = 65_536
 
 
 def log_of(path: Path) -> Path:
-    """The file beside a store in which its latest commits are."""
+    """The file beside a store that holds its latest commits."""
     place = path.resolve()
     return place.with_name(f"{place.name}-wal")
 
 
 def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
-    """What is lost of the commits beside a file, None when nothing is. ``file`` is the store, ``version`` its user
-    version as the log has it; a connection must have it open."""
+    """What is wrong with the log of a store, None when nothing is. ``file`` is the store, ``version`` its user version
+    as the log has it; a connection must have it open."""
     log = log_of(path)
     header = file.read(_BEGINNING)
     if len(header) < _BEGINNING:
@@ -511,12 +502,12 @@ def fault_of_log(path: Path, file: BinaryIO, version: int) -> str | None:
     if fault is not None:
         return f"{log.name} beside it is damaged: {fault}"
     is_other = alone >> STORE_SHIFT != version >> STORE_SHIFT or (not alone & IN_LOG and whole > 1)
-    # What has not been put into a new file yet is all in its log.
+    # All of a new file is in its log at first.
     return f"{log.name} beside it is the log of another file" if application and is_other else None
 
 
 def _whole_frames(path: Path) -> int:
-    """How many frames SQLite takes for whole, by the index that it makes of the log."""
+    """How many frames of the log SQLite accepts, by the index that it makes of it."""
     place = path.resolve()
     index = place.with_name(f"{place.name}-shm").read_bytes()[_LAST_FRAME : _LAST_FRAME + 4]
     [last] = struct.unpack("=I", index)
@@ -541,8 +532,8 @@ def _fault_of_frames(log: BinaryIO, whole: int) -> str | None:
 def _frames(
     log: BinaryIO, page: int, whole: int, first: tuple[int, int]
 ) -> Iterator[tuple[int, tuple[int, ...], tuple[int, int], bytes]]:
-    """The frames behind those that are whole: number, header, the sum of the frame before, and what its own sum is
-    of."""
+    """The frames behind those that SQLite accepts: number, header, the sum of the frame before, and the bytes that its
+    own sum covers."""
     before, number = first, whole
     if whole:
         log.seek(_HEADER.size + (whole - 1) * (_FRAME.size + page))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from heapq import merge
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -13,17 +13,27 @@ T = TypeVar("T")
 MANY = 5_000
 """Members of a long map that are taken at a time."""
 
-Slices: TypeAlias = Generator[None, None, T]
+Cooperative: TypeAlias = Generator[None, None, T]
 
 
-def at_once(work: Slices[T]) -> T:
+class Pauses(Generic[T]):
+    """The pauses of some work, one after the other; ``made`` is what the work has made when they are over."""
+
+    made: T
+
+    def __init__(self, work: Cooperative[T]) -> None:
+        self._work = work
+
+    def __iter__(self) -> Iterator[None]:
+        self.made = yield from self._work
+
+
+def run_to_end(work: Cooperative[T]) -> T:
     """What the work makes, without a pause."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            made: T = end.value
-            return made
+    pauses = Pauses(work)
+    for _ in pauses:
+        pass
+    return pauses.made
 
 
 def parts_of(members: Mapping[K, T]) -> Iterator[dict[K, T]]:
@@ -33,7 +43,7 @@ def parts_of(members: Mapping[K, T]) -> Iterator[dict[K, T]]:
         yield some
 
 
-def in_order(members: Mapping[str, T]) -> Slices[dict[str, T]]:
+def in_order(members: Mapping[str, T]) -> Cooperative[dict[str, T]]:
     """The members of a long map by name."""
     lots = []
     for some in parts_of(members):

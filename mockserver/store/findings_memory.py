@@ -1,0 +1,69 @@
+"""The parts of a stored sandbox that its findings are: the findings, and what the judges remember, by its types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, get_args, get_origin, get_type_hints
+
+from mockserver.domain.bounded_cache import Recent
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.codec import row_form
+from mockserver.findings.ledger import Finding, Ledger
+from mockserver.findings.watch import Watch
+from mockserver.store.schema import Changes, StoredRows
+from mockserver.store.table_rows import MemoryPart, Part
+
+
+def memories(watch: Watch) -> Iterator[Part]:
+    """The findings, and what the judges remember; not the calls in doubt, which hold one another (``Chains``)."""
+    yield FindingsPart(watch.ledger)
+    judges: Mapping[str, Any] = watch.judges
+    for name, judge in judges.items():
+        for slot, hint in _hints(judge.__class__):
+            if get_origin(hint) is Recent and not (judge is watch.doubts and slot in ("_calls", "_looks")):
+                pair: Any = tuple
+                yield MemoryPart(f"findings.{name}{slot}", judge, slot, row_form(pair[get_args(hint)]))
+
+
+def counters(watch: Watch | None) -> dict[str, tuple[object, str]]:
+    """The counters of the judges, by name: each with the object that has it."""
+    judges: Mapping[str, Any] = watch.judges if watch is not None else {}
+    return {
+        f"{name}.{slot}": (judge, slot)
+        for name, judge in judges.items()
+        for slot, hint in _hints(judge.__class__)
+        if hint is int
+    }
+
+
+@cache
+def _hints(cls: type) -> list[tuple[str, Any]]:
+    return list(get_type_hints(cls).items())
+
+
+class FindingsPart:
+    """The findings, by their numbers: ``_raised`` and ``_cleared`` are the changes of the ledger that were gathered."""
+
+    name = "findings"
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._raised = self._cleared = 0
+
+    def gather(self, changes: Changes) -> None:
+        """Findings that are new or were raised again, and those that were cleared."""
+        ledger = self._ledger
+        if ledger.cleared != self._cleared:
+            changes.cut(self.name, ledger.dropped)
+        if ledger.raised != self._raised:
+            for finding in ledger:
+                if finding.newest > self._raised:
+                    number = int(finding.id.rpartition("-")[2])
+                    changes.put(self.name, number, row_form(Finding).to_plain(finding))
+        self._raised, self._cleared = ledger.raised, ledger.cleared
+
+    def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        """Every finding."""
+        self._ledger.take_over(row_form(Finding).to_value(raw) for _, raw in stored.get(self.name, ()))
+        self._raised, self._cleared = self._ledger.raised, self._ledger.cleared

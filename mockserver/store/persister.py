@@ -1,0 +1,387 @@
+"""A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and when it has something
+to do without a request.
+
+Parts follow from the types: every table of ``Tables`` and every memory of a judge is a part, so that one more is stored
+without a line here. What is small is in the head, which is written whole. ``tests/store`` checks that each attribute of
+a sandbox is stored or one of the ``DERIVED``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field, replace
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+from mockserver.assumptions import Assumed, Profile
+from mockserver.domain.batch import Batch
+from mockserver.domain.clock import EARLIEST, Clock, Micros
+from mockserver.domain.ids import Seed
+from mockserver.domain.masking import mask_text
+from mockserver.domain.record import mutable
+from mockserver.domain.states import DeliveryState
+from mockserver.engine import deliveries
+from mockserver.engine.card_registry import CardRegistry
+from mockserver.engine.codec import Form, row_form
+from mockserver.engine.config import Beginning, SandboxConfig
+from mockserver.engine.idempotency import First, FirstAnswer
+from mockserver.engine.journal import size_of
+from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.schedule import Due
+from mockserver.engine.stories import Change
+from mockserver.engine.tables import ROW_CLASSES
+from mockserver.findings.doubts import Chains
+from mockserver.scenario.director import Tallies
+from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.store.findings_memory import counters, memories
+from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
+from mockserver.store.schema import HEAD, Changes, Commit, StoredRows, json_text
+from mockserver.store.table_rows import (
+    BatchPart,
+    GrowingPart,
+    MemoryPart,
+    Part,
+    PastPart,
+    ReportedPart,
+    RuleKeysPart,
+    TablePart,
+    deliveries_part,
+    inbox_part,
+    schedule_part,
+)
+
+DERIVED = frozenset({"key", "public_key", "under_way"})
+"""Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
+
+PAGES: Mapping[str, Callable[[Any], bool]] = {
+    "charges": attrgetter("challenged"),
+    "payment_links": lambda link: True,
+    "tokens": attrgetter("challenged"),
+}
+"""Tables whose objects have pages at addresses without a key, and which of the objects begin with one."""
+
+BEGINNING = (HEAD, "marks")
+"""The parts that a sandbox begins with again when it is emptied."""
+
+_CHAINS = "chains"
+
+_PLAIN = (
+    *("origin", "cards.salt", "now", "horizon", "used", "ids.counters", "schedule.order", "schedule.ran"),
+    *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
+    *("deliveries.changes", "deliveries.dropped", "deliveries.refused", "deliveries.held"),
+    *("inboxes.number", "inboxes.dropped"),
+)
+"""Attributes of a sandbox that are plain data, by their paths."""
+
+_Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
+
+
+@mutable
+class Head:
+    """The small parts of a sandbox. ``plain`` are its attributes ``_PLAIN``, ``books`` the scenarios of the rules that
+    entries of the journal were decided by, by number; ``book`` is the number of those in force. ``lengths`` says how
+    many rows each table has, and how many steps the journal and the stories. ``judged`` are the counters of the judges.
+    """
+
+    seed: Seed
+    opened_with: _Assumptions
+    clock_plan: ClockPlan
+    assumed: _Assumptions
+    clock: Clock
+    book: int
+    books: dict[int, list[str]]
+    tallies: Tallies
+    plain: dict[str, Any]
+    is_held: bool = False
+    own: _Assumptions | None = None
+    opened: tuple[dict[str, int], int] | None = None
+    warned: list[str] = field(default_factory=list)
+    lag: Micros = 0
+    lengths: dict[str, int] = field(default_factory=dict)
+    judged: dict[str, int] = field(default_factory=dict)
+
+
+class DamagedSandbox(ValueError):
+    """Rows that do not make a sandbox. Quotes in the text are masked."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(mask_text(text))
+
+
+@contextmanager
+def _naming(part: str) -> Iterator[None]:
+    """Name the part that cannot be read."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, ArithmeticError, AttributeError) as fault:
+        raise DamagedSandbox(f"{part}: {type(fault).__name__}: {fault}"[:300]) from fault
+
+
+class SandboxPersister:
+    """What stores one sandbox as a world: all of it at first, afterwards what is new since the last call."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        world: int,
+        context: PersistenceContext,
+        book: int = 0,
+        books: Mapping[int, list[str]] | None = None,
+    ) -> None:
+        self.sandbox = sandbox
+        self.world = world
+        self._context = context
+        self._books = dict(books or {})
+        self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
+        self._paged = dict.fromkeys(PAGES, 0)
+        self._written: dict[str, int] = {}
+        self._judged = counters(sandbox.watch)
+        self.parts = [*self._parts_of(sandbox)]
+        # These know how many of their rows have changed.
+        self._feeds = [
+            part for part in self.parts if isinstance(part, TablePart | ReportedPart | GrowingPart | BatchPart)
+        ]
+
+    def _parts_of(self, sandbox: Sandbox) -> Iterator[Part]:
+        for name, row in ROW_CLASSES.items():
+            if row is not Batch:
+                yield TablePart(name, getattr(sandbox, name), row)
+        yield BatchPart(sandbox.batches)
+        yield schedule_part(sandbox)
+        yield PastPart(sandbox)
+        yield RuleKeysPart(sandbox)
+        yield deliveries_part(sandbox)
+        yield inbox_part(sandbox)
+        journal, rows = sandbox.journal, JournalRows(sandbox, self._rulebook, self._context)
+        yield MemoryPart("marks", journal, "marks", row_form(tuple[str, int]))
+        yield MemoryPart("scripts", sandbox, "scripts", row_form(tuple[str, dict[int, ProviderOutcome]]))
+        yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
+        yield MemoryPart("idempotency", sandbox.idempotency, "firsts", _first_form(row_form(First), rows))
+        yield MemoryPart("replays", sandbox.replays, "firsts", _first_form(row_form(FirstAnswer), rows))
+        if sandbox.watch is not None:
+            yield from memories(sandbox.watch)
+        yield GrowingPart(
+            "journal",
+            journal.since,
+            lambda: journal.dropped,
+            rows.write_entry,
+            lambda entries, cards: journal.entries.extend(rows.read_entry(one, cards) for one in entries),
+        )
+        change, stories = row_form(Change), journal.stories
+        yield GrowingPart(
+            "stories",
+            stories.since,
+            lambda: (stories.oldest or journal.last + 1) - 1,
+            change.to_plain,
+            lambda changes, _: stories.take(map(change.to_value, changes)),
+        )
+
+    def close(self) -> None:
+        """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
+        sandbox = self.sandbox
+        sandbox.schedule.on_change = sandbox.director.on_count = None
+        sandbox.deliveries.on_change = sandbox.inboxes.on_change = None
+        tables = [getattr(sandbox, name) for name in ROW_CLASSES]
+        for table in tables:
+            table.listeners = ()
+        if sandbox.past is not None:
+            # A sandbox that is kept aside may come back.
+            sandbox.past.listen(tables)
+        for part in (*self._feeds, self):
+            vars(part).clear()
+
+    def waiting(self) -> int:
+        """How many rows have changed since the last commit, roughly."""
+        return sum(map(len, self._feeds))
+
+    def gather_some(self, commit: Commit, most: int) -> bool:
+        """Put about ``most`` of the changed rows into a commit when there are more than that; whether there are. Only
+        for a sandbox that the file does not name yet: its last commit completes it."""
+        if self.waiting() <= most:
+            return False
+        max(self._feeds, key=len).gather(Changes(commit, self.world), most)
+        return True
+
+    def gather(self, commit: Commit) -> None:
+        """Put the changes since the last commit into one."""
+        changes, sandbox = Changes(commit, self.world), self.sandbox
+        if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
+            self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
+        for part in self.parts:
+            part.gather(changes)
+        for name, length in self._paged.items():
+            table = getattr(sandbox, name)
+            commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
+            self._paged[name] = len(table)
+        if sandbox.watch is not None:
+            self._put_whole(changes, _CHAINS, sandbox.watch.doubts.chains())
+        self._put_whole(changes, HEAD, self._head())
+
+    def _put_whole(self, changes: Changes, part: str, value: object) -> None:
+        """Write something small as one row, when its text has changed."""
+        plain = row_form(type(value)).to_plain(value)
+        if (written := hash(json_text(plain))) != self._written.get(part):
+            self._written[part] = written
+            changes.put(part, 0, plain)
+
+    def _head(self) -> Head:
+        sandbox = self.sandbox
+        config, tallies, journal = sandbox.config, sandbox.director.tallies, sandbox.journal
+        lengths = {name: len(getattr(sandbox, name)) for name in ROW_CLASSES}
+        return Head(
+            seed=Seed(config.seed),
+            opened_with=(config.assumed.profile, config.assumed.overrides),
+            clock_plan=config.clock,
+            assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
+            own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
+            clock=sandbox.clock,
+            is_held=sandbox.clock.holds > 0,
+            book=self._rulebook.present,
+            books=self._books,
+            tallies=Tallies(
+                tallies.first,
+                {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()},
+                tallies.calls,
+            ),
+            plain={path: attrgetter(path)(sandbox) for path in _PLAIN},
+            opened=sandbox.opened,
+            warned=sorted(sandbox.warned),
+            lag=sandbox.past.longest if sandbox.past is not None else 0,
+            lengths={**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
+            judged={name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
+        )
+
+    def load(self, stored: StoredRows, head: Head) -> None:
+        """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""
+        sandbox, cards = self.sandbox, self.sandbox.cards
+        for name in ROW_CLASSES:
+            table = getattr(sandbox, name)
+            while table.rows:
+                table.take_back()
+        for part in self.parts:
+            with _naming(part.name):
+                part.load(stored, cards)
+        for name in ROW_CLASSES:
+            got, wanted = len(getattr(sandbox, name)), head.lengths[name]
+            with _naming(name):
+                if got != wanted:
+                    raise ValueError(f"{got} rows, wanted {wanted}")
+        if sandbox.watch is not None and _CHAINS in stored:
+            with _naming(_CHAINS):
+                sandbox.watch.doubts.take_over(row_form(Chains).to_value(stored[_CHAINS][0][1]))
+        cards.alike.clear()
+        self._take_head(head)
+
+    def _take_head(self, head: Head) -> None:
+        sandbox, journal = self.sandbox, self.sandbox.journal
+        for path, value in head.plain.items():
+            owner, _, name = path.rpartition(".")
+            setattr(attrgetter(owner)(sandbox) if owner else sandbox, name, value)
+        for _ in range(len(journal.entries) - head.lengths["journal"]):
+            journal.entries.popleft()
+        journal.stories.shrink(head.lengths["stories"])
+        journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
+        sandbox.idempotency.size = sum(first.size for first in sandbox.idempotency.firsts.values())
+        sandbox.opened = head.opened
+        sandbox.warned.clear()
+        sandbox.warned.update(head.warned)
+        for name, (judge, slot) in self._judged.items():
+            setattr(judge, slot, head.judged.get(name, 0))
+        self._paged = {name: len(getattr(sandbox, name)) for name in PAGES}
+
+    def _rules_of(self, number: int) -> Ruleset | None:
+        try:
+            return Ruleset.of([self._context.scenario(place) for place in self._books[number]])
+        except LookupError:
+            return None
+
+
+def _first_form(form: Form, rows: JournalRows) -> Form:
+    """The form of a key and its first answer, with the objects that its step was about."""
+
+    def write(pair: Any, secrets: bool) -> list[object]:
+        key, first = pair
+        return [key, form.to_plain(first), getattr(first, "size", 0), rows.write_about(first.result)]
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        key, plain, size, about = raw
+        first = form.to_value(plain)
+        first.result = rows.read_about(about, cards)
+        if isinstance(first, First):
+            first.size = size
+        return key, first
+
+    return Form(write, read)
+
+
+def stored_sandbox(
+    key: str, world: int, stored: StoredRows, context: PersistenceContext, real: Micros
+) -> SandboxPersister:
+    """The sandbox of a key from the rows of its world, in the order of their numbers. A clock that runs goes on, what
+    was being answered when the server ended has been answered, and webhooks that were on their way are sent again.
+
+    Raises ``DamagedSandbox``.
+    """
+    head, config = _read_head(stored, context)
+    sandbox = Sandbox(key, config, real)
+    sandbox.clock = head.clock
+    if head.is_held:
+        # Time stood still for a try of a webhook, which is made again.
+        sandbox.clock.real = real
+    sandbox.own = _assumed(head.own)
+    sandbox.assumed = config.assumed.or_else(*head.assumed)
+    by_id, tallies = config.rules.by_id, head.tallies
+    counted = {name: replace(one, text=by_id[name].text) for name, one in tallies.rules.items() if name in by_id}
+    sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
+    sandbox.look_back(head.lag)
+    persister = SandboxPersister(sandbox, world, context, head.book, head.books)
+    persister.load(stored, head)
+    _release(sandbox)
+    return persister
+
+
+def stored_beginning(stored: StoredRows, context: PersistenceContext) -> Beginning:
+    """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
+    head, config = _read_head(stored, context)
+    with _naming("marks"):
+        return Beginning(config, _assumed(head.own), [str(name) for _, (name, _) in stored.get("marks", ())])
+
+
+def _read_head(stored: StoredRows, context: PersistenceContext) -> tuple[Head, SandboxConfig]:
+    with _naming(HEAD):
+        head: Head = row_form(Head).to_value(stored[HEAD][0][1])
+        scenarios = [context.scenario(place) for place in head.books[head.book]]
+    return head, _config(head, context, scenarios)
+
+
+def _assumed(own: _Assumptions | None) -> Assumed | None:
+    return Assumed(*own) if own is not None else None
+
+
+def _config(head: Head, context: PersistenceContext, scenarios: list[Scenario]) -> SandboxConfig:
+    """The config of a sandbox: what it was opened with counts, and the rest is that of the server. Where both are the
+    same it is the config of the server itself, so that reloaded files count for the sandbox too."""
+    config, seed = context.config(scenarios), int(head.seed)
+    assumed = config.assumed.or_else(*head.opened_with)
+    if assumed is config.assumed and (seed, head.clock_plan) == (config.seed, config.clock):
+        return config
+    return replace(config, seed=seed, clock=head.clock_plan, assumed=assumed)
+
+
+def _release(sandbox: Sandbox) -> None:
+    """Let webhooks go out whose step was still being answered."""
+    planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    waiting = (DeliveryState.HELD, DeliveryState.WAITING)
+    held = [one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned]
+    deliveries.release(sandbox, held)
+
+
+def next_due(sandbox: Sandbox) -> Micros | None:
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks; ``EARLIEST`` when
+    webhooks of it are being sent, or will be as soon as their step has been answered."""
+    if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
+        return EARLIEST
+    return sandbox.schedule.entries[0].at if sandbox.schedule.entries else None

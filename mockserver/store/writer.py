@@ -1,0 +1,415 @@
+"""The store of a server (``--store``): which sandboxes are in it, when they are read and dropped, and the commits that
+hold what was answered.
+
+A step is answered when the commit that holds it is in the file. Steps that end while one commit is written are held by
+the next: one writer, one commit for many answers, and a request alone waits for its own. When a commit fails, every
+request that waits for it is refused, and its sandboxes leave the memory: they are read again from the file, which has
+nothing of them by half.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import chain
+from time import perf_counter
+from weakref import WeakSet
+
+from mockserver.domain.clock import SECOND, Micros, real_due
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import NotKept
+from mockserver.engine.config import Beginning
+from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
+from mockserver.engine.sandboxes import Sandboxes
+from mockserver.store.file import StoreFile
+from mockserver.store.journal_rows import PersistenceContext
+from mockserver.store.persister import (
+    BEGINNING,
+    DamagedSandbox,
+    SandboxPersister,
+    next_due,
+    stored_beginning,
+    stored_sandbox,
+)
+from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable, by_part
+
+SLICE = 1_000
+"""Rows of a large new sandbox that go into one commit, so that other requests wait for no more than these."""
+
+PAUSE = 200
+"""Rows that are gathered for a commit before other requests are served."""
+
+PENDING = 500
+"""Rows of one sandbox after which long work in it waits for a commit."""
+
+LONGEST_NAP = 60 * SECOND
+"""Longest time between two checks for what comes due in sandboxes that are only in the file."""
+
+COMPANY = 0.0005
+"""Seconds that a commit waits for the next request that may share it."""
+
+RECENT = 0.01
+"""Seconds after a commit in which the clients that it answered are expected to ask again."""
+
+MOST_COMPANY = 64
+"""Answers for which a commit waits at most."""
+
+WAIT = 5
+"""Seconds that a client is asked to wait when its request could not be stored."""
+
+_LOG = logging.getLogger("mockserver.store")
+
+
+class Store:
+    """The store of one server. ``woken`` is called with each sandbox that comes from the file; ``commits`` and
+    ``failures`` count commits that were written and that were not."""
+
+    def __init__(
+        self,
+        file: StoreFile,
+        sandboxes: Sandboxes,
+        context: PersistenceContext,
+        now: Callable[[], Micros],
+        woken: Callable[[Sandbox], None],
+    ) -> None:
+        self.commits = 0
+        self.failures = 0
+        self._file = file
+        self._sandboxes = sandboxes
+        self._context = context
+        self._now = now
+        self._woken = woken
+        self._index = {kept.key: kept for kept in file.sandboxes}
+        self._by_public_key = {public_key_of(key): key for key in self._index}
+        self._persisters: dict[str, SandboxPersister] = {}
+        self._changed: dict[Sandbox, None] = {}
+        self._growing: set[Sandbox] = set()
+        self._lost: WeakSet[Sandbox] = WeakSet()
+        self._writer = ThreadPoolExecutor(1, "mockserver-store")
+        self._reader = ThreadPoolExecutor(1, "mockserver-store-reader")
+        self._fetching: dict[str, asyncio.Future[SandboxPersister]] = {}
+        self._waiting: list[asyncio.Future[str | None]] = []
+        self._batch: dict[Sandbox, None] = {}
+        self._written: list[asyncio.Future[str | None]] = []
+        self._expected, self._ended = 0, 0.0
+        self._task: asyncio.Task[None] | None = None
+        self._due: list[tuple[Micros, str]] = []
+        self._is_earlier = asyncio.Event()
+        # Lists show sandboxes that were never used in the order of their opening.
+        for kept in sorted(file.sandboxes, key=lambda one: one.world):
+            sandboxes.know(kept.key, kept.name)
+            self._plan(kept)
+        sandboxes.storage = self
+
+    def take(self, key: str) -> Sandbox | None:
+        """The sandbox of a key from its rows; None when it has none. Raises ``NotKept`` (43)."""
+        kept = self._index.get(key)
+        return self._placed(self._made(kept)) if kept is not None else None
+
+    async def fetch(self, keys: Iterable[str]) -> None:
+        """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises ``NotKept`` (43)."""
+        for key in keys:
+            if key in self._index and self._sandboxes.is_away(key):
+                await self._fetched(self._index[key])
+
+    async def fetch_with_page(self, page_id: str) -> Sequence[str]:
+        """Read those in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
+        keys = await asyncio.get_running_loop().run_in_executor(self._reader, self._file.keys_with_page, page_id)
+        await self.fetch(keys)
+        return keys
+
+    async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
+        """How sandboxes began that are only in the file; their content is not read. Raises ``NotKept`` (43)."""
+        away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
+        return await asyncio.get_running_loop().run_in_executor(self._reader, self._beginnings, away)
+
+    async def _fetched(self, kept: StoredSandbox) -> None:
+        reading = self._fetching.get(kept.key)
+        if reading is None:
+            reading = asyncio.get_running_loop().run_in_executor(self._reader, self._made, kept)
+            self._fetching[kept.key] = reading
+        try:
+            persister = await asyncio.shield(reading)
+        finally:
+            if reading.done():
+                self._fetching.pop(kept.key, None)
+        if self._sandboxes.is_away(kept.key) and self._index[kept.key] == kept:
+            self._placed(persister)
+
+    def _made(self, kept: StoredSandbox) -> SandboxPersister:
+        """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
+        with _readable():
+            rows = by_part(self._file.rows(kept.world))
+            return stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
+
+    def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
+        found = {}
+        for kept in some:
+            with _readable():
+                rows = chain.from_iterable(self._file.rows(kept.world, part) for part in BEGINNING)
+                found[kept.key] = stored_beginning(by_part(rows), self._context)
+        return found
+
+    def _placed(self, persister: SandboxPersister) -> Sandbox:
+        sandbox = persister.sandbox
+        self._persisters[sandbox.key] = persister
+        self._sandboxes.put_back(sandbox)
+        self._woken(sandbox)
+        return sandbox
+
+    def key_of(self, public_key: str) -> str | None:
+        """The key of the sandbox of a public key, if one is kept."""
+        return self._by_public_key.get(public_key)
+
+    def used(self, key: str) -> int:
+        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        kept = self._index.get(key)
+        return kept.used if kept is not None else 0
+
+    def last_used(self) -> int:
+        """When any sandbox was last used."""
+        return max((kept.used for kept in self._index.values()), default=0)
+
+    def note(self, sandbox: Sandbox) -> None:
+        """A sandbox may have changed: the next commit holds what has."""
+        self._changed[sandbox] = None
+        if self._task is None:
+            try:
+                self._task = asyncio.get_running_loop().create_task(self._commit_all())
+            except RuntimeError:
+                # The server does not run yet: a sandbox is opened ahead.
+                return
+
+    async def kept(self, sandbox: Sandbox | None) -> None:
+        """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
+        nothing of it is there."""
+        if sandbox is None:
+            growing = set(self._growing)
+            # The changes may be in the commit that is being written, in the next, or in both.
+            failed = await self._all_ended()
+            # A large new sandbox takes several commits: only for those of this request it waits.
+            mine = self._growing - growing
+        else:
+            mine = {sandbox}
+            failed = await self._next_ended(mine)
+        while failed is None and not mine.isdisjoint(self._growing):
+            failed = await self._next_ended(mine)
+        if failed is None and self.failures and not mine.isdisjoint(self._lost):
+            failed = "what happened before it could not be written"
+        if failed is not None:
+            words = f"nothing of the request was carried out, as the store could not be written: {failed}"
+            raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
+
+    async def is_kept(self, sandbox: Sandbox) -> bool:
+        """Whether what has happened in a sandbox until now is in the file: only then may a webhook go out."""
+        try:
+            await self.kept(sandbox)
+        except NotKept:
+            return False
+        return True
+
+    async def turn(self, sandbox: Sandbox) -> None:
+        """Serve other requests during the work of a sandbox, and wait for the store when much of it is still to be
+        written: other requests wait for what one commit holds."""
+        await asyncio.sleep(0)
+        persister = self._persisters.get(sandbox.key)
+        if persister is not None and persister.waiting() >= PENDING:
+            await self._next_ended({sandbox})
+
+    def put_away(self, sandbox: Sandbox) -> bool:
+        """Drop a sandbox from memory; False while a commit of it is still to come."""
+        if sandbox in self._changed or sandbox in self._batch or sandbox.key not in self._index:
+            return False
+        self._forget(sandbox)
+        self._plan(self._index[sandbox.key])
+        return True
+
+    async def run(self) -> None:
+        """Wake sandboxes in which something comes due, and delete rows without a sandbox, until cancelled."""
+        loop = asyncio.get_running_loop()
+        if self._changed:
+            self.note(next(iter(self._changed)))
+        while True:
+            self._is_earlier.clear()
+            while self._due and self._due[0][0] <= self._now():
+                due, key = heappop(self._due)
+                if self._index[key].due == due and self._sandboxes.is_away(key):
+                    await self._wake(key)
+            with contextlib.suppress(NotWritten):
+                while await loop.run_in_executor(self._writer, self._file.clear_away):
+                    pass
+            nap = min(self._due[0][0] - self._now(), LONGEST_NAP) if self._due else LONGEST_NAP
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(nap, 0) / SECOND):
+                    await self._is_earlier.wait()
+
+    async def close(self) -> None:
+        """Write what is still to be written, and close the file."""
+        with contextlib.suppress(NotKept):
+            await self.kept(None)
+        if self._task is not None:
+            await self._task
+        self._reader.shutdown()
+        self._writer.shutdown()
+        self._file.close()
+
+    async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
+        """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when it is in the file,
+        or there is none."""
+        if not sandboxes.isdisjoint(self._changed):
+            return await self._end_of(self._waiting)
+        return await self._end_of(self._written) if not sandboxes.isdisjoint(self._batch) else None
+
+    async def _all_ended(self) -> str | None:
+        """Wait for the commit that is being written and for the next: why one failed."""
+        ends = [self._end_of(self._written)] if self._batch else []
+        ends += [self._end_of(self._waiting)] if self._changed else []
+        for end in ends:
+            await end
+        return next(filter(None, (end.result() for end in ends)), None)
+
+    def _end_of(self, waiting: list[asyncio.Future[str | None]]) -> asyncio.Future[str | None]:
+        """The end of a commit: a future among those that wait for it."""
+        loop = asyncio.get_running_loop()
+        self._task = self._task or loop.create_task(self._commit_all())
+        end: asyncio.Future[str | None] = loop.create_future()
+        waiting.append(end)
+        return end
+
+    async def _commit_all(self) -> None:
+        """Write commits until nothing has changed since the last."""
+        try:
+            while self._changed:
+                await self._wait_for_company()
+                await self._commit()
+        finally:
+            self._task = None
+
+    async def _wait_for_company(self) -> None:
+        """Wait for the clients that the last commit answered: most ask again at once, and a commit for half of them
+        costs nearly as much as one for all. Two clients do not wait for each other, and none waits long for those that
+        stay away."""
+        now = perf_counter()
+        until = now + COMPANY if now < self._ended + RECENT else now
+        while len(self._waiting) < self._expected and perf_counter() < until:
+            waiting = len(self._waiting)
+            await asyncio.sleep(0)
+            if len(self._waiting) > waiting:
+                until = perf_counter() + COMPANY
+
+    async def _commit(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._batch, self._changed = self._changed, {}
+        self._written, self._waiting = self._waiting, []
+        failed: str | None = "the server stops"
+        growing: set[Sandbox] = set()
+        try:
+            commit = await self._gathered(growing)
+            if commit.puts or commit.drops or commit.cuts or commit.kept:
+                await loop.run_in_executor(self._writer, self._file.write, commit)
+                self.commits += 1
+                self._context.note_written(commit)
+                self._index.update((kept.key, kept) for kept in commit.kept)
+            failed = None
+        except NotWritten as problem:
+            failed = str(problem)
+            _LOG.error("the store could not be written: %s; what was to be kept is refused", failed)
+        except Exception as fault:
+            failed = type(fault).__name__
+            _LOG.exception("the store could not be written: what was to be kept is refused")
+        finally:
+            if failed is not None:
+                self.failures += 1
+                for sandbox in self._batch:
+                    self._lose(sandbox)
+            # A sandbox that this commit completes grew until it was written.
+            self._growing = growing if failed is None else set()
+            for sandbox in self._growing:
+                self._changed[sandbox] = None
+            for end in self._written:
+                if not end.done():
+                    end.set_result(failed)
+            clients = len(self._written) + len(self._waiting)
+            self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
+            self._ended = perf_counter()
+            self._written, self._batch = [], {}
+
+    async def _gathered(self, growing: set[Sandbox]) -> Commit:
+        """What is to be written; sandboxes with more to write are in ``growing`` afterwards. Other requests are served
+        meanwhile: a reset of all changes many sandboxes."""
+        commit, rested = Commit(), 0
+        for sandbox in self._batch:
+            if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
+                continue
+            if not self._gather(self._persister(sandbox), commit):
+                growing.add(sandbox)
+            if len(commit.puts) - rested >= PAUSE:
+                rested = len(commit.puts)
+                await asyncio.sleep(0)
+        self._growing |= growing
+        commit.puts += self._context.unwritten
+        return commit
+
+    def _persister(self, sandbox: Sandbox) -> SandboxPersister:
+        key = sandbox.key
+        persister = self._persisters.get(key)
+        if persister is None or persister.sandbox is not sandbox:
+            if persister is not None:
+                persister.close()
+            persister = self._persisters[key] = SandboxPersister(sandbox, self._file.next_world, self._context)
+            self._file.next_world += 1
+            self._by_public_key[sandbox.public_key] = key
+        return persister
+
+    def _gather(self, persister: SandboxPersister, commit: Commit) -> bool:
+        """Put the changes of a sandbox into a commit; False when that is only a part of a large new one."""
+        sandbox, key = persister.sandbox, persister.sandbox.key
+        known = self._index.get(key)
+        if (known is None or known.world != persister.world) and persister.gather_some(commit, SLICE):
+            return False
+        persister.gather(commit)
+        at = next_due(sandbox)
+        due = None if at is None else real_due(sandbox.clock, at)
+        name, world = self._sandboxes.name_of(key), persister.world
+        kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
+        if known is None or replace(kept, touched=known.touched) != known:
+            commit.kept.append(kept)
+        return True
+
+    def _lose(self, sandbox: Sandbox) -> None:
+        """Drop a sandbox that differs from the file: the next use reads it again."""
+        self._lost.add(sandbox)
+        if self._sandboxes.is_live(sandbox):
+            self._forget(sandbox)
+
+    def _forget(self, sandbox: Sandbox) -> None:
+        key = sandbox.key
+        persister = self._persisters.pop(key, None)
+        if persister is not None:
+            persister.close()
+        self._sandboxes.put_away(sandbox, kept=key in self._index)
+
+    async def _wake(self, key: str) -> None:
+        try:
+            await self._fetched(self._index[key])
+        except NotKept as damage:
+            _LOG.error("sandbox %s: %s", masked_key(key), "; ".join((damage.details or {}).values()))
+
+    def _plan(self, kept: StoredSandbox) -> None:
+        if kept.due is not None:
+            heappush(self._due, (kept.due, kept.key))
+            self._is_earlier.set()
+
+
+@contextlib.contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except (Unreadable, DamagedSandbox) as damage:
+        words = f"what the store holds of this sandbox cannot be read: {damage}"
+        raise NotKept(Code.TRANSACTION_ERROR, {"Store": words}, WAIT) from None
