@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -18,7 +17,7 @@ from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.reference_data import read_grouped
 from mockserver.explore.fault_table import Fault, fault
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
@@ -137,8 +136,7 @@ class _Row:
 
 @cache
 def _rows() -> Mapping[str, Sequence[_Row]]:
-    rows = read_table("options", _Row, Path(__file__).parent)
-    return {command: tuple(listed) for command, listed in groupby(rows, lambda row: row.command)}
+    return read_grouped("options", _Row, Path(__file__).parent)
 
 
 def options(command: str) -> Callable[[F], F]:
