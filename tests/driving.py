@@ -21,7 +21,8 @@ from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
 from mockserver.server.lane import fast_app
 from mockserver.web.app import Application
-from mockserver.wire.base import Body, fields_of
+from mockserver.wire import base
+from mockserver.wire.base import Body
 
 FAST_LANE = "MOCKSERVER_NO_FAST_LANE" not in os.environ
 """Whether servers and callers of the tests take the fast lane; the environment turns it off for a whole run."""
@@ -221,6 +222,18 @@ class Api:
         body: dict[str, Any] = reply.body
         return body
 
+    def method(self, number: str = VISA, **fields: object) -> str:
+        """The id of a card that is stored; the fields of the body on top of an ordinary one."""
+        reply = self.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number), **fields})
+        assert reply.status == 201, reply.raw
+        return str(reply["paymentMethodId"])
+
+    def batch(self, *rows: str, **fields: object) -> str:
+        """The id of a batch of rows that is taken; the fields of the body on top of an ordinary one."""
+        reply = self.post("/batch/transaction/payment_method", batch_of(*rows, **fields))
+        assert reply.status == 201, reply.raw
+        return str(reply["batchId"])
+
     def try_charge(self, amount: float = 20, number: str = VISA, *, key: str | None = "", **fields: object) -> Reply:
         """The answer to a card charge, whatever it is; the fields of the body on top of an ordinary one."""
         body = card_charge(amount=amount, paymentInformation=card(number))
@@ -279,6 +292,15 @@ def card_charge(**fields: object) -> dict[str, object]:
     return {"amount": 20, "currency": "AUD", "providerId": DUMMY, "paymentInformation": card(), **fields}
 
 
+HEADER = "PaymentMethodId,Amount,Currency,Reference"
+
+
+def batch_of(*rows: str, **fields: object) -> dict[str, object]:
+    """The body of a batch of rows, the given fields on top."""
+    text = "\n".join((HEADER, *rows)) + "\n"
+    return {"count": len(rows), "description": "rents", "batch": text, **fields}
+
+
 def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
     """A body without some of its fields."""
     return {name: value for name, value in body.items() if name not in names}
@@ -286,7 +308,7 @@ def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def names_of(model: type[Body] | None) -> list[str]:
     """The fields of a body or a query, as they are spelt on the wire."""
-    return [field.alias for field in fields_of(model).values()] if model is not None else []
+    return base.names_of(model) if model is not None else []
 
 
 def problem_of(reply: Reply) -> tuple[int, int]:

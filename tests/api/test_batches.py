@@ -10,18 +10,10 @@ import pytest
 
 from mockserver.domain.clock import HOUR
 from mockserver.scenario.problems import ScenarioRefused
-from tests.driving import DUMMY, Api, Reply, card, problem_of
+from tests.driving import HEADER, Api, Reply, problem_of
 
-HEADER = "PaymentMethodId,Amount,Currency,Reference"
 RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
 PATH = "/batch/transaction/payment_method"
-
-
-def method(api: Api, number: str = "4111111111111111") -> str:
-    made = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
-    assert made.status == 201, made.raw
-    found: str = made["paymentMethodId"]
-    return found
 
 
 def lines(*rows: str) -> str:
@@ -51,7 +43,7 @@ def standing(api: Api, batch_id: str) -> tuple[str, float, int, int]:
 
 
 def test_a_batch_is_reported_without_results_as_it_is_handed_in(api: Api) -> None:
-    reply = hand_in(api, lines(f"{method(api)},10,AUD,a"), 1, metadata={"run": "7"})
+    reply = hand_in(api, lines(f"{api.method()},10,AUD,a"), 1, metadata={"run": "7"})
     assert reply.status == 201
     assert reply.body == {
         "batchId": reply["batchId"],
@@ -67,7 +59,7 @@ def test_a_batch_is_reported_without_results_as_it_is_handed_in(api: Api) -> Non
 
 
 def test_it_walks_its_states_on_the_clock_and_its_rows_with_it(api: Api) -> None:
-    pm = method(api)
+    pm = api.method()
     batch_id = taken(api, lines(*(f"{pm},{amount},AUD,r{amount}" for amount in (1, 2, 3, 4))), 4)
     assert {row["Status"] for row in results(api, batch_id)} == {"RECEIVED"}
     api.advance("50ms")
@@ -85,7 +77,7 @@ def test_it_walks_its_states_on_the_clock_and_its_rows_with_it(api: Api) -> None
 
 
 def test_each_row_is_a_charge_found_by_its_batch(api: Api) -> None:
-    pm = method(api)
+    pm = api.method()
     batch_id = taken(api, lines(f"{pm},10.50,AUD,first", f"{pm},20,USD,second"), 2)
     api.advance("1s")
     found = api.get("/charge", BatchId=batch_id, SortBy="amount", SortOrder="asc")
@@ -100,7 +92,7 @@ def test_each_row_is_a_charge_found_by_its_batch(api: Api) -> None:
 
 
 def test_a_declined_row_says_why_and_leaves_the_batch_successful(api: Api) -> None:
-    good, poor = method(api), method(api, "4000000000000341")
+    good, poor = api.method(), api.method("4000000000000341")
     batch_id = taken(api, lines(f"{poor},10,AUD,a", f"{good},10,AUD,b", "test,1,AUD,c", f"{good},10,XXZ,d"), 4)
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, 1, 3)
@@ -124,7 +116,7 @@ def test_a_row_that_asks_for_3d_secure_agrees_with_its_charge(
     assumed: str, row_status: str, codes: list[str], counts: tuple[int, int]
 ) -> None:
     api = Api(assumptions={"batch.three_ds": assumed})
-    batch_id = taken(api, lines(f"{method(api, '4000000000003220')},10,AUD,a"), 1)
+    batch_id = taken(api, lines(f"{api.method('4000000000003220')},10,AUD,a"), 1)
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, *counts)
     [row] = results(api, batch_id)
@@ -140,7 +132,7 @@ def test_a_row_that_asks_for_3d_secure_agrees_with_its_charge(
 def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: str, told: tuple[str, int, int]) -> None:
     rule = "{id: r, when: {op: batch.row, request.reference: r1}, then: {pending: {settle: FAILED, after: 2d}}}"
     api = Api(scenario=f"version: 1\nname: s\nrules: [{rule}]", assumptions={"batch.returned_row": assumed})
-    paid = method(api)
+    paid = api.method()
     batch_id = taken(api, lines(f"{paid},1,AUD,r1", f"{paid},2,AUD,r2"), 2)
     api.advance("1d")
     assert standing(api, batch_id) == ("SUCCESS", 1.0, 2, 0)
@@ -171,13 +163,13 @@ def test_a_row_whose_payment_is_returned_later_agrees_with_its_charge(assumed: s
 )
 def test_every_form_of_csv_is_taken(text: str) -> None:
     api = Api()
-    batch_id = taken(api, text.format(header=HEADER, pm=method(api)), 2)
+    batch_id = taken(api, text.format(header=HEADER, pm=api.method()), 2)
     api.advance("1s")
     assert standing(api, batch_id) == ("SUCCESS", 1, 2, 0)
 
 
 def test_quoted_fields_come_back_quoted(api: Api) -> None:
-    pm = method(api)
+    pm = api.method()
     references = ['a "b", c', "two\nlines", "two\rlines", "two\r\nlines", "\r", "\n"]
     quoted = (reference.replace('"', '""') for reference in references)
     batch_id = taken(api, lines(*(f'{pm},1,AUD,"{reference}"' for reference in quoted)), len(references))
@@ -240,7 +232,7 @@ def test_fields_are_checked(fields: dict[str, object]) -> None:
 
 
 def test_batches_are_listed_newest_first_and_found(api: Api) -> None:
-    pm = method(api)
+    pm = api.method()
     first = taken(api, lines(f"{pm},1,AUD,a"), 1, description="March run")
     api.advance("1s")
     second = taken(api, lines(f"{pm},1,AUD,a"), 1, description="April run")
@@ -274,7 +266,7 @@ def scripted(batch: str) -> Api:
 
 def run(batch: str, count: int) -> tuple[Api, str]:
     api = scripted(batch)
-    pm = method(api)
+    pm = api.method()
     return api, taken(api, lines(*(f"{pm},{row},AUD,r{row}" for row in range(1, count + 1))), count)
 
 
@@ -341,7 +333,7 @@ def test_a_row_can_be_returned_later() -> None:
 
 def test_a_row_that_is_approved_in_part_tells_the_part() -> None:
     api = Api(scenario="version: 1\nrules:\n  - {id: p, when: {op: batch.row}, then: {partial_approve: 5}}")
-    pm = method(api)
+    pm = api.method()
     batch_id = taken(api, lines(f"{pm},20,AUD,a", f"{pm},3,AUD,b"), 2)
     api.advance("1s")
     assert [row["Amount"] for row in results(api, batch_id)] == ["5", "3"]
@@ -433,7 +425,7 @@ rules:
     sequence: [{decline: lost_card}]
 """
     api = Api(scenario=rules)
-    pm = method(api)
+    pm = api.method()
     text = lines(*(f"{pm},{row},AUD,r{row}" for row in range(1, 7)))
     batch_id = taken(api, text, 6)
     api.advance("1s")
@@ -446,20 +438,20 @@ rules:
 
 
 def test_metadata_of_the_batch_can_name_an_outcome(api: Api) -> None:
-    batch_id = taken(api, lines(f"{method(api)},1,AUD,a"), 1, metadata={"mock": "insufficient_funds"})
+    batch_id = taken(api, lines(f"{api.method()},1,AUD,a"), 1, metadata={"mock": "insufficient_funds"})
     api.advance("1s")
     assert results(api, batch_id)[0]["GatewayErrorCode"] == "51"
 
 
 def test_a_row_that_would_wait_for_its_payer_fails(api: Api) -> None:
-    batch_id = taken(api, lines(f"{method(api, '4000000000003220')},1,AUD,a"), 1)
+    batch_id = taken(api, lines(f"{api.method('4000000000003220')},1,AUD,a"), 1)
     api.advance("1s")
     assert results(api, batch_id)[0]["FailureReason"] == "Require 3D Secure"
 
 
 def test_the_flow_is_an_assumption() -> None:
     api = Api(assumptions={"batch.flow": "1s 2s 1m"})
-    batch_id = taken(api, lines(f"{method(api)},1,AUD,a", f"{method(api)},1,AUD,b"), 2)
+    batch_id = taken(api, lines(f"{api.method()},1,AUD,a", f"{api.method()},1,AUD,b"), 2)
     for moved, seen in (("1s", "CREATED"), ("1s", "IN_PROGRESS"), ("1m", "IN_PROGRESS"), ("1m", "SUCCESS")):
         api.advance(moved)
         assert standing(api, batch_id)[0] == seen
@@ -469,7 +461,7 @@ def test_the_flow_is_an_assumption() -> None:
 def test_other_work_keeps_its_place_between_the_rows() -> None:
     """A row that is due after something else is taken after it, however far the clock jumps."""
     api = Api(assumptions={"batch.flow": "0s 0s 1s"})
-    pm = method(api)
+    pm = api.method()
     batch_id = taken(api, lines(f"{pm},1,AUD,a", f"{pm},1,AUD,b"), 2)
     api.advance("500ms")
     api.post("/vault", {"cardNumber": "4111111111111111", "expireSeconds": 1})
@@ -494,7 +486,7 @@ def order_of(answered: list[tuple[int, Reply]]) -> list[int]:
 @pytest.mark.usefixtures("every_pause")
 def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mockserver.engine.batches.LINES", 100)
-    pm, count = method(api), 300
+    pm, count = api.method(), 300
     long = {"count": count, "description": "long", "batch": lines(*(f"{pm},1,AUD,{row}" for row in range(count)))}
     short = {"count": 1, "description": "short", "batch": lines(f"{pm},1,AUD,a")}
     assert order_of(api.race(("POST", PATH, long), ("POST", PATH, short))) == [1, 0]
@@ -510,7 +502,7 @@ def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.Mon
 def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(path: str) -> None:
     now = [0]
     api = Api(clock="real", real_clock=lambda: now[0])
-    pm, count = method(api), 3_000
+    pm, count = api.method(), 3_000
     taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     now[0] += HOUR
     assert order_of(api.race(("GET", path, None), ("GET", "/healthz", None))) == [1, 0]
@@ -518,14 +510,14 @@ def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(path: str) -> Non
 
 @pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
 def test_who_asks_while_the_clock_is_moved_is_answered_at_the_instant_that_it_has_reached(api: Api, path: str) -> None:
-    pm, count = method(api), 3_000
+    pm, count = api.method(), 3_000
     taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     advance = ("POST", "/__admin/clock/advance", {"by": "1h"})
     assert order_of(api.race(advance, ("GET", path, None), ("GET", "/healthz", None)))[-1] == 0
 
 
 def test_a_wait_that_moves_the_clock_keeps_nobody_else_waiting(api: Api) -> None:
-    pm = method(api)
+    pm = api.method()
     batch_id = taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(50))), 50)
     wait = {"for": {"batch": {"id": batch_id, "status": "SUCCESS"}}, "timeout": "1h", "advance": True}
     assert order_of(api.race(("POST", "/__admin/wait", wait), ("GET", "/charge", None))) == [1, 0]
@@ -534,7 +526,7 @@ def test_a_wait_that_moves_the_clock_keeps_nobody_else_waiting(api: Api) -> None
 
 def test_results_are_those_of_one_instant(api: Api) -> None:
     """A batch that moves on while its results are written is told as it was when they were asked for."""
-    pm, count = method(api), 3_000
+    pm, count = api.method(), 3_000
     batch_id = taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     advance = ("POST", "/__admin/clock/advance", {"by": "100ms"})
     answered = dict(api.race(("GET", f"/batch/{batch_id}", None), advance))
@@ -552,7 +544,7 @@ def test_words_of_a_failure_are_quoted_where_they_must_be() -> None:
 
 
 def test_amounts_are_read_as_everywhere(api: Api) -> None:
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     amounts = {"1e2": 100, "+5": 5, "1.5E1": 15, "100e-1": 10}
     for amount, number in amounts.items():
         assert api.charge(amount=amount)["amount"] == number

@@ -312,7 +312,7 @@ def test_a_foreign_card_can_cost_more(api: Api) -> None:
 
 
 def test_a_stored_method_is_charged(api: Api) -> None:
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     reply = api.post("/charge/payment_method", {"paymentMethodId": method, "amount": "7.70", "recurring": True})
     assert (reply.status, reply["amount"], reply["status"]) == (201, 7.7, "SUCCESS")
     assert reply["paymentInformation"]["paymentMethodId"] == method

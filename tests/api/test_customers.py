@@ -99,7 +99,7 @@ def test_a_customer_from_a_token_uses_it_up(api: Api) -> None:
 
 
 def test_a_fallback_of_a_new_customer_is_kept(api: Api) -> None:
-    other = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    other = api.method()
     body = {"providerId": DUMMY, "providerToken": "pt_1", "fallbackPaymentMethodId": other}
     made = api.post("/customer/provider_single_use_token", body)
     assert made["defaultPaymentMethod"]["fallbackPaymentMethodId"] == other
@@ -120,7 +120,7 @@ def test_a_fallback_is_the_customers_own_or_nobodys(api: Api) -> None:
     ann, bob = customer(api, firstName="Ann"), customer(api, firstName="Bob")
     ours, theirs = (one["defaultPaymentMethod"]["paymentMethodId"] for one in (ann, bob))
     poor = {"providerId": DUMMY, "paymentInformation": card("4000000000009995"), "vaultCard": True}
-    nobodys = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    nobodys = api.method()
     add = f"/customer/{ann['customerId']}/payment_method/card"
     vaulted = api.post(add, poor)["paymentMethodId"]
     token = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card()})["tokenId"]

@@ -122,7 +122,7 @@ def test_the_payer_of_a_challenge_acts(payer: str, after: str) -> None:
 def test_objects_go_on_their_own() -> None:
     api = api_with("{after: 1h, delete: {}}", op="[vault.create, payment_method.create, customer.create]")
     item = api.post("/vault", {"cardNumber": "4111111111111111"})["vaultId"]
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     customer = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})["customerId"]
     api.advance("59m")
     assert api.get(f"/vault/{item}").status == 200
@@ -153,7 +153,7 @@ def test_a_subscription_is_suspended_and_goes_on() -> None:
         "{after: 1h, set: {subscription.status: Suspended}}, {after: 2h, set: {subscription.status: Active}}",
         op="subscription.create",
     )
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     body = {"paymentMethodId": method, "amount": 5, "currency": "AUD", "interval": "Month", "frequency": 1}
     made = api.post("/subscription/payment_method", body)
     assert made.status == 201, made.raw

@@ -15,7 +15,6 @@ from tests.driving import CARD, DUMMY, NOW, Api
 INBOX = "http://127.0.0.1:4111/__inbox/shop"
 WARNING = "a step sends 5 webhooks at most: what it causes beyond these is not sent"
 METHOD = {"providerId": DUMMY, "paymentInformation": CARD}
-HEADER = "PaymentMethodId,Amount,Currency,Reference\n"
 
 
 @pytest.fixture
@@ -134,7 +133,7 @@ def planned(sandbox: Sandbox, until: int) -> list[int]:
 
 def test_due_work_that_tells_many_is_done_in_short_slices() -> None:
     api = subscribed(40)
-    method = api.post("/payment_method/card", METHOD)["paymentMethodId"]
+    method = api.method()
     plan = {"paymentMethodId": method, "amount": 1, "currency": "AUD", "interval": "Day", "frequency": 1}
     for _ in range(20):
         assert api.post("/subscription/payment_method", {**plan, "startDate": "2031-03-09T00:00:00Z"}).status == 201
@@ -147,9 +146,8 @@ def test_rows_of_a_batch_that_tell_many_are_taken_in_short_slices() -> None:
     late = "{id: late, when: {op: webhook.deliver}, then: {webhook: {delay: 2h}}}"
     api = subscribed(40, ["Transaction"], scenario=f"version: 1\nname: s\nrules: [{late}]")
     api.put("/__admin/clock", {"mode": "manual"})
-    method = api.post("/payment_method/card", METHOD)["paymentMethodId"]
-    rows = HEADER + "".join(f"{method},1,AUD,r{number}\n" for number in range(60))
-    assert api.post("/batch/transaction/payment_method", {"count": 60, "description": "", "batch": rows}).status == 201
+    method = api.method()
+    api.batch(*(f"{method},1,AUD,r{number}" for number in range(60)))
     slices = planned(sandbox_of(api), NOW + 60 * MINUTE)
     assert sum(slices) == 60 * 40
     assert max(slices) <= batches.ROWS_OF_STEP // batches.ROWS_OF_WEBHOOK + 40

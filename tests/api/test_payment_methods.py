@@ -318,8 +318,7 @@ def test_a_stored_card_that_has_expired_is_refused_or_charged_as_assumed(assumed
     ]
     api.advance("31d")
     assert api.get("/charge")["count"] == 1
-    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},1,AUD,a"
-    batch = api.post("/batch/transaction/payment_method", {"count": 1, "description": "", "batch": rows})["batchId"]
+    batch = api.batch(f"{method},1,AUD,a")
     for path, body, field in calls:
         reply = api.post(path, {**body, "amount": 5})
         if assumed == "charge":

@@ -22,15 +22,8 @@ rules:
 """
 
 
-def method(api: Api, number: str = "4111111111111111") -> str:
-    reply = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
-    assert reply.status == 201, reply.raw
-    found: str = reply["paymentMethodId"]
-    return found
-
-
 def body(api: Api, **fields: object) -> dict[str, object]:
-    return {"paymentMethodId": method(api), "amount": 10, "currency": "AUD", "interval": "Month", **fields}
+    return {"paymentMethodId": api.method(), "amount": 10, "currency": "AUD", "interval": "Month", **fields}
 
 
 def renewing(outcomes: str) -> Api:
@@ -80,7 +73,7 @@ def test_a_subscription_shows_every_published_field(api: Api) -> None:
 
 
 def test_the_least_that_is_needed(api: Api) -> None:
-    given = {"PaymentMethodId": method(api), "Amount": "10.50", "Interval": "week", "EndAfter": {"Count": 0}}
+    given = {"PaymentMethodId": api.method(), "Amount": "10.50", "Interval": "week", "EndAfter": {"Count": 0}}
     made = api.post("/subscription/payment_method", given).body
     assert (made["amount"], made["currency"], made["interval"], made["frequency"]) == (10.5, "AUD", "Week", 1)
     assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
@@ -288,7 +281,7 @@ def test_a_pause_between_two_payments_changes_nothing(api: Api) -> None:
 
 
 def test_a_test_card_declines_renewals_too(api: Api) -> None:
-    made = subscribe(api, paymentMethodId=method(api, "4000000000000341"))
+    made = subscribe(api, paymentMethodId=api.method("4000000000000341"))
     api.advance("1d")
     assert (payments(api, made), status(api, made)) == ([("2031-03-01", "FAILED")], "Suspended")
 

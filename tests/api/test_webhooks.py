@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
-from tests.driving import DUMMY, Api, card, card_charge, problem_of
+from tests.driving import DUMMY, Api, batch_of, card, card_charge, problem_of
 
 URL = "http://127.0.0.1:4111/__inbox/shop"
 HOOK = {"url": URL, "authorization": "Bearer shop"}
@@ -95,9 +95,7 @@ def test_a_refused_request_tells_nothing(api: Api) -> None:
 
 
 def test_a_batch_is_reported_of_at_every_step(api: Api) -> None:
-    made = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})
-    text = f"PaymentMethodId,Amount,Currency,Reference\n{made['paymentMethodId']},10,AUD,a"
-    body = {"count": 1, "description": "run", "batch": text, "WebhookConfig": HOOK}
+    body = batch_of(f"{api.method()},10,AUD,a", WebhookConfig=HOOK)
     batch = api.post("/batch/transaction/payment_method", body)
     api.advance("1s")
     assert [one["body"]["data"]["status"] for one in arrived(api)] == ["RECEIVED", "CREATED", "IN_PROGRESS", "SUCCESS"]

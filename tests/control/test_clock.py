@@ -81,8 +81,8 @@ def test_a_used_sandbox_takes_a_scenario_again_with_the_clock_that_it_began_with
 
 def renewing(api: Api) -> None:
     """A subscription that is charged every day."""
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
-    plan = {"paymentMethodId": method["paymentMethodId"], "amount": 1, "currency": "AUD", "interval": "Day"}
+    method = api.method()
+    plan = {"paymentMethodId": method, "amount": 1, "currency": "AUD", "interval": "Day"}
     assert api.call("POST", "/subscription/payment_method", {**plan, "frequency": 1}).status == 201
 
 

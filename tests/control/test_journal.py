@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.domain.masking import mask_digits, mask_text
 from tests.depth import tries
-from tests.driving import CARD, DUMMY, Api, card_charge
+from tests.driving import CARD, DUMMY, Api, batch_of, card_charge
 
 VISA = "4111111111111111"
 
@@ -124,12 +124,10 @@ def test_a_move_of_the_clock_is_an_entry_after_all_that_came_due_on_the_way(api:
 
 
 def test_a_row_of_a_batch_that_a_rule_decides_is_one_entry(api: Api) -> None:
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    method = api.method()
     rule = {"id": "each", "when": {"op": "batch.row"}, "then": {"decline": "lost_card"}}
     assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
-    lines = "".join(f"{method['paymentMethodId']},{row},AUD,r{row}\n" for row in range(1, 6))
-    body = {"count": 5, "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{lines}"}
-    api.call("POST", "/batch/transaction/payment_method", body)
+    api.batch(*(f"{method},{row},AUD,r{row}" for row in range(1, 6)))
     for _ in range(120):
         api.call("POST", "/__admin/clock/advance", {"by": "1ms"})
     rows = entries(api, "?op=batch.row")
@@ -303,8 +301,7 @@ def test_what_is_kept_is_shown_in_bounded_time_and_size(api: Api, unit: str, pla
 
 
 def test_of_a_body_with_very_many_values_the_first_are_shown(api: Api) -> None:
-    rows = "".join(f'"m{number}",1,AUD,"a \\ b"\n' for number in range(8_000))
-    body = {"count": 8_000, "description": "many", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}"}
+    body = batch_of(*(f'"m{number}",1,AUD,"a \\ b"' for number in range(8_000)))
     api.call("POST", "/batch/transaction/payment_method", body, waits=True)
     api.call("POST", "/charge/card", raw=b'{"x": "\\\\", "y": "\\"", "z": [' + b"1," * 21_000 + b"1]}")
     first, second = entries(api)

@@ -66,12 +66,9 @@ def test_a_clock_that_cannot_go_there_says_which_field_wanted_it(
 def test_a_fork_has_the_rows_of_batches_side_by_side_in_the_order_in_which_they_were_taken() -> None:
     declined = {"id": "declined", "when": {"op": "batch.row"}, "then": {"decline": "do_not_honour"}}
     api = Api(scenario=json.dumps({"version": 1, "rules": [declined]}))
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    method = api.method()
     for batch in range(3):
-        rows = [f"{method},1,AUD,{batch}-{row}" for row in range(3)]
-        text = "\n".join(["PaymentMethodId,Amount,Currency,Reference", *rows])
-        new = {"count": 3, "description": "side by side", "batch": text}
-        assert api.post("/batch/transaction/payment_method", new).status == 201
+        api.batch(*(f"{method},1,AUD,{batch}-{row}" for row in range(3)))
     moved = api.post("/__admin/clock/advance", {"by": "1m"})["now"]
     (last,) = api.get("/__admin/journal", limit=1, q="op:clock.advance")["entries"]
     assert (last["at"], api.post("/__admin/fork", {"to": "sk_fork", "at": last["id"]}).status) == (moved, 201)

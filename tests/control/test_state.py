@@ -25,7 +25,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import dumps
-from tests.driving import CARD, DUMMY, NOW, Api, Reply
+from tests.driving import CARD, DUMMY, NOW, Api, Reply, batch_of
 
 SERVER = "http://127.0.0.1:4111"
 NUMBER, CCV = "4539578763621486", "937"
@@ -395,11 +395,7 @@ def test_a_payment_on_a_page_is_part_of_the_past(api: Api) -> None:
 def test_a_batch_that_gets_on_while_it_is_read_bars_no_way_back() -> None:
     now = [NOW]
     api = Api(clock="real", real_clock=lambda: now[0])
-    card = {"providerId": DUMMY, "paymentInformation": CARD}
-    method = api.call("POST", "/payment_method/card", card).body["paymentMethodId"]
-    rows = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},10,AUD,\n" * 1_500
-    body = {"count": 1_500, "description": "January", "batch": rows}
-    batch = api.call("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    batch = api.batch(*[f"{api.method()},10,AUD,"] * 1_500)
     now[0] += SECOND
     reading = api.calling("GET", f"/batch/{batch}")
     reading.send(None)
@@ -471,22 +467,21 @@ def test_the_codec_knows_every_shape_that_rows_have() -> None:
 
 def fill_everything(api: Api) -> None:
     """A sandbox with rows in every table."""
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    method = api.method()
     paid = api.try_charge(50).body["chargeId"]
     agreement = {"payerName": "Ann", "description": "rent", "maximumAmount": 100, "providerId": DUMMY}
     account = {"bankCode": "123456", "accountNumber": "12345678", "accountName": "Ann"}
-    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method['paymentMethodId']},5,AUD,b-1\n"
     calls: list[tuple[str, dict[str, Any]]] = [
         ("/customer/card", {"providerId": DUMMY, "paymentInformation": CARD, "createNetworkToken": True}),
         ("/customer/payto", {"payToAgreement": agreement}),
         ("/customer/bank_account", {"providerId": DUMMY, "bankPaymentInformation": account}),
         ("/token/card", {"providerId": DUMMY, "paymentInformation": CARD, "vaultCard": True}),
         ("/payment_link", {"title": "Tea", "amount": 4.5, "currency": "AUD", "allowedPaymentTypes": ["card"]}),
-        ("/batch/transaction/payment_method", {"count": 1, "description": "rents", "batch": rows}),
+        ("/batch/transaction/payment_method", batch_of(f"{method},5,AUD,b-1")),
         (
             "/subscription/payment_method",
             {
-                "paymentMethodId": method["paymentMethodId"],
+                "paymentMethodId": method,
                 "amount": 9,
                 "currency": "AUD",
                 "interval": "Month",
@@ -522,13 +517,11 @@ def test_every_kind_of_row_comes_back(api: Api) -> None:
 
 
 def test_a_copy_of_a_batch_under_way_ends_as_the_batch_does(api: Api) -> None:
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD}).body
+    method = api.method()
     then = {"batch": {"rows": [{"at": [2, 5], "decline": "lost_card"}, {"at": [4], "approve": {}}]}}
     rule = {"id": "rows", "when": {"op": "batch.create"}, "then": then}
     assert api.call("PUT", "/__admin/scenarios", {"version": 1, "name": "s", "rules": [rule]}).status == 200
-    lines = "".join(f"{method['paymentMethodId']},{row},AUD,r{row}\n" for row in range(1, 6))
-    body = {"count": 5, "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{lines}"}
-    batch = api.call("POST", "/batch/transaction/payment_method", body).body["batchId"]
+    batch = api.batch(*(f"{method},{row},AUD,r{row}" for row in range(1, 6)))
     before = api.call("GET", "/__admin/state").raw
     assert api.call("PUT", "/__admin/state", raw=before).status == 200
     assert api.call("GET", "/__admin/state").raw == before

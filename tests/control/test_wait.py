@@ -97,12 +97,8 @@ def test_a_wait_ends_with_the_last_thing_that_is_due(api: Api) -> None:
 
 
 def test_a_batch_is_waited_for(api: Api) -> None:
-    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
-    method = api.call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": card}).body
-    text = f"PaymentMethodId,Amount,Currency,Reference\n{method['paymentMethodId']},10,AUD,a"
-    body = {"count": 1, "description": "run", "batch": text, "webhook": HOOK}
-    batch = api.call("POST", "/batch/transaction/payment_method", body).body
-    answer = wait(api, {"batch": {"id": batch["batchId"], "status": "SUCCESS"}}, timeout="1m", advance=True)
+    batch = api.batch(f"{api.method()},10,AUD,a", webhook=HOOK)
+    answer = wait(api, {"batch": {"id": batch, "status": "SUCCESS"}}, timeout="1m", advance=True)
     assert (answer["held"], answer["waited"]) == (True, "102ms")
     assert wait(api, {"inbox": {"name": "shop", "count": 4}})["held"]
 

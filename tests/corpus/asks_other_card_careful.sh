@@ -2,15 +2,18 @@
 . "$(dirname "$0")/shop.sh"
 book order-1 0 0 unknown
 for card in 4111111111111111 5555555555554444; do
-    paid=$(pay order-1 20 $card | field status)
-    if [ "$paid" != SUCCESS ]; then
-        found=$(ask GET "/charge?Reference=order-1&Status=SUCCESS") || exit 3
-        paid=$(echo "$found" | field status)
+    status=$(pay order-1 20 $card | field status)
+    if [ "$status" != SUCCESS ]; then
+        found=$(ask GET "/charge?Reference=order-1") || exit 3
+        status=$(echo "$found" | field status)
     fi
-    if [ "$paid" = SUCCESS ]; then
+    case $status in
+    SUCCESS)
         book order-1 20 0 paid
         exit
-    fi
-    echo "Your card was declined. Please try another one."
+        ;;
+    PENDING*) exit 3 ;;
+    *) echo "Your card was declined. Please try another one." ;;
+    esac
 done
 book order-1 0 0 unpaid

@@ -3,7 +3,8 @@
 from json import loads
 from time import sleep
 
-from shop import book, is_signed, main, pay, webhooks
+from shop import book, main, pay
+from webhooks import is_signed, webhooks
 
 
 def take(body, signature):

@@ -3,7 +3,8 @@
 from json import loads
 from time import sleep
 
-from shop import book, books, is_signed, look, main, pay, webhooks
+from shop import book, books, look, main, pay
+from webhooks import is_signed, webhooks
 
 
 def take(body, signature):

@@ -15,8 +15,10 @@ def trade():
         print("the cancellation of order-1 failed")
     for row in books():
         if row["state"] == "held":
-            status, _ = ask("POST", f"/charge/{held[row['reference']]}", {})
-            book(row["reference"], **({"paid": 20, "state": "shipped"} if status == 200 else {"state": "unknown"}))
+            book(row["reference"], state="unknown")
+            _, charge = ask("POST", f"/charge/{held[row['reference']]}", {})
+            if charge.get("status") == "SUCCESS":
+                book(row["reference"], paid=20, state="shipped")
 
 
 main(trade)

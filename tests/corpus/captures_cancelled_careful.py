@@ -4,12 +4,15 @@ from shop import Lost, ask, book, main, pay
 
 
 def trade():
+    for order in ("order-1", "order-2"):
+        book(order, state="unknown")
     held = {order: pay(order, 20, capture=False)[1]["chargeId"] for order in ("order-1", "order-2")}
-    for order in held:
-        book(order, state="held")
     book("order-1", state="cancelled" if void(held["order-1"]) else "unknown")
-    status, _ = ask("POST", f"/charge/{held['order-2']}", {})
-    book("order-2", **({"paid": 20, "state": "shipped"} if status == 200 else {"state": "unknown"}))
+    book("order-2", state="unknown")
+    _, charge = ask("POST", f"/charge/{held['order-2']}", {})
+    if charge.get("status") != "SUCCESS":
+        return 3
+    book("order-2", paid=20, state="shipped")
 
 
 def void(charge):

@@ -4,11 +4,13 @@ from shop import ask, book, main, pay
 
 
 def trade():
+    book("order-1", state="unknown")
     _, charge = pay("order-1", "100.00")
+    if charge.get("status") != "SUCCESS":
+        return 3
     for _ in range(3):
         status, _ = ask("DELETE", f"/refund/{charge['chargeId']}", amount=f"{100 / 3:.2f}")
         if status != 200:
-            book("order-1", paid="100.00", state="unknown")
             return 3
     book("order-1", paid="100.00", refunded="100.00", state="refunded")
 

@@ -1,5 +1,6 @@
 # As challenge_paid.sh, but only a charge that has succeeded is paid; the payer of another is sent to the bank's page.
 . "$(dirname "$0")/shop.sh"
+book order-1 0 0 unknown
 answer=$(pay order-1 20)
 case $(echo "$answer" | field status) in
 SUCCESS) book order-1 20 0 paid ;;
@@ -8,5 +9,5 @@ PENDING_CHECKOUT)
     echo "Please confirm your payment: $(echo "$answer" | field threeDsRedirectUrl)"
     exit 1
     ;;
-*) book order-1 0 0 unpaid ;;
+*) exit 3 ;;
 esac

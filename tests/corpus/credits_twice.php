@@ -4,6 +4,7 @@ require __DIR__ . '/shop.php';
 
 $server = stream_socket_server('tcp://127.0.0.1:0');
 $webhook = ['url' => 'http://' . stream_socket_get_name($server, false) . '/webhooks'];
+book('order-1', '0', state: 'unknown');
 pay('order-1', '20.00', ['webhook' => $webhook]);
 $credit = 0;
 webhooks($server, 1, function (array $message) use (&$credit) {

@@ -13,6 +13,8 @@ def trade():
         if status == 201 and charge["status"] == "SUCCESS":
             book("order-1", paid=20, state="paid")
             return 0
+        if not charge.get("isRetryable", True):
+            break
     book("order-1", state="unpaid")
     return 1
 

@@ -11,9 +11,12 @@ def trade():
             status, charge = pay("order-1", 20, provider=provider)
         except Lost:
             status, charge = 201, look("order-1") or {"status": "FAILED"}
-        if status == 201 and charge["status"] == "SUCCESS":
-            book("order-1", paid=20, state="paid")
-            return 0
+        if status == 201 and charge["status"] != "FAILED":
+            is_paid = charge["status"] == "SUCCESS"
+            book("order-1", **({"paid": 20, "state": "paid"} if is_paid else {"state": "pending"}))
+            return 0 if is_paid else 3
+        if not charge.get("isRetryable", True):
+            break
     book("order-1", state="unpaid")
     return 1
 

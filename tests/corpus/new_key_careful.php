@@ -7,9 +7,11 @@ for ($number = 1; $number <= 3; $number++) {
     try {
         $charge = $number > 1 ? look('order-1') : null;
         $charge ??= pay('order-1', '20.00', [], 'Idempotency-Key: order-1')[1];
-        $isPaid = ($charge['status'] ?? '') === 'SUCCESS';
-        book('order-1', $isPaid ? '20.00' : '0', state: $isPaid ? 'paid' : 'failed');
-        exit($isPaid ? 0 : 1);
+        if (($charge['status'] ?? '') !== 'SUCCESS') {
+            exit(1);
+        }
+        book('order-1', '20.00', state: 'paid');
+        exit(0);
     } catch (Lost) {
     }
 }

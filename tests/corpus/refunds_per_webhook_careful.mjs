@@ -14,6 +14,7 @@ main(async () => {
     book(data.reference, { paid: 20, refunded });
     return 200;
   });
+  book("order-1", { state: "unknown" });
   await pay("order-1", 20, { webhook });
   await sleep(1000);
 });

@@ -2,6 +2,7 @@
 import { book, main, pay } from "./shop.mjs";
 
 main(async () => {
+  book("order-1", { state: "unknown" });
   const { ok } = await pay("order-1", 20);
   if (!ok) return 1;
   book("order-1", { paid: 20, state: "shipped" });

@@ -4,6 +4,7 @@ import { book, books, look, main, pay } from "./shop.mjs";
 const shipped = { paid: 20, state: "shipped" };
 
 async function trade() {
+  book("order-1", { state: "unknown" });
   const { ok, said } = await pay("order-1", 20);
   if (!ok) return 1;
   book("order-1", said.status === "SUCCESS" ? shipped : { state: "pending" });

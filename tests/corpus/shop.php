@@ -50,9 +50,9 @@ function look(string $reference): ?array
 }
 
 /** Write down what the shop believes of an order. */
-function book(string $reference, string $paid, string $refunded = '0', string $currency = 'AUD', string $state = ''): void
+function book(string $order, string $paid, string $refunded = '0', string $currency = 'AUD', string $state = ''): void
 {
-    file_put_contents(FOLDER . "/$reference.csv", "$reference,$paid,$refunded,$currency,$state\n");
+    file_put_contents(FOLDER . "/$order.csv", "$order,$paid,$refunded,$currency,$state\n");
 }
 
 /** Take the signed webhooks that come within some seconds: each is answered, and given to $take as data. */

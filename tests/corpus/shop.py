@@ -1,21 +1,15 @@
-"""What the shops in Python share: calls of the service, webhooks, and books of one file for each order.
+"""What the shops in Python share: calls of the service, and books of one file for each order.
 
 A shop reads only its environment. ``python SHOP.py`` does its business, ``python SHOP.py books`` prints its books as a
 JSON array, ``python SHOP.py reconcile``, where there is such a job, asks the service about orders that are open.
 """
 
-import base64
-import hashlib
-import hmac
 import json
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
 from http.client import HTTPConnection, HTTPException
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from urllib.parse import urlencode, urlsplit
 
 HOST = urlsplit(os.environ["MOCKSERVER_URL"]).netloc
@@ -75,28 +69,3 @@ def main(trade, reconcile=None):
         print(json.dumps(books()))
     else:
         sys.exit(reconcile() if sys.argv[1:] == ["reconcile"] else trade())
-
-
-@contextmanager
-def webhooks(take):
-    """Where webhooks arrive: each is given to ``take(body, signature)``, which returns the status to answer with."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(take(body, self.headers["x-payfurl-signature"]))
-            self.end_headers()
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield {"url": f"http://127.0.0.1:{server.server_port}/webhooks"}
-        server.shutdown()
-
-
-def is_signed(body, signature):
-    """Whether the service has signed a webhook."""
-    digest = hmac.new(b"mockserver-webhook-key", body, hashlib.sha256).digest()
-    return hmac.compare_digest(base64.b64encode(digest).decode(), signature or "")

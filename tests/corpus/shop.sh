@@ -7,17 +7,22 @@ if [ "${1-}" = books ]; then
     exit
 fi
 
-# ask METHOD PATH [BODY]: prints what the service says; fails unless it says yes, whole and within a second.
+# ask METHOD PATH [BODY]: prints what the service says, if it comes whole and within a second; fails unless it is yes.
 ask() {
-    curl -s --fail-with-body --max-time 1 -X "$1" "$MOCKSERVER_URL$2" -H "x-secretkey: $MOCKSERVER_SECRET_KEY" \
-        ${3:+--json "$3"}
+    said=$(curl -s --fail-with-body --max-time 1 -X "$1" "$MOCKSERVER_URL$2" \
+        -H "x-secretkey: $MOCKSERVER_SECRET_KEY" ${3:+--json "$3"})
+    set -- $?
+    case $said in
+    *\}) echo "$said" && return "$1" ;;
+    *) return 1 ;;
+    esac
 }
 
-# pay REFERENCE AMOUNT [CARD] [CAPTURE]
+# pay REFERENCE AMOUNT [CARD] [CAPTURE]: charge a card.
 pay() {
+    details="{\"cardNumber\": \"${3:-4111111111111111}\", \"expiryDate\": \"12/40\", \"ccv\": \"123\"}"
     ask POST /charge/card "{\"reference\": \"$1\", \"amount\": $2, \"capture\": ${4:-true},
-        \"providerId\": \"a26c371f-94f6-40da-add2-28ec8e9da8ed\",
-        \"paymentInformation\": {\"cardNumber\": \"${3:-4111111111111111}\", \"expiryDate\": \"12/40\", \"ccv\": \"123\"}}"
+        \"providerId\": \"a26c371f-94f6-40da-add2-28ec8e9da8ed\", \"paymentInformation\": $details}"
 }
 
 # field NAME: the first text of that name in an answer.

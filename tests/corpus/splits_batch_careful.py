@@ -9,6 +9,8 @@ NAME = "order-1 to order-4"
 
 
 def trade():
+    for order in ORDERS:
+        book(order, state="unknown")
     _, method = ask("POST", "/payment_method/card", {"providerId": PROVIDER, "paymentInformation": CARD})
     try:
         batch = send(method)

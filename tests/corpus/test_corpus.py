@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tests import warm
+from tests.depth import tries
 
 pytestmark = pytest.mark.slow
 
@@ -41,16 +42,18 @@ def twin(name: str) -> str:
     return f"{path.stem}_careful{path.suffix}"
 
 
-def unsafe(folder: Path, url: str, shop: str, row: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
+def unsafe(folder: Path, url: str, shop: str, row: Mapping[str, str]) -> dict[str, list[str]]:
     """Where a shop is unsafe, and by which findings. It passes twice alike without a fault, and each fault strikes."""
-    options = [word for name, value in row["explore"].items() for word in (f"--{name}", value)]
-    done = explore(folder, url, shop, *options, "--out", str(folder / "explored"), "--format", "json")
+    faults = ",".join([row["faults"], *tries([], [row["near"]] if "near" in row else [])])
+    patience = ["--client-timeout", row["client-timeout"]] if "client-timeout" in row else []
+    form = ["--out", str(folder / "explored"), "--format", "json"]
+    done = explore(folder, url, shop, "--ops", row["ops"], "--faults", faults, *patience, *form)
     assert done.returncode in (0, 1), done.stderr
     cells = json.loads(done.stdout)["cells"]
     assert cells
     assert [cell for cell in cells if cell["verdict"] in ("hung", "not reached")] == []
     found = {f"{cell['point']} {cell['fault']}": cell["findings"] for cell in cells if cell["verdict"] == "unsafe"}
-    return found | (replayed(folder, url, shop, ROOT / str(row["replay"])) if "replay" in row else {})
+    return found | (replayed(folder, url, shop, ROOT / row["replay"]) if "replay" in row else {})
 
 
 def replayed(folder: Path, url: str, shop: str, scenario: Path) -> dict[str, list[str]]:
@@ -67,7 +70,7 @@ def explore(folder: Path, url: str, shop: str, *options: str) -> subprocess.Comp
     return subprocess.run(
         [*warm.python(), "-m", "mockserver", "explore", "--url", url, *options, "--", program, str(path)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "", "TMPDIR": str(folder)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)},
         capture_output=True,
         text=True,
         timeout=300,
@@ -93,7 +96,7 @@ def test_a_correct_shop_is_not_accused(tmp_path: Path, url: str, name: str) -> N
 
 
 def test_each_shop_is_in_a_table() -> None:
-    listed = {"shop", *(Path(one).stem for name in BUGGY for one in (name, twin(name)))}
+    listed = {"shop", "webhooks", *(Path(one).stem for name in BUGGY for one in (name, twin(name)))}
     assert {path.stem for path in HERE.iterdir() if path.suffix in PROGRAMS} - {"test_corpus"} == listed
     files = {path.name for path in (HERE / "correct").iterdir() if path.suffix in PROGRAMS}
     assert files == set(CORRECT)

@@ -3,11 +3,13 @@
 from json import loads
 from time import sleep
 
-from shop import book, books, is_signed, main, pay, webhooks
+from shop import book, books, main, pay
+from webhooks import is_signed, webhooks
 
 
 def credit():
-    book("top-up-1", paid=20 + sum(row["paid"] for row in books()))
+    [row] = books()
+    book("top-up-1", paid=row["paid"] + 20)
 
 
 def take(body, signature):
@@ -15,15 +17,16 @@ def take(body, signature):
         return 401
     # Webhooks wait in a queue.
     sleep(0.2)
-    if loads(body)["data"]["status"] == "SUCCESS" and not books():
+    if loads(body)["data"]["status"] == "SUCCESS" and books()[0]["paid"] == 0:
         credit()
     return 200
 
 
 def trade():
+    book("top-up-1", paid=0, state="unknown")
     with webhooks(take) as webhook:
         _, charge = pay("top-up-1", 20, webhook=webhook)
-        if charge["status"] == "SUCCESS":
+        if charge.get("status") == "SUCCESS":
             credit()
         sleep(0.7)
 

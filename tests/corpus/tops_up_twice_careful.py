@@ -4,14 +4,15 @@ from json import loads
 from threading import Lock
 from time import sleep
 
-from shop import book, books, is_signed, main, pay, webhooks
+from shop import book, books, main, pay
+from webhooks import is_signed, webhooks
 
 crediting = Lock()
 
 
 def credit():
     with crediting:
-        if not books():
+        if books()[0]["paid"] == 0:
             book("top-up-1", paid=20)
 
 
@@ -26,9 +27,10 @@ def take(body, signature):
 
 
 def trade():
+    book("top-up-1", paid=0, state="unknown")
     with webhooks(take) as webhook:
         _, charge = pay("top-up-1", 20, webhook=webhook)
-        if charge["status"] == "SUCCESS":
+        if charge.get("status") == "SUCCESS":
             credit()
         sleep(0.7)
 

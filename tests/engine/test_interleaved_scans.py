@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from random import Random
 from typing import Any
+from weakref import ref
 
 import pytest
 
@@ -13,7 +15,8 @@ from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Index, Table, index_by
 from mockserver.engine.query import Bound, Contains, Query
-from tests.pauses import look_at_few_rows
+from tests.depth import tries
+from tests.pauses import drive, look_at_few_rows
 
 
 @record
@@ -169,7 +172,7 @@ class Driven:
         assert ([row.seq for row in page.rows], page.count) == plainly(self.table, query), query
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(tries(32, 300)))
 def test_every_scan_answers_as_a_plain_look_at_all_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     step = random.choice([1, 5, 20])
@@ -203,3 +206,42 @@ def test_an_order_is_made_while_rows_change_without_end() -> None:
         for row in table.rows[:300]:
             table.replace(row, replace(row, price=row.price + 1))
         assert pause < 30
+
+
+@pytest.fixture
+def long_table(monkeypatch: pytest.MonkeyPatch) -> Table[Stored]:
+    """A table that is looked at in a few steps."""
+    look_at_few_rows(monkeypatch, 100)
+    table: Table[Stored] = Table(lambda row: row.key, [index_by("price", price)])
+    random = Random(1)
+    for number in range(307):
+        table.add(Stored(f"id{number}", **values(random), added=number))
+    return table
+
+
+def test_what_was_found_is_kept_for_the_next_search_of_the_same_rows(long_table: Table[Stored]) -> None:
+    one, other = Contains(said, "e"), Contains(said, "x")
+    _, first = drive(long_table.look_ahead(Query(10, where=[one, is_cheap], sort=price)))
+    page: Query[Stored] = Query(5, 20, where=[Contains(said, "e"), is_cheap], sort=price, descending=False)
+    _, again = drive(long_table.look_ahead(page))
+    _, new = drive(long_table.look_ahead(Query(10, where=[other, is_cheap], sort=price)))
+    assert (first > 1, again, new) == (True, 0, first)
+
+
+@pytest.mark.parametrize("query", [Query(10), Query(10, equal=[("price", [7])], sort=price)])
+def test_what_an_index_finds_needs_no_look_ahead(long_table: Table[Stored], query: Query[Stored]) -> None:
+    drive(long_table.look_ahead(query))
+    assert not long_table.is_long_work(query)
+
+
+def test_a_table_that_was_searched_is_freed_without_the_garbage_collector() -> None:
+    table = Driven(Random(0)).table
+    for number in range(20):
+        drive(table.look_ahead(asked(Random(number), 50)))
+    gone = ref(table)
+    gc.disable()
+    try:
+        del table
+        assert gone() is None
+    finally:
+        gc.enable()

@@ -10,7 +10,7 @@ import pytest
 from mockserver.findings.facts import Call
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.request_checks import RequestChecks
-from tests.driving import DUMMY, Api, Reply, card, card_charge
+from tests.driving import DUMMY, Api, Reply, batch_of, card, card_charge
 
 FLOAT = 30.299999999999997
 
@@ -53,7 +53,7 @@ def test_a_charge(fields: dict[str, Any], is_told: bool) -> None:
 
 def test_of_a_currency_that_only_the_provider_knows() -> None:
     api = Api(assumptions={"currency.default": "provider"})
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     for amount in ("1234567890123456", "10.50"):
         api.post("/charge/payment_method", {"paymentMethodId": method, "amount": amount})
     assert told(api) == []
@@ -82,7 +82,7 @@ def token(api: Api, amount: object) -> Reply:
 
 
 def subscription(api: Api, amount: object, **more: object) -> Reply:
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     terms = {"paymentMethodId": method, "amount": amount, "currency": "AUD", "interval": "Day", "frequency": 1, **more}
     return api.post("/subscription/payment_method", terms)
 
@@ -130,9 +130,8 @@ def test_wherever_an_amount_is_sent(send: Any, op: str, words: str) -> None:
 
 
 def batch(api: Api, *rows: str) -> Reply:
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
-    text = "".join(f"\n{method},{row},r-{number}" for number, row in enumerate(rows))
-    body = {"count": len(rows), "description": "d", "batch": f"PaymentMethodId,Amount,Currency,Reference{text}\n"}
+    method = api.method()
+    body = batch_of(*(f"{method},{row},r-{number}" for number, row in enumerate(rows)))
     return api.post("/batch/transaction/payment_method", body)
 
 

@@ -7,16 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.driving import DUMMY, Api, card, card_charge
+from tests.driving import HEADER, Api, card, card_charge
 from tests.findings.test_client_mistakes import CHALLENGED, DEAD, SOFT, charge, finished, found, lossy, scripted, send
 
-HEADER = "PaymentMethodId,Amount,Currency,Reference"
 TWICE = ["double-charge", "blind-retry"]
-
-
-def method(api: Api, number: str = "4111111111111111") -> str:
-    made = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
-    return str(made["paymentMethodId"])
 
 
 def subscribe(api: Api, payer: str, **fields: object) -> Any:
@@ -35,7 +29,7 @@ def hand_in(api: Api, *rows: str, description: str = "payroll", text: str | None
 
 def test_a_subscription_sent_again_blindly_charges_twice() -> None:
     api = lossy("subscription.create")
-    payer = method(api)
+    payer = api.method()
     assert subscribe(api, payer) is None
     second = subscribe(api, payer)
     assert second.status == 201
@@ -64,7 +58,7 @@ def test_a_subscription_sent_again_blindly_charges_twice() -> None:
 )
 def test_another_subscription_of_the_same_customer_is_meant(other: dict[str, object]) -> None:
     api = lossy("subscription.create")
-    payer = method(api)
+    payer = api.method()
     first = {"frequency": 1, "startDate": "2031-03-01T00:00:00Z", "metadata": {"member": "Ann"}}
     subscribe(api, payer, **first)
     subscribe(api, payer, **{**first, **other})
@@ -85,7 +79,7 @@ def test_another_subscription_of_the_same_customer_is_meant(other: dict[str, obj
 )
 def test_the_same_subscription_in_other_words(first: dict[str, object], again: dict[str, object]) -> None:
     api = lossy("subscription.create")
-    payer = method(api)
+    payer = api.method()
     subscribe(api, payer, **first)
     assert subscribe(api, payer, **again).status == 201
     api.advance("3d" if "startDate" not in first else "60d")
@@ -94,15 +88,15 @@ def test_the_same_subscription_in_other_words(first: dict[str, object], again: d
 
 def test_a_subscription_of_another_payer_is_another() -> None:
     api = lossy("subscription.create")
-    subscribe(api, method(api))
-    subscribe(api, method(api, "5555555555554444"))
+    subscribe(api, api.method())
+    subscribe(api, api.method("5555555555554444"))
     assert found(api) == {}
 
 
 @pytest.mark.parametrize("path", ["/subscription", "/charge"])
 def test_a_client_that_looks_before_it_subscribes_again_means_it(path: str) -> None:
     api = lossy("subscription.create")
-    payer = method(api)
+    payer = api.method()
     subscribe(api, payer)
     assert api.get(path)["count"] == 1
     subscribe(api, payer)
@@ -112,7 +106,7 @@ def test_a_client_that_looks_before_it_subscribes_again_means_it(path: str) -> N
 def test_a_subscription_that_was_never_made_is_sent_again_blindly() -> None:
     for looks in (True, False):
         api = lossy("subscription.create", at="receive")
-        payer = method(api)
+        payer = api.method()
         subscribe(api, payer)
         if looks:
             assert api.get("/subscription")["count"] == 0
@@ -123,7 +117,7 @@ def test_a_subscription_that_was_never_made_is_sent_again_blindly() -> None:
 @pytest.mark.parametrize("undone", [True, False])
 def test_two_subscriptions_that_start_later_charge_twice_only_if_both_go_on(undone: bool) -> None:
     api = lossy("subscription.create")
-    payer = method(api)
+    payer = api.method()
     later = {"startDate": "2031-03-10T00:00:00Z"}
     subscribe(api, payer, **later)
     second = subscribe(api, payer, **later)
@@ -136,7 +130,7 @@ def test_two_subscriptions_that_start_later_charge_twice_only_if_both_go_on(undo
 
 def test_a_first_payment_that_was_refunded_before_the_second_is_no_double_charge() -> None:
     api = lossy("subscription.create")
-    payer = method(api)
+    payer = api.method()
     subscribe(api, payer)
     (paid,) = api.get("/charge", PaymentMethodId=payer)["charges"]
     first = api.get("/subscription")["subscriptions"][0]["subscriptionId"]
@@ -161,7 +155,7 @@ def batch_texts(payer: str) -> dict[str, str]:
 @pytest.mark.parametrize("words", ["order", "amounts", "lines", "quotes", "letters"])
 def test_the_same_rows_in_other_words_are_the_same_batch(words: str) -> None:
     api = lossy("batch.create")
-    payer = method(api)
+    payer = api.method()
     hand_in(api, f"{payer},1,AUD,a", f"{payer},2.5,AUD,b")
     hand_in(api, text=batch_texts(payer)[words], description="payroll, second try")
     assert list(found(api)) == ["batch-sent-twice", "blind-retry"]
@@ -179,7 +173,7 @@ def test_the_same_rows_in_other_words_are_the_same_batch(words: str) -> None:
 )
 def test_rows_that_mean_something_else_are_another_batch(rows: list[str]) -> None:
     api = lossy("batch.create")
-    payer, other = method(api), method(api, "5555555555554444")
+    payer, other = api.method(), api.method("5555555555554444")
     hand_in(api, f"{payer},1,AUD,a", f"{payer},2.5,AUD,b")
     hand_in(api, *(row.format(payer, other) for row in rows))
     assert found(api) == {}
@@ -187,7 +181,7 @@ def test_rows_that_mean_something_else_are_another_batch(rows: list[str]) -> Non
 
 def test_a_batch_whose_request_was_lost_is_known_by_its_text() -> None:
     api = lossy("batch.create", at="receive")
-    row = f"{method(api)},1,AUD,a"
+    row = f"{api.method()},1,AUD,a"
     hand_in(api, row)
     hand_in(api, row)
     assert list(found(api)) == ["blind-retry"]
@@ -195,7 +189,7 @@ def test_a_batch_whose_request_was_lost_is_known_by_its_text() -> None:
 
 def test_a_card_declined_for_good_in_a_batch_is_sent_again() -> None:
     api = Api()
-    good, dead = method(api), method(api, DEAD)
+    good, dead = api.method(), api.method(DEAD)
     rows = f"{good},1,AUD,a", f"{dead},2,AUD,b"
     hand_in(api, *rows)
     assert found(api) == {}
@@ -221,7 +215,7 @@ def test_a_card_declined_for_good_in_a_batch_is_sent_again() -> None:
 )
 def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(then: str, names: list[str]) -> None:
     api = Api()
-    dead = method(api, DEAD)
+    dead = api.method(DEAD)
     hand_in(api, f"{dead},2,AUD,b")
     match then:
         case "charge":
@@ -234,23 +228,22 @@ def test_a_card_declined_for_good_in_a_batch_is_charged_by_another_way(then: str
             assert api.put(f"/payment_method/{dead}", {"card": {"expiryDate": "11/41"}}).status == 200
             hand_in(api, f"{dead},2,AUD,b")
         case _:
-            hand_in(api, f"{method(api)},2,AUD,b")
+            hand_in(api, f"{api.method()},2,AUD,b")
     assert list(found(api)) == names
 
 
 def test_a_card_that_a_batch_has_twice_was_decided_on_once() -> None:
     api = Api()
-    dead = method(api, DEAD)
+    dead = api.method(DEAD)
     hand_in(api, f"{dead},1,AUD,a", f"{dead},2,AUD,b")
     assert found(api) == {}
 
 
 def test_a_batch_that_was_sent_before_the_decline_was_known_is_no_retry() -> None:
     api = Api()
-    dead = method(api, DEAD)
-    body = {"count": 1, "description": "d", "batch": f"{HEADER}\n{dead},1,AUD,a"}
+    dead = api.method(DEAD)
     for _ in range(2):
-        api.post("/batch/transaction/payment_method", body)
+        api.batch(f"{dead},1,AUD,a")
     charge(api, paymentInformation=card(DEAD))
     api.advance("1m")
     assert found(api) == {}
@@ -258,7 +251,7 @@ def test_a_batch_that_was_sent_before_the_decline_was_known_is_no_retry() -> Non
 
 def test_a_batch_whose_answer_was_lost_tells_of_no_decline() -> None:
     api = lossy("batch.create")
-    dead = method(api, DEAD)
+    dead = api.method(DEAD)
     hand_in(api, f"{dead},1,AUD,a")
     hand_in(api, f"{dead},2,AUD,b")
     assert found(api) == {}
@@ -267,14 +260,14 @@ def test_a_batch_whose_answer_was_lost_tells_of_no_decline() -> None:
 def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch() -> None:
     api = Api()
     charge(api, paymentInformation=card(DEAD))
-    hand_in(api, f"{method(api, DEAD)},1,AUD,a")
+    hand_in(api, f"{api.method(DEAD)},1,AUD,a")
     row = found(api)["hard-decline-retried"]
     assert [line["line"].partition(" ")[0] for line in row["evidence"]] == ["charge.create", "batch.row"]
 
 
 def test_a_batch_cannot_pass_a_challenge_and_its_payer_can() -> None:
     api = Api()
-    payer = method(api, CHALLENGED)
+    payer = api.method(CHALLENGED)
     hand_in(api, f"{payer},1,AUD,a")
     assert api.get("/charge", Status="FAILED")["charges"][0]["failedAttempts"][0]["errorCode"] == "113"
     asked = api.post("/charge/payment_method", {"amount": 20, "paymentMethodId": payer, "reference": "x"})
@@ -284,7 +277,7 @@ def test_a_batch_cannot_pass_a_challenge_and_its_payer_can() -> None:
 
 def test_a_row_that_is_left_out_of_the_results_is_not_known_to_be_declined() -> None:
     api = scripted("when: {op: batch.create}, then: {batch: {results: {omit_rows: [1]}}}")
-    dead = method(api, DEAD)
+    dead = api.method(DEAD)
     for _ in range(2):
         hand_in(api, f"{dead},1,AUD,a")
     assert found(api) == {}
@@ -293,7 +286,7 @@ def test_a_row_that_is_left_out_of_the_results_is_not_known_to_be_declined() -> 
 def test_a_batch_that_has_not_ended_tells_of_a_decline_when_it_is_read() -> None:
     for reads in (True, False):
         api = scripted("when: {op: batch.create}, limit: 1, then: {batch: {stall_at: 0.5}}")
-        good, dead = method(api), method(api, DEAD)
+        good, dead = api.method(), api.method(DEAD)
         first = hand_in(api, f"{dead},1,AUD,a", f"{good},1,AUD,b")["batchId"]
         api.get(f"/batch/{first}/status")
         if reads:
@@ -304,7 +297,7 @@ def test_a_batch_that_has_not_ended_tells_of_a_decline_when_it_is_read() -> None
 
 def test_a_subscription_that_still_goes_on_tells_of_nothing_final() -> None:
     api = Api()
-    dead = method(api, DEAD)
+    dead = api.method(DEAD)
     made = subscribe(api, dead, **RETRIES)["subscriptionId"]
     api.advance("90m")
     assert api.get(f"/subscription/{made}")["status"] == "Active"
@@ -318,8 +311,8 @@ RETRIES = {"retry": {"maximum": 30, "interval": "Hour", "frequency": 1}}
 
 def test_tries_that_the_service_makes_by_itself_are_not_the_clients() -> None:
     api = Api()
-    subscribe(api, method(api, DEAD), **RETRIES)
-    subscribe(api, method(api, SOFT), **RETRIES)
+    subscribe(api, api.method(DEAD), **RETRIES)
+    subscribe(api, api.method(SOFT), **RETRIES)
     api.advance("40h")
     assert finished(api) == {}
 
@@ -338,8 +331,8 @@ def test_tries_that_the_service_makes_by_itself_are_not_the_clients() -> None:
 @pytest.mark.parametrize("then", ["resume", "charge"])
 def test_a_subscription_declined_for_good_goes_on_with_the_same_card(told: str, names: list[str], then: str) -> None:
     api = Api()
-    dead = method(api, DEAD)
-    other = subscribe(api, method(api))["subscriptionId"]
+    dead = api.method(DEAD)
+    other = subscribe(api, api.method())["subscriptionId"]
     made = subscribe(api, dead)["subscriptionId"]
     api.advance("1h")
     match told:
@@ -370,7 +363,7 @@ def test_a_subscription_declined_for_good_goes_on_with_the_same_card(told: str, 
 def test_a_subscription_of_a_card_that_was_declined_before_is_the_clients_decision() -> None:
     api = Api()
     charge(api, paymentInformation=card(DEAD))
-    subscribe(api, method(api, DEAD), **RETRIES)
+    subscribe(api, api.method(DEAD), **RETRIES)
     api.advance("40h")
     row = found(api)["hard-decline-retried"]
     assert row["count"] == 1
@@ -392,7 +385,7 @@ def test_tries_of_the_service_count_and_the_clients_own_is_one_too_many(
     by_service: int, then: str, names: list[str]
 ) -> None:
     api = Api()
-    soft = method(api, SOFT)
+    soft = api.method(SOFT)
     subscribe(api, soft, retry={"maximum": by_service - 1, "interval": "Hour", "frequency": 1})
     api.advance("20h")
     assert api.get("/charge", Status="FAILED")["count"] == by_service
@@ -411,7 +404,7 @@ def test_tries_of_the_service_count_and_the_clients_own_is_one_too_many(
 
 def test_a_batch_may_be_sent_fifteen_times_with_a_card_that_is_declined_for_now() -> None:
     api = Api()
-    soft = method(api, SOFT)
+    soft = api.method(SOFT)
     for number in range(15):
         hand_in(api, f"{soft},{number + 1},AUD,a")
     assert found(api) == {}
@@ -421,7 +414,7 @@ def test_a_batch_may_be_sent_fifteen_times_with_a_card_that_is_declined_for_now(
 
 def test_sixteen_rows_of_one_batch_are_one_decision() -> None:
     api = Api()
-    soft = method(api, SOFT)
+    soft = api.method(SOFT)
     hand_in(api, *(f"{soft},{number + 1},AUD,a" for number in range(20)))
     assert found(api) == {}
     hand_in(api, f"{soft},1,AUD,a")
@@ -431,7 +424,7 @@ def test_sixteen_rows_of_one_batch_are_one_decision() -> None:
 def test_a_card_that_pays_in_a_batch_is_no_longer_declined() -> None:
     rule = "when: {{op: {op}}}, limit: 1, then: {{decline: stolen_card}}"
     api = scripted(rule.format(op="batch.row"))
-    payer = method(api)
+    payer = api.method()
     hand_in(api, f"{payer},1,AUD,a", f"{payer},2,AUD,b")
     hand_in(api, f"{payer},3,AUD,a")
     assert found(api) == {}
@@ -439,7 +432,7 @@ def test_a_card_that_pays_in_a_batch_is_no_longer_declined() -> None:
 
 def test_a_story_that_has_ended_says_nothing_of_what_the_next_hands_over() -> None:
     api = Api()
-    dead = method(api, DEAD)
+    dead = api.method(DEAD)
     hand_in(api, f"{dead},1,AUD,a")
     assert finished(api) == {}
     hand_in(api, f"{dead},1,AUD,a")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from mockserver.domain.bounded_cache import Recent
@@ -9,6 +11,7 @@ from mockserver.domain.clock import MINUTE, SECOND
 from mockserver.domain.states import ChargeState
 from mockserver.findings.facts import Policy, UncertainResult
 from tests.charges import charge_in
+from tests.driving import VISA
 from tests.findings.story import Story, declined
 
 
@@ -51,10 +54,70 @@ def test_a_repeated_webhook_captures_again(story: Story) -> None:
     assert [line.entry for line in finding.evidence] == [1, 1, 1, 2]
 
 
-def test_a_repeated_webhook_captures_again_before_it_is_answered(story: Story) -> None:
-    story.webhook(story.call)
-    story.webhook(story.call, delivery_id="wh_1-2")
-    assert story.found() == ["webhook-not-deduplicated"]
+Act = Callable[[Story], object]
+
+
+def call(op: str = "charge.capture", **facts: object) -> Act:
+    return lambda story: story.call(op, **{"charge": story.charges["ch_1"], **facts})
+
+
+def webhook(*meanwhile: Act, **facts: object) -> Act:
+    """A webhook, and what the client does before it answers."""
+    return lambda story: story.webhook(lambda: [act(story) for act in meanwhile], **facts)
+
+
+COPY, OTHER = {"delivery_id": "wh_1-2"}, {"event_id": "evt_2", "delivery_id": "wh_2"}
+STORE = call("payment_method.create", subject=None, request={"paymentInformation": {"cardNumber": VISA}})
+REPEATED: dict[str, tuple[Sequence[Act], bool]] = {
+    "it captures again": ([webhook(), call(), webhook(**COPY), call()], True),
+    "it captures again before it answers": ([webhook(call()), webhook(call(), **COPY)], True),
+    "a minute later": ([webhook(), call(), webhook(**COPY), call(at=SECOND + MINUTE)], True),
+    "longer than a minute later": ([webhook(), call(), webhook(**COPY), call(at=SECOND + MINUTE + 1)], False),
+    "nothing that moves money is done again": ([webhook(), STORE, webhook(**COPY), STORE], False),
+    "something else is done": ([webhook(), call(), webhook(**COPY), call("charge.refund")], False),
+    "nothing is done after the copy": ([webhook(), call(), webhook(**COPY)], False),
+    "it was done twice before the copy": ([webhook(), call(), call(), webhook(**COPY)], False),
+    "it was done before the webhook": ([webhook(**OTHER), call(), webhook(), webhook(**COPY), call()], False),
+    "it is another event": ([webhook(), call(), webhook(**OTHER), call()], False),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_webhook_that_comes_twice_is_acted_on_twice(story: Story, name: str) -> None:
+    acts, is_mistake = REPEATED[name]
+    for act in acts:
+        act(story)
+    assert story.found() == (["webhook-not-deduplicated"] if is_mistake else [])
+
+
+READ, CAPTURE = call("charge.get"), call(code=54)
+BELIEVED: dict[str, tuple[Sequence[Act], bool]] = {
+    "it captures": ([webhook(), CAPTURE], True),
+    "it captures before it answers": ([webhook(CAPTURE)], True),
+    "it reads and captures before it answers": ([webhook(READ, CAPTURE)], False),
+    "it captures and reads before it answers": ([webhook(CAPTURE, READ)], True),
+    "it reads first": ([webhook(), READ, CAPTURE], False),
+    "the answer to its read is lost": ([webhook(), call("charge.get", doubt=UncertainResult.RESET), CAPTURE], True),
+    "another read": ([webhook(), call("charge.get", is_ours=False), CAPTURE], True),
+    "it searches": ([webhook(), call("charge.search", subject=None), CAPTURE], True),
+    "it hears the truth": ([webhook(), webhook(**OTHER, reported="AUTHORISE_CANCELLED"), CAPTURE], False),
+    "it hears of something else": ([webhook(), webhook(**OTHER, reported=None), CAPTURE], True),
+    "it was refused before": ([CAPTURE, webhook()], False),
+    "the sandbox took the webhook itself": ([webhook(is_scripted=True), CAPTURE], False),
+    "it voids what was authorised": ([webhook(reported="AUTHORISE"), call("charge.void", code=54)], True),
+    "it refunds what was paid": ([webhook(reported="SUCCESS"), call("charge.refund", code=54)], True),
+    "it refunds what was authorised": ([webhook(reported="AUTHORISE"), call("charge.refund", code=54)], False),
+    "the webhook is true": ([webhook(reported="AUTHORISE_CANCELLED"), CAPTURE], False),
+}
+
+
+@pytest.mark.parametrize("name", BELIEVED)
+def test_a_webhook_that_is_outdated_is_believed(story: Story, name: str) -> None:
+    acts, is_mistake = BELIEVED[name]
+    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
+    for act in acts:
+        act(story)
+    assert story.found() == ["wrong-state", *(["stale-webhook-believed"] if is_mistake else [])]
 
 
 @pytest.mark.parametrize("is_answered", [False, True])
@@ -75,66 +138,6 @@ def test_a_copy_whose_capture_is_refused_is_one_mistake(story: Story, is_answere
     capture(54)
     story.call("charge.void", code=54, charge=story.charges["ch_1"])
     assert "wrong-state" in story.found()
-
-
-def test_an_outdated_webhook_is_believed_before_it_is_answered(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook(lambda: story.call(code=54, charge=story.charges["ch_1"]))
-    assert story.found() == ["wrong-state", "stale-webhook-believed"]
-
-
-def test_a_client_that_reads_while_it_takes_an_outdated_webhook_did_not_believe_it(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-
-    def read_and_capture() -> None:
-        story.call("charge.get")
-        story.call(code=54, charge=story.charges["ch_1"])
-
-    story.webhook(read_and_capture)
-    assert story.found() == ["wrong-state"]
-
-
-def test_a_client_that_reads_only_after_it_acted_has_believed_the_outdated_webhook(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-
-    def capture_and_read() -> None:
-        story.call(code=54, charge=story.charges["ch_1"])
-        story.call("charge.get")
-
-    story.webhook(capture_and_read)
-    assert story.found() == ["wrong-state", "stale-webhook-believed"]
-
-
-def test_a_repeated_webhook_of_which_nothing_is_made_again(story: Story) -> None:
-    card = {"paymentInformation": {"cardNumber": "4111111111111111"}}
-    story.webhook()
-    story.call()
-    story.call("payment_method.create", None, request=card)
-    story.webhook(delivery_id="wh_1-2")
-    story.call("payment_method.create", None, request=card)
-    story.call("charge.refund")
-    assert story.found() == []
-
-
-@pytest.mark.parametrize(("after", "found"), [(MINUTE, ["webhook-not-deduplicated"]), (MINUTE + 1, [])])
-def test_an_operation_long_after_a_repeated_webhook_has_another_cause(
-    story: Story, after: int, found: list[str]
-) -> None:
-    story.webhook()
-    story.call()
-    story.webhook(delivery_id="wh_1-2")
-    story.call(at=story.entry * SECOND + after)
-    assert story.found() == found
-
-
-@pytest.mark.parametrize("when", ["before", "between"])
-def test_an_operation_that_is_repeated_before_the_webhook_is(story: Story, when: str) -> None:
-    story.webhook()
-    story.call()
-    if when == "between":
-        story.call()
-    story.webhook(delivery_id="wh_1-2")
-    assert story.found() == []
 
 
 def test_each_repeat_is_counted_once_for_each_event(story: Story) -> None:
@@ -159,23 +162,6 @@ def test_calls_of_the_next_story_are_no_reactions_to_webhooks_of_this(story: Sto
     assert story.found() == ["wrong-state"]
 
 
-def test_an_operation_from_before_the_webhook_may_be_repeated(story: Story) -> None:
-    story.webhook(event_id="evt_0", delivery_id="wh_0")
-    story.call()
-    story.webhook()
-    story.webhook(delivery_id="wh_1-2")
-    story.call()
-    assert story.found() == []
-
-
-def test_two_events_are_no_copies(story: Story) -> None:
-    story.webhook()
-    story.call()
-    story.webhook(event_id="evt_2", delivery_id="wh_2")
-    story.call()
-    assert story.found() == []
-
-
 @pytest.mark.parametrize("facts", [{"code": 34}, {"doubt": UncertainResult.RESET}, {"charge": declined(928)}, {}])
 def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, facts: dict[str, object]) -> None:
     story.webhook()
@@ -185,84 +171,12 @@ def test_an_operation_that_failed_is_repeated_for_that_reason(story: Story, fact
     assert ("webhook-not-deduplicated" in story.found()) is (not facts)
 
 
-@pytest.mark.parametrize(
-    ("facts", "found"),
-    [
-        ({}, ["wrong-state"]),
-        ({"doubt": UncertainResult.RESET}, ["wrong-state", "stale-webhook-believed"]),
-        ({"is_ours": False}, ["wrong-state", "stale-webhook-believed"]),
-        ({"op": "charge.search", "subject": None}, ["wrong-state", "stale-webhook-believed"]),
-    ],
-)
-def test_a_client_that_reads_after_an_outdated_webhook_did_not_believe_it(
-    story: Story, facts: dict[str, object], found: list[str]
-) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook()
-    story.call(**{"op": "charge.get", **facts})
-    story.call(code=54, charge=story.charges["ch_1"])
-    assert story.found() == found
-
-
-@pytest.mark.parametrize(("reported", "is_truth"), [("AUTHORISE_CANCELLED", True), (None, False)])
-def test_a_client_that_heard_the_truth_after_an_outdated_webhook_did_not_believe_it(
-    story: Story, reported: str | None, is_truth: bool
-) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook()
-    story.webhook(event_id="evt_2", delivery_id="wh_2", reported=reported)
-    story.call(code=54, charge=story.charges["ch_1"])
-    assert story.found() == ["wrong-state", *([] if is_truth else ["stale-webhook-believed"])]
-
-
-def test_an_outdated_webhook_that_was_sent_after_a_refusal_is_not_its_reason(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.call(code=54, charge=story.charges["ch_1"])
-    story.webhook()
-    assert story.found() == ["wrong-state"]
-
-
-def test_an_outdated_webhook_that_the_sandbox_took_itself_misleads_nobody(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook(is_scripted=True)
-    story.call(code=54, charge=story.charges["ch_1"])
-    assert story.found() == ["wrong-state"]
-
-
 def test_a_client_that_was_shown_an_earlier_state_believed_no_webhook(story: Story) -> None:
     story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
     story.call("charge.get", is_late=True, is_ours=False)
     story.webhook()
     story.call(code=54, charge=story.charges["ch_1"])
     assert story.found() == []
-
-
-def test_an_outdated_webhook_is_believed(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook()
-    story.call(code=54, charge=story.charges["ch_1"])
-    assert story.found() == ["wrong-state", "stale-webhook-believed"]
-
-
-def test_a_webhook_that_is_true_is_no_excuse(story: Story) -> None:
-    story.webhook()
-    story.call(code=54, charge=story.charges["ch_1"])
-    assert story.found() == ["wrong-state"]
-
-
-@pytest.mark.parametrize(("op", "reported"), [("charge.void", "AUTHORISE"), ("charge.refund", "SUCCESS")])
-def test_every_move_that_an_outdated_webhook_promises(story: Story, op: str, reported: str) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook(reported=reported)
-    story.call(op, code=54, charge=story.charges["ch_1"])
-    assert story.found() == ["wrong-state", "stale-webhook-believed"]
-
-
-def test_a_move_that_the_reported_state_would_not_allow_either(story: Story) -> None:
-    story.charges["ch_1"] = charge_in(ChargeState.AUTHORISE_CANCELLED)
-    story.webhook()
-    story.call(op="charge.refund", code=54, charge=story.charges["ch_1"])
-    assert story.found() == ["wrong-state"]
 
 
 def test_a_webhook_is_given_up(story: Story) -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.depth import tries
-from tests.driving import DUMMY, Api
+from tests.driving import DUMMY, Api, batch_of
 
 NUMBERS = ("4111111111111111", "378282246310005", "5555555555554444")
 ROWS = st.lists(
@@ -73,10 +73,8 @@ def left_behind(
             api.post("/webhook/subscription", {"types": ["Transaction"], "url": "http://127.0.0.1/__inbox/a"}).status
             < 300
         )
-    text = "\n".join(
-        ["PaymentMethodId,Amount,Currency,Reference", *(f"{ids[which]},{','.join(rest)}" for which, *rest in rows)]
-    )
-    batch = api.post("/batch/transaction/payment_method", {"count": len(rows), "description": "x", "batch": text})
+    body = batch_of(*(f"{ids[which]},{','.join(rest)}" for which, *rest in rows))
+    batch = api.post("/batch/transaction/payment_method", body)
     api.advance("60d")
     assert batch.status == 201, batch.raw
     state = api.get("/__admin/state?secrets=true").body

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mockserver.domain.money import CURRENCIES, Currency
 from tests.depth import tries
-from tests.driving import DUMMY, VISA, Api, card, card_charge
+from tests.driving import VISA, Api, card_charge
 
 CENTS = st.integers(min_value=1, max_value=100_000)
 SLOW = settings(max_examples=tries(25, 250))
@@ -118,12 +118,8 @@ def test_rows_counts_and_charges_of_a_batch_tell_one_story(rows: list[tuple[str,
     numbers = {"paid": VISA, "declined": "4000000000000341", "challenged": "4000000000003220"}
     methods = {"unknown": "nobody"}
     for kind, number in numbers.items():
-        stored = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card(number)})
-        methods[kind] = stored["paymentMethodId"]
-    text = "\n".join(f"{methods[kind]},{money(amount)},AUD,{place}" for place, (kind, amount) in enumerate(rows))
-    batch = f"PaymentMethodId,Amount,Currency,Reference\n{text}"
-    body = {"count": len(rows), "description": "", "batch": batch}
-    batch_id = api.post("/batch/transaction/payment_method", body)["batchId"]
+        methods[kind] = api.method(number)
+    batch_id = api.batch(*(f"{methods[kind]},{money(amount)},AUD,{place}" for place, (kind, amount) in enumerate(rows)))
     api.advance("1h")
     told = api.get(f"/batch/{batch_id}").body
     results = list(csv.DictReader(StringIO(told["results"])))

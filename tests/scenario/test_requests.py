@@ -14,10 +14,9 @@ def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
     hook = "http://127.0.0.1:4111/__inbox/shop"
     api.post("/webhook/subscription", {"url": hook})
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": card()})["paymentMethodId"]
+    method = api.method()
     api.post("/subscription/payment_method", {"paymentMethodId": method, "amount": 1, "interval": "Day"})
-    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},1,AUD,a"
-    api.post("/batch/transaction/payment_method", {"count": 1, "description": "d", "batch": rows})
+    api.batch(f"{method},1,AUD,a")
     charge = api.charge()
     api.delete(f"/refund/{charge['chargeId']}")
     held = api.charge(

@@ -243,11 +243,7 @@ def kept(api: Api, **fields: object) -> str:
 def batch(api: Api, *references: str) -> str:
     """A batch of 10 for each reference."""
     method = kept(api)
-    rows = "\n".join(f"{method},10,AUD,{reference}" for reference in references)
-    text = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
-    body = {"count": len(references), "description": "d", "batch": text}
-    made: str = api.post("/batch/transaction/payment_method", body)["batchId"]
-    return made
+    return api.batch(*(f"{method},10,AUD,{reference}" for reference in references))
 
 
 def rows_of(api: Api, batch_id: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ import pytest
 from mockserver.domain.errors import NotKept
 from mockserver.store.persister import DERIVED
 from mockserver.store.schema import Commit, NotWritten, is_part
-from tests.driving import CARD, DUMMY, NOW, card_charge
+from tests.driving import CARD, NOW, card_charge
 from tests.store.twins import Kept, Twins
 
 
@@ -311,8 +311,7 @@ def test_runner_waits_for_the_store_so_that_no_commit_holds_much_of_it(
     monkeypatch.setattr("mockserver.engine.batches.ROWS_OF_STEP", 10)
     monkeypatch.setattr("mockserver.store.table_rows.BATCH_BLOCK", 10)
     api = Kept(tmp_path / "s.db")
-    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
-    text = "PaymentMethodId,Amount,Currency,Reference\n" + f"{method},5,AUD,\n" * 300
+    method = api.method()
     store: Any = api.app.world.store
     write, sizes = store._file.write, []
 
@@ -322,7 +321,7 @@ def test_runner_waits_for_the_store_so_that_no_commit_holds_much_of_it(
         write(commit)
 
     monkeypatch.setattr(store._file, "write", slowly)
-    batch = api.post("/batch/transaction/payment_method", {"count": 300, "description": "", "batch": text})["batchId"]
+    batch = api.batch(*[f"{method},5,AUD,"] * 300)
     api.advance("1h")
     assert sum(sizes) >= 300
     assert max(sizes) <= 40

@@ -40,8 +40,7 @@ def sent(api: Api) -> list[dict[str, Any]]:
     charge = api.post("/charge/payment_method", {"paymentMethodId": method, "amount": 10, "currency": "AUD"})
     api.delete(f"/refund/{charge['chargeId']}?amount=4")
     api.put(f"/customer/{made['customerId']}", {"firstName": "Anne"})
-    rows = f"PaymentMethodId,Amount,Currency,Reference\n{method},10,AUD,one\n"
-    api.post("/batch/transaction/payment_method", {"count": 1, "description": "run", "batch": rows})
+    api.batch(f"{method},10,AUD,one")
     days = {"startDate": "2031-03-01", "interval": "Month", "frequency": 1}
     api.post("/subscription/payment_method", {"paymentMethodId": method, "amount": 5, "currency": "AUD", **days})
     api.post("/__admin/clock/advance", {"by": "1d"})

@@ -18,9 +18,7 @@ ROWS = MANY // 2 + 1
 
 def fill(api: Api, rows: int = ROWS) -> list[Any]:
     """A batch of failing rows; the lists that the sandbox consists of."""
-    text = "PaymentMethodId,Amount,Currency,Reference\n" + "\n".join(["none,1,AUD,a"] * rows)
-    body = {"count": rows, "description": "many", "batch": text}
-    assert api.call("POST", "/batch/transaction/payment_method", body).status == 201
+    api.batch(*["none,1,AUD,a"] * rows)
     api.call("GET", "/__admin/journal?q=x")
     for number in range(MANY - rows):
         api.app.world.sandboxes.open("sk_tests", 0).schedule.entries.append(number)  # type: ignore[arg-type]

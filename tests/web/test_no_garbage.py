@@ -6,7 +6,7 @@ import asyncio
 import gc
 from collections import Counter
 
-from tests.driving import CARD, DUMMY, VISA, Api
+from tests.driving import CARD, DUMMY, VISA, Api, batch_of
 
 CHARGE = {"amount": 12.5, "currency": "AUD", "providerId": DUMMY, "paymentInformation": CARD}
 DECLINED = {**CHARGE, "paymentInformation": {**CARD, "cardNumber": "4000000000009995"}}
@@ -38,8 +38,7 @@ async def story(api: Api) -> None:
     await call("GET", "/nowhere", None, 404)
     await call("POST", "/vault", {"cardNumber": VISA, "expireSeconds": 60})
     method = await call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})
-    text = "PaymentMethodId,Amount,Currency,Reference\n" + "\n".join([f"{method['paymentMethodId']},1,AUD,b"] * ROWS)
-    body = {"count": ROWS, "description": "batch", "batch": text}
+    body = batch_of(*[f"{method['paymentMethodId']},1,AUD,b"] * ROWS)
     batch = (await call("POST", "/batch/transaction/payment_method", body))["batchId"]
     held = {"for": {"batch": {"id": batch, "status": "SUCCESS"}}, "advance": True}
     await call("POST", "/__admin/wait", held)

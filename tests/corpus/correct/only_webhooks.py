@@ -6,7 +6,8 @@ from json import loads
 from threading import Event
 
 sys.path[0] += "/.."
-from shop import Lost, book, is_signed, main, pay, webhooks
+from shop import Lost, book, main, pay
+from webhooks import is_signed, webhooks
 
 heard = Event()
 

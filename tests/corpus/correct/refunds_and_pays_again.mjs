@@ -2,8 +2,9 @@
 import { book, main, pay, refund } from "../shop.mjs";
 
 main(async () => {
+  book("order-1", { state: "unknown" });
   const first = await pay("order-1", 20);
-  if (first.said.status !== "SUCCESS") return 1;
+  if (first.said.status !== "SUCCESS") return 3;
   book("order-1", { paid: 20, state: "unknown" });
   if (!(await refund(first.said, 20))) return 3;
   book("order-1", { paid: 20, refunded: 20, state: "unknown" });

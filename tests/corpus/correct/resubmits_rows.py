@@ -1,6 +1,5 @@
-"""Rows of a batch that fail are sent again, under a reference with a suffix, when the customer has given another card.
-
-The books keep the payments of one order under the order that the suffix belongs to, by their charges."""
+"""Rows of a batch that fail are sent again under a reference with a suffix, when the customer has given another
+card."""
 
 import sys
 from time import sleep
@@ -25,16 +24,19 @@ def store(card):
 
 def send(method, orders):
     """The orders whose rows have failed."""
+    for order in orders:
+        book(order, state="unknown")
     rows = "".join(f"{method},20.00,AUD,{order}\n" for order in orders)
     body = {"count": len(orders), "description": "night", "batch": f"PaymentMethodId,Amount,Currency,Reference\n{rows}"}
     _, batch = ask("POST", "/batch/transaction/payment_method", body)
     sleep(0.5)
     failed = []
     for row in ask("GET", f"/batch/{batch['batchId']}")[1]["results"].splitlines()[1:]:
-        _, amount, _, order, status, charge, *_ = row.split(",")
+        _, amount, _, order, status, *_ = row.split(",")
         if status == "SUCCESS":
-            book(order, charge=charge, paid=amount, state="paid")
+            book(order, paid=amount, state="paid")
         else:
+            book(order, state="failed")
             failed.append(order)
     return failed
 
