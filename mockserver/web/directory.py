@@ -218,12 +218,11 @@ class Directory:
             return known
         if "x-secretkey" in headers:
             return self.of_secret_key(headers)
-        reason = "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="
+        details = {"XSecretkey": "say whose inbox this is: header x-secretkey or x-publickey, or ?publicKey="}
         if public_key is not None:
             reason = "no sandbox with this public key is open; the first call with its secret key opens it"
-        raise Unauthorised(
-            Code.INVALID_AUTHENTICATION, {"PublicKey" if public_key is not None else "XSecretkey": reason}
-        )
+            details = {"PublicKey": reason}
+        raise Unauthorised(Code.INVALID_AUTHENTICATION, details)
 
     async def holding(self, table: str, object_id: str, public_key: str | None) -> Sandbox | None:
         """The sandbox that holds the object of a table that the address of a page names. Raises

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, defaultdict, deque
 
 from mockserver.domain.clock import MILLISECOND, Micros
 from mockserver.web.access import OPERATION, REFUSED, Access
@@ -32,7 +32,7 @@ class OperationCounts:
     __slots__ = ("buckets", "statuses", "took")
 
     def __init__(self) -> None:
-        self.statuses: dict[int, int] = {}
+        self.statuses = Counter[int]()
         self.buckets = [0] * (len(BOUNDS) + 1)
         self.took: Micros = 0
 
@@ -43,16 +43,13 @@ class Requests:
     __slots__ = ("by_op",)
 
     def __init__(self) -> None:
-        self.by_op: dict[str, OperationCounts] = {}
+        self.by_op: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
 
     def note(self, access: Access) -> None:
         """Count one."""
-        op: str = access.scope.get(OPERATION, REFUSED)
-        found = self.by_op.get(op)
-        if found is None:
-            found = self.by_op[op] = OperationCounts()
+        found = self.by_op[access.scope.get(OPERATION, REFUSED)]
         took = access.ended - access.began
-        found.statuses[access.status] = found.statuses.get(access.status, 0) + 1
+        found.statuses[access.status] += 1
         found.buckets[bisect_left(BOUNDS, took)] += 1
         found.took += took
 
