@@ -37,7 +37,7 @@ PACKAGES = {
     "settings": "",
     "scenario": "pydantic pydantic_core re2",
     "engine": "",
-    "wire": "pydantic_core orjson",
+    "wire": "pydantic pydantic_core orjson",
     "web": "starlette jinja2 orjson prometheus_client opentelemetry",
     "store": "orjson",
     "adapters": "yaml httpx cryptography trustme opentelemetry",
@@ -203,7 +203,7 @@ def test_an_allowed_import_is_not_reported(importer: str, imported: str) -> None
         ("mockserver.domain.money", "def late():\n    import httpx", ["httpx"]),
         ("mockserver.domain.money", "from decimal import Decimal", []),
         ("mockserver.wire.charges", "import starlette", ["starlette"]),
-        ("mockserver.wire.charges", "from pydantic_core import SchemaValidator", []),
+        ("mockserver.wire.charges", "from pydantic import BaseModel", []),
         ("mockserver.cli", "import click", []),
     ],
 )

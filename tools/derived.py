@@ -8,22 +8,22 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
 
 from mockserver.adapters.scenario_files import TEST_VALUES, prepared, shipped_file
 from mockserver.adapters.strict_yaml import read
-from mockserver.domain.field_metadata import Reads
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
-from mockserver.wire.base import Body, fields_of
+from mockserver.wire.base import Body
 from mockserver.wire.folding import nested_body, parts_of
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120
-_READERS = {"read_number": "#", "_read_whole": "#", "_read_payer_amount": "#", "_read_flag": "?"}
-"""The marks of ``mockserver.scenario.paths`` by the functions that read values."""
+_MARKS: Mapping[Any, str] = {Decimal: "#", int: "#", bool: "?"}
+"""The marks of ``mockserver.scenario.paths`` by what fields hold."""
 
 
 def requests() -> str:
@@ -34,8 +34,8 @@ def requests() -> str:
     parts: dict[str, dict[str, str]] = {}
 
     def gather(model: type[Body], fields: dict[str, str]) -> None:
-        for field in fields_of(model).values():
-            word = field.alias
+        for field in model.model_fields.values():
+            word = str(field.alias)
             inner = nested_body(field.annotation)
             fields[word] = word + _mark(field.annotation, inner)
             if inner is not None:
@@ -52,13 +52,12 @@ def requests() -> str:
 def _mark(annotation: Any, inner: type[Body] | None) -> str:
     """How the value of a field is read, as a mark."""
     parts = list(parts_of(annotation))
-    readers = {part.read.__name__ for part in parts if isinstance(part, Reads)}
+    origins = [get_origin(part) for part in parts]
     chosen = _enum_of(annotation) if inner is None else None
-    many = "[]" if list in [get_origin(part) for part in parts] else "*" if "read_map" in readers else ""
+    many = "[]" if list in origins else "*" if dict in origins else ""
     if chosen is not None:
         return f"{many}!{chosen.__module__.removeprefix('mockserver.domain.')}.{chosen.__name__}"
-    found = [mark for reader, mark in _READERS.items() if inner is None and reader in readers]
-    return many or "".join(found[:1])
+    return many or next((mark for kind, mark in _MARKS.items() if inner is None and kind in parts), "")
 
 
 def _enum_of(annotation: Any) -> type[Enum] | None:

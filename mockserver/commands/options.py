@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ import click
 
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.reference_data import read_grouped
 from mockserver.explore.fault_table import Fault, fault
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
@@ -120,8 +119,7 @@ class _Row:
 
 @cache
 def _rows() -> Mapping[str, Sequence[_Row]]:
-    rows = read_table("options", _Row, Path(__file__).parent)
-    return {command: tuple(listed) for command, listed in groupby(rows, lambda row: row.command)}
+    return read_grouped("options", _Row, Path(__file__).parent)
 
 
 def options(command: str) -> Callable[[F], F]:

@@ -95,3 +95,8 @@ def camel(name: str) -> str:
     """The same the other way round."""
     first, *others = name.split("_")
     return first + "".join(other.capitalize() for other in others)
+
+
+def capitalised(name: str) -> str:
+    """A name that begins with a capital."""
+    return name[:1].upper() + name[1:]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,3 +17,9 @@ def read_table(name: str, row: Callable[..., _Row], folder: Path = _FOLDER) -> t
     with open(folder / f"{name}.csv", encoding="utf-8", newline="") as file:
         names, *rows = csv.reader(file)
     return tuple(row(**dict(zip(names, cells, strict=True))) for cells in rows)
+
+
+def read_grouped(name: str, row: Callable[..., _Row], folder: Path = _FOLDER) -> Mapping[str, Sequence[_Row]]:
+    """The same by their first column, whose rows stand together."""
+    paired = read_table(name, lambda **cells: (next(iter(cells.values())), row(**cells)), folder)
+    return {key: [made for _, made in group] for key, group in groupby(paired, lambda pair: pair[0])}

@@ -28,7 +28,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
 from mockserver.domain.constraints import Within
-from mockserver.domain.cooperative import Cooperative
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
@@ -212,6 +212,7 @@ class Codec:
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
         if fields.long:
+            form.write = lambda value, secrets: run_to_end(fields.write_in_steps(value, secrets))
             form.steps = Steps(fields.write_in_steps, fields.read_in_steps)
         return form
 
@@ -243,28 +244,11 @@ class _Fields:
         self._forms[field.name] = part
         if part.steps:
             self.long[field.name] = part.steps
-        if part is not _AS_IT_IS:
+        elif part is not _AS_IT_IS:
             self._writes.append((field.name, _writer(field.name, part)))
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
-        """The fields by their names."""
-        out = self._held(value, secrets)
-        for name, write in self._writes:
-            if (held := out.get(name)) is not None:
-                out[name] = write(held, secrets)
-        return out
-
-    def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
-        """The same with a pause after each part of those that may be long."""
-        out = self._held(value, secrets)
-        for name, write in self._writes:
-            if name in self.long:
-                out[name] = yield from self.long[name].write(out[name], secrets)
-            elif (held := out.get(name)) is not None:
-                out[name] = write(held, secrets)
-        return out
-
-    def _held(self, value: Any, secrets: bool) -> dict[str, Any]:
+        """The fields by their names; those that may be long as they are."""
         out = {name: held for name, default in self._defaults if (held := getattr(value, name)) is not default}
         for name in self._empty:
             if not out[name]:
@@ -273,6 +257,16 @@ class _Fields:
             out.update(self._hidden)
             for name in self._missing:
                 out.pop(name, None)
+        for name, write in self._writes:
+            if (held := out.get(name)) is not None:
+                out[name] = write(held, secrets)
+        return out
+
+    def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
+        """The same with those that may be long, and a pause after each part of them."""
+        out = self.write(value, secrets)
+        for name, steps in self.long.items():
+            out[name] = yield from steps.write(out[name], secrets)
         return out
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
@@ -389,6 +383,8 @@ def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
         return (yield from _every_in_steps(((place, item, one) for place, one in _used_up(raw)), cards))
 
     steps = Steps(write_in_steps, read_in_steps) if is_long else None
+    if item is _AS_IT_IS:
+        return Form(lambda value, secrets: [*value], lambda raw, cards: shape(raw))
     return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read, steps)
 
 

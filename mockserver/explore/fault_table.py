@@ -16,9 +16,9 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.explore.trial import InjectionPoint
+from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
-from mockserver.scenario.part import read_part
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
 """How long a client is taken to wait for an answer, unless given."""
@@ -152,7 +152,7 @@ def _weight(op: str) -> int:
 @cache
 def _operations(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
-    outcome = read_part(OutcomeMap, FAULTS[name].timed().then).outcome
+    outcome = read_model(OutcomeMap, FAULTS[name].timed().then).outcome
     operations = ALL_OPERATIONS - UNREQUESTED
     for _, fit in applicability(outcome):
         operations &= fit

@@ -15,9 +15,9 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
 from mockserver.explore.trial import Trial, TrialRunner
+from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
 from mockserver.scenario.outcome import ThenMap
-from mockserver.scenario.part import read_part
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -65,7 +65,7 @@ class FiredFault:
     @property
     def is_fault(self) -> bool:
         """Whether it is anything out of the ordinary."""
-        outcome = read_part(ThenMap, {self.level: self.what}).outcome
+        outcome = read_model(ThenMap, {self.level: self.what}).outcome
         return outcome.provider != Approve() and outcome.webhook != WebhookPlan()
 
 

@@ -10,11 +10,12 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
+from pydantic import Field, PlainValidator, WithJsonSchema
+
 from mockserver.domain.errors import nearest
-from mockserver.domain.field_metadata import Bounds, Reads, Shown
+from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
-from mockserver.scenario.part import keys_of, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
@@ -23,7 +24,7 @@ _WHICH = ("at", "every", "where", "share")
 _WHAT = ("decline", "approve", "pending", "provider_down", "provider_timeout", "stall")
 _COUNTS = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}}
 
-Rows = Annotated[frozenset[Count], Bounds(min_length=1), Shown({**_COUNTS, "minItems": 1})]
+Rows = Annotated[frozenset[Count], Field(min_length=1), WithJsonSchema({**_COUNTS, "minItems": 1})]
 
 
 class BatchEnd(StrEnum):
@@ -52,16 +53,17 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
 
 Where = Annotated[
     tuple[FieldTest, ...] | None,
-    Reads(_read_where, {"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
+    PlainValidator(_read_where),
+    WithJsonSchema({"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
 ]
 
 
-@part
+@file_model
 class Stall:
     """A row that never finishes: its provider never answers, and nothing is charged."""
 
 
-@part
+@file_model
 class RowRule:
     """Rows of a batch and their outcome; rows count from 1. ``where`` reads paymentMethodId, amount, currency
     and reference."""
@@ -90,7 +92,7 @@ class RowRule:
         return found
 
 
-@part
+@file_model
 class Progress:
     """A point of the progress curve: reach this share of the rows this long after the batch began."""
 
@@ -98,16 +100,16 @@ class Progress:
     after: Duration
 
 
-@part
+@file_model
 class ResultsPlan:
     """What is wrong with the results text."""
 
-    omit_rows: Annotated[frozenset[Count], Shown(_COUNTS)] = frozenset()
+    omit_rows: Annotated[frozenset[Count], WithJsonSchema(_COUNTS)] = frozenset()
     shuffle: Flag = False
     cut: Annotated[int, whole(0, 100_000_000)] | None = None
 
 
-@part
+@file_model
 class BatchScript:
     """What happens to a batch."""
 

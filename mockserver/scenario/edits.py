@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from mockserver.domain.field_metadata import After, Before, Bounds, Shown
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
 from mockserver.domain.masking import mask_text
 from mockserver.scenario.scalars import Text
 
@@ -29,9 +30,11 @@ def _some(value: object) -> object:
     return value
 
 
-EditPath = Annotated[Text, After(_path), Shown({"type": "string", "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": 200})]
-Edit = Annotated[dict[EditPath, Any], Bounds(min_length=1, max_length=100)]
-Omit = Annotated[tuple[EditPath, ...], Bounds(max_length=100), Before(_some)]
+EditPath = Annotated[
+    Text, AfterValidator(_path), WithJsonSchema({"type": "string", "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": 200})
+]
+Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
+Omit = Annotated[tuple[EditPath, ...], Field(max_length=100), BeforeValidator(_some)]
 
 
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:

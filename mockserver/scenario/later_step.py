@@ -12,13 +12,14 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.field_metadata import After, Before, Shown
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
+from mockserver.scenario.file_model import Empty, file_model, one_of, only_one
 from mockserver.scenario.matching import json_text, shown
-from mockserver.scenario.part import Empty, one_of, only_one, part
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, Text
 
@@ -55,7 +56,7 @@ Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE")
 """What can happen to an object on its own, besides a change of its fields."""
 
 
-@part
+@file_model
 class LaterAmount:
     """How much is captured or refunded; absent: all."""
 
@@ -70,11 +71,11 @@ def read_event(value: object) -> str:
     return value
 
 
-@part
+@file_model
 class Emit:
     """A webhook of your own, to every receiver of the charge's webhooks."""
 
-    event: Annotated[str, Before(read_event), Shown({"type": "string", "pattern": f"^{_EVENT}$"})]
+    event: Annotated[str, BeforeValidator(read_event), WithJsonSchema({"type": "string", "pattern": f"^{_EVENT}$"})]
     data: dict[str, Any] = field(default_factory=dict)
 
 
@@ -98,7 +99,7 @@ def _ending(word: str) -> str:
     return word
 
 
-@part
+@file_model
 class Later:
     """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
     delete.
@@ -111,11 +112,13 @@ class Later:
     schema: ClassVar[dict[str, Any]] = one_of(Move)
 
     after: Duration
-    set: Annotated[dict[str, Any] | None, Shown(_SET_SCHEMA)] = None
+    set: Annotated[dict[str, Any] | None, WithJsonSchema(_SET_SCHEMA)] = None
     capture: LaterAmount | None = None
     void: Empty | None = None
     refund: LaterAmount | None = None
-    settle: Annotated[Text, After(_ending), Shown({"enum": list(Settlement), "type": "string"})] | None = None
+    settle: (
+        Annotated[Text, AfterValidator(_ending), WithJsonSchema({"enum": list(Settlement), "type": "string"})] | None
+    ) = None
     emit: Emit | None = None
     delete: Empty | None = None
     move: Move = field(init=False)

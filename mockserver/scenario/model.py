@@ -6,17 +6,17 @@ durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UT
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, GetPydanticSchema, Tag, WithJsonSchema
+
 from mockserver.assumptions import ROWS
 from mockserver.domain.clock import ClockMode
-from mockserver.domain.field_metadata import After, Before, Bounds, Choice, FileKey, Marker, Schema, Shown, ShownWith
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
+from mockserver.scenario.file_model import adapter, file_model, given, given_as, needs, one_of
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
-from mockserver.scenario.part import adapter, given, given_as, needs, one_of, part
 from mockserver.scenario.rule import AtEnd, Expectation, RandomScope
 from mockserver.scenario.scalars import (
     Count,
@@ -40,7 +40,7 @@ PLANS = ("then", "sequence", "chance")
 """What a rule makes happen: it has exactly one of them."""
 
 
-@part
+@file_model
 class ChanceOne:
     """Strikes with probability ``p``; otherwise the rule passes and later rules are asked."""
 
@@ -48,7 +48,7 @@ class ChanceOne:
     then: OutcomeMap
 
 
-@part
+@file_model
 class ChanceWeighted:
     """One of several outcomes, by weight."""
 
@@ -57,15 +57,12 @@ class ChanceWeighted:
 
 
 ChanceWord = Annotated[
-    ChanceOne | list[ChanceWeighted],
-    Choice(
-        lambda value: "<weighted>" if isinstance(value, list) else "<one>",
-        {"<one>": ChanceOne, "<weighted>": Annotated[list[ChanceWeighted], Bounds(min_length=1)]},
-    ),
+    Annotated[ChanceOne, Tag("<one>")] | Annotated[list[ChanceWeighted], Field(min_length=1), Tag("<weighted>")],
+    Discriminator(lambda value: "<weighted>" if isinstance(value, list) else "<one>"),
 ]
 
 
-@part
+@file_model
 class Limit:
     """How often a rule may fire."""
 
@@ -74,7 +71,10 @@ class Limit:
 
 
 LimitWord = Annotated[
-    Limit, Before(lambda value: value if isinstance(value, dict) else {"times": value}, takes=Count | Limit)
+    Limit,
+    BeforeValidator(
+        lambda value: value if isinstance(value, dict) else {"times": value}, json_schema_input_type=Count | Limit
+    ),
 ]
 
 
@@ -89,7 +89,7 @@ _RULE: dict[str, Any] = {
 }
 
 
-@part
+@file_model
 class RuleMap:
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
@@ -98,26 +98,26 @@ class RuleMap:
 
     id: Id
     description: Text | None = None
-    when: Annotated[dict[str, Any], Shown(WHEN_SCHEMA)] = field(default_factory=dict)
-    key: Annotated[list[Text], Bounds(min_length=1, max_length=10)] | None = None
+    when: Annotated[dict[str, Any], WithJsonSchema(WHEN_SCHEMA)] = field(default_factory=dict)
+    key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = None
     then: ThenMap | None = None
-    sequence: Annotated[list[StepMap], Bounds(min_length=1, max_length=MAX_STEPS)] | None = None
+    sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
     at_end: AtEnd | None = None
     chance: ChanceWord | None = None
     limit: LimitWord | None = None
     per: Period | None = None
-    for_: Annotated[Duration | None, FileKey("for")] = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
     expect: Expectation | None = None
 
 
 FindingName = Annotated[
     str,
-    After(lambda name: kind_of(name).name),
-    Shown({"type": "string", "enum": list(FINDINGS)}),
+    AfterValidator(lambda name: kind_of(name).name),
+    WithJsonSchema({"type": "string", "enum": list(FINDINGS)}),
 ]
 
 
-@part
+@file_model
 class ClockMap:
     """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
 
@@ -129,11 +129,11 @@ class ClockMap:
     zone: ZoneName = None
 
 
-@part
+@file_model
 class FindingsMap:
     """Limits for findings; what is left out stays as it is."""
 
-    allow: Annotated[list[FindingName], Bounds(max_length=100)] | None = None
+    allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
     retry_limit: Annotated[int, whole(0, 1_000)] | None = None
     retry_window: Duration | None = None
     timeout: Duration | None = None
@@ -141,7 +141,7 @@ class FindingsMap:
     poll_limit: Annotated[int, whole(1, 1_000)] | None = None
 
 
-@part
+@file_model
 class TlsMap:
     """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
     yet."""
@@ -149,17 +149,13 @@ class TlsMap:
     certificate: Certificate
 
 
-class _ReadLater(Marker):
-    """Plain data as far as reading goes; a rule in the schema. Its own model is not made for that until then."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return {"type": "any"}
-
-    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], Schema]) -> Schema:
-        return handler(adapter(RuleMap).core_schema)
+_Rule = Annotated[
+    Any, GetPydanticSchema(get_pydantic_json_schema=lambda _, handler: handler(adapter(RuleMap).core_schema))
+]
+"""Plain data as far as reading goes; a rule in the schema, whose own model is not made until then."""
 
 
-@part
+@file_model
 class ScenarioFile:
     """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
 
@@ -169,13 +165,13 @@ class ScenarioFile:
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
     draws: RandomScope = RandomScope.SANDBOX
     clock: ClockMap | None = None
-    assumptions: Annotated[dict[str, Any], ShownWith({"propertyNames": {"enum": list(ROWS)}})] = field(
+    assumptions: Annotated[dict[str, Any], Field(json_schema_extra={"propertyNames": {"enum": list(ROWS)}})] = field(
         default_factory=dict
     )
-    providers: Annotated[list[ProviderMap], Bounds(max_length=1000)] = field(default_factory=list)
-    setup: Annotated[list[CallMap], Bounds(max_length=1000)] = field(default_factory=list)
+    providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
+    setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
-    rules: Annotated[list[Annotated[Any, _ReadLater()]], Bounds(max_length=MAX_RULES)] = field(default_factory=list)
+    rules: Annotated[list[_Rule], Field(max_length=MAX_RULES)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
-    examples: Annotated[list[ExampleMap], Bounds(max_length=100)] = field(default_factory=list)
+    examples: Annotated[list[ExampleMap], Field(max_length=100)] = field(default_factory=list)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
+from pydantic import BeforeValidator
+
 from mockserver.domain.clock import Micros, duration_text
-from mockserver.domain.field_metadata import Before
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
+from mockserver.scenario.file_model import any_of, at_most_one_of, file_model, given, keys_of, needs
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -25,7 +27,6 @@ from mockserver.scenario.operations import (
     UNREQUESTED,
 )
 from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
-from mockserver.scenario.part import any_of, at_most_one_of, given, keys_of, needs, part
 from mockserver.scenario.provider_outcome import (
     Approve,
     Challenge,
@@ -142,7 +143,7 @@ def _schema(schema: dict[str, Any]) -> None:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 
 
-@part
+@file_model
 class OutcomeMap:
     """What happens, level by level; one outcome may combine several levels."""
 
@@ -155,7 +156,10 @@ class OutcomeMap:
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
-        PartialApprove | None, Before(lambda value: None if value is None else {"amount": value}, takes=Positive | None)
+        PartialApprove | None,
+        BeforeValidator(
+            lambda value: None if value is None else {"amount": value}, json_schema_input_type=Positive | None
+        ),
     ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
@@ -188,7 +192,7 @@ class OutcomeMap:
         )
 
 
-@part
+@file_model
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
@@ -199,7 +203,7 @@ class ThenMap(OutcomeMap):
             OutcomeMap.__post_init__(self)
 
 
-@part
+@file_model
 class StepMap(OutcomeMap):
     """A step of a sequence."""
 

@@ -8,18 +8,22 @@ are approvals of a kind), named as published: ``gateway_code`` is the two-digit 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypeVar
+
+from pydantic import BeforeValidator, Field, GetPydanticSchema
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from mockserver.domain.codes import MESSAGES, Code
-from mockserver.domain.field_metadata import Before, FileKey, Marker, ShownWith, after
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
+from mockserver.scenario.file_model import Empty, any_of, file_model
 from mockserver.scenario.operations import FOREIGN_DECLINES, hint
-from mockserver.scenario.part import Empty, any_of, part
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 from mockserver.scenario.scalars import Flag, Text, whole
+
+T = TypeVar("T")
 
 
 @record
@@ -75,18 +79,18 @@ def decline(name: str) -> Decline:
     return found
 
 
-@part
+@file_model
 class DeclineMap:
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 
     schema = any_of(("name", "errorCode"))
 
     name: Text | None = None
-    error_code: Annotated[Annotated[int, whole(0, 9999)] | None, FileKey("errorCode")] = None
-    error_message: Annotated[Text | None, FileKey("errorMessage")] = None
-    gateway_code: Annotated[Text | None, FileKey("gatewayCode")] = None
-    gateway_message: Annotated[Text | None, FileKey("gatewayMessage")] = None
-    is_retryable: Annotated[Flag | None, FileKey("isRetryable")] = None
+    error_code: Annotated[Annotated[int, whole(0, 9999)] | None, Field(alias="errorCode")] = None
+    error_message: Annotated[Text | None, Field(alias="errorMessage")] = None
+    gateway_code: Annotated[Text | None, Field(alias="gatewayCode")] = None
+    gateway_message: Annotated[Text | None, Field(alias="gatewayMessage")] = None
+    is_retryable: Annotated[Flag | None, Field(alias="isRetryable")] = None
 
     def decline(self) -> Decline:
         """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says what it means."""
@@ -111,26 +115,16 @@ class DeclineMap:
 _CODES = frozenset(map(int, Code))
 
 
-class _Read(Marker):
-    """Reads the map, and gives the refusal that it means."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return after(DeclineMap.decline, handler.generate_schema(DeclineMap))
+def _read_as(file_model: type[T], meant: Callable[[T], Decline]) -> GetPydanticSchema:
+    """Reads what a file says, and gives the refusal that it means."""
+    return GetPydanticSchema(lambda _, handler: no_info_after_validator_function(meant, handler(file_model)))
 
 
-class _Fixed(Marker):
-    """Reads ``{}``, and gives one row of the catalogue."""
-
-    def __init__(self, meant: Decline) -> None:
-        self._meant = meant
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return after(lambda _: self._meant, handler.generate_schema(Empty))
-
-
-_Name = Annotated[str, ShownWith({"enum": list(DECLINES)})]
+_Name = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
 DeclineWord = Annotated[
-    Decline, _Read(), Before(lambda value: {"name": value} if isinstance(value, str) else value, _Name | DeclineMap)
+    Decline,
+    _read_as(DeclineMap, DeclineMap.decline),
+    BeforeValidator(lambda value: {"name": value} if isinstance(value, str) else value, _Name | DeclineMap),
 ]
-Down = Annotated[Decline, _Fixed(PROVIDER_DOWN)]
-TimedOut = Annotated[Decline, _Fixed(PROVIDER_TIMEOUT)]
+Down = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_DOWN)]
+TimedOut = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_TIMEOUT)]

@@ -21,12 +21,12 @@ from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
 from mockserver.scenario.compile_rule import compile_rule
+from mockserver.scenario.file_model import read_model
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import ClockMap, FindingsMap, RuleMap, ScenarioFile
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.outcome_catalogue import decline
-from mockserver.scenario.part import read_part
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge
 from mockserver.scenario.rule import RandomScope, Rule
@@ -100,7 +100,7 @@ def _check_when(raw: object, problems: Problems) -> None:
 
 def _shaped(model: type[P], data: object, problems: Problems) -> P | None:
     try:
-        return read_part(model, data)
+        return read_model(model, data)
     except ValidationError as refused:
         # A short form may stand for two fields: its fault is named once.
         for path, words in dict.fromkeys(_in_words(fault, data) for fault in refused.errors(include_url=False)):

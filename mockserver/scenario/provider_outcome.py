@@ -13,12 +13,13 @@ from enum import StrEnum
 from math import exp, log
 from typing import Annotated, Any, ClassVar, get_args
 
+from pydantic import BeforeValidator, Field
+
 from mockserver.domain.clock import SECOND, Micros, duration_text
-from mockserver.domain.field_metadata import Before, FileKey
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
+from mockserver.scenario.file_model import any_of, file_model, given, needs
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
-from mockserver.scenario.part import any_of, given, needs, part
 from mockserver.scenario.scalars import Duration, Positive
 
 _SPREAD = 1 << 32
@@ -43,7 +44,7 @@ class OutcomeTraits:
         return amount
 
 
-@part
+@file_model
 class Approve(OutcomeTraits):
     """The provider takes the payment."""
 
@@ -90,7 +91,7 @@ class Settlement(StrEnum):
     FAILED = "FAILED"
 
 
-@part
+@file_model
 class Pending(OutcomeTraits):
     """The provider answers later."""
 
@@ -113,7 +114,7 @@ PayerAnswer = StrEnum("PayerAnswer", "PASSES FAILS ABANDONS")
 """What the payer of a challenge does."""
 
 
-@part
+@file_model
 class Challenge(OutcomeTraits):
     """3-D Secure: the payer must act; ``payer`` lets the sandbox act for the payer."""
 
@@ -139,7 +140,7 @@ class Challenge(OutcomeTraits):
         return 30 * SECOND if self.after is None else self.after
 
 
-@part
+@file_model
 class PartialApprove(OutcomeTraits):
     """The provider approves a part of the amount only."""
 
@@ -161,7 +162,7 @@ ProviderOutcome = Approve | Decline | Pending | Challenge | PartialApprove
 BY_NAME: Mapping[str, frozenset[str]] = {kind.word: kind.by_name for kind in get_args(ProviderOutcome)}
 
 
-@part
+@file_model
 class Latency:
     """Time a provider takes: a range, or the two percentiles of a skewed distribution."""
 
@@ -169,8 +170,8 @@ class Latency:
         any_of(("p50", "p99")), {"allOf": [given("p50"), given("p99"), {"not": any_of(("min", "max"))}]}
     )
 
-    low: Annotated[Duration, FileKey("min")] = 0
-    high: Annotated[Duration, FileKey("max")] = 0
+    low: Annotated[Duration, Field(alias="min")] = 0
+    high: Annotated[Duration, Field(alias="max")] = 0
     p50: Duration | None = None
     p99: Duration | None = None
 
@@ -199,7 +200,10 @@ class Latency:
 
 
 LatencyWord = Annotated[
-    Latency, Before(lambda value: value if isinstance(value, dict) else {"min": value}, takes=Duration | Latency)
+    Latency,
+    BeforeValidator(
+        lambda value: value if isinstance(value, dict) else {"min": value}, json_schema_input_type=Duration | Latency
+    ),
 ]
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from mockserver.domain.clock import duration_text
 from mockserver.domain.record import record
+from mockserver.scenario.file_model import adapter
 from mockserver.scenario.model import ScenarioFile
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.part import adapter
 from mockserver.scenario.when import TEST_SCHEMA
 
 SCHEMA_ID = "urn:payfurl-mockserver:scenario:1"

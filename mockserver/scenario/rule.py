@@ -10,14 +10,15 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Annotated
 
+from pydantic import Field
+
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
-from mockserver.domain.field_metadata import FileKey
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.file_model import file_model
 from mockserver.scenario.matching import Reader, shown
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.part import part
 from mockserver.scenario.scalars import whole
 from mockserver.scenario.when import When
 
@@ -96,12 +97,12 @@ Plan = Always | Named | Sequence | Chance
 _TIMES = whole(0, 1_000_000_000)
 
 
-@part
+@file_model
 class Expectation:
     """How often it must have happened when the sandbox is verified, both bounds included."""
 
-    least: Annotated[int, _TIMES, FileKey("min")] = 1
-    most: Annotated[Annotated[int, _TIMES] | None, FileKey("max")] = None
+    least: Annotated[int, _TIMES, Field(alias="min")] = 1
+    most: Annotated[Annotated[int, _TIMES] | None, Field(alias="max")] = None
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:

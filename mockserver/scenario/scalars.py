@@ -10,8 +10,9 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
+from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
+
 from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
-from mockserver.domain.field_metadata import Before, Reads, Shown
 from mockserver.domain.reading import number_of
 from mockserver.scenario.matching import shown
 
@@ -110,7 +111,7 @@ def read_switch(value: object) -> bool:
     raise ValueError(f"got {shown(value)}, wanted {{}} or true (leave the key out to switch it off)")
 
 
-def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str) -> Before:
+def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str) -> BeforeValidator:
     """What a reader gives, if it lies within bounds."""
 
     def checked(value: object) -> N:
@@ -119,10 +120,10 @@ def _only(read: Callable[[object], N], holds: Callable[[N], bool], wanted: str) 
             raise ValueError(f"got {shown(value)}, wanted {wanted}")
         return found
 
-    return Before(checked)
+    return BeforeValidator(checked)
 
 
-def whole(low: int, high: int) -> Before:
+def whole(low: int, high: int) -> BeforeValidator:
     """A whole number between two bounds, both included."""
 
     def read(value: object) -> int:
@@ -130,7 +131,7 @@ def whole(low: int, high: int) -> Before:
             raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
         return value
 
-    return Before(read)
+    return BeforeValidator(read)
 
 
 _DURATION_SCHEMA: dict[str, Any] = {
@@ -141,46 +142,51 @@ _DURATION_SCHEMA: dict[str, Any] = {
 _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
-Duration = Annotated[Micros, Before(read_duration), Shown(_DURATION_SCHEMA)]
+Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DURATION_SCHEMA)]
 Period = Annotated[
     Micros,
     _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
-    Shown(_DURATION_SCHEMA),
+    WithJsonSchema(_DURATION_SCHEMA),
 ]
 ZoneName = Annotated[
     Zone | None,
-    Reads(read_zone, {"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
+    PlainValidator(read_zone),
+    WithJsonSchema({"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
 ]
 Lag = Annotated[
     Micros,
     # What happened meanwhile is kept to be taken back.
     _only(read_duration, lambda lag: 0 < lag <= DAY, "a duration above 0 and at most 1d, such as 15s"),
-    Shown(_DURATION_SCHEMA),
+    WithJsonSchema(_DURATION_SCHEMA),
 ]
 Shift = Annotated[
     Micros,
-    Before(read_shift),
-    Shown({**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}),
+    BeforeValidator(read_shift),
+    WithJsonSchema(
+        {**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
+    ),
 ]
-Instant = Annotated[Micros, Before(read_instant), Shown({"type": "string", "format": "date-time"})]
+Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
 Point = Annotated[
     tuple[Micros, bool],
-    Before(read_point),
-    Shown({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
+    BeforeValidator(read_point),
+    WithJsonSchema({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
 ]
-Number = Annotated[Decimal, Before(read_number), Shown(_NUMBER_SCHEMA)]
+Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[
     Decimal,
     _only(read_number, lambda share: share <= 1, "a share from 0 to 1, such as 0.2"),
-    Shown({**_NUMBER_SCHEMA, "maximum": 1}),
+    WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1}),
 ]
 Positive = Annotated[
     Decimal,
     _only(read_number, lambda number: number > 0, "a number above 0"),
-    Shown({"type": "number", "exclusiveMinimum": 0}),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
-Id = Annotated[str, Before(read_id), Shown({"type": "string", "pattern": f"^{_ID}$"})]
-Text = Annotated[str, Before(read_text), Shown({"type": ["string", "integer"]})]
-Flag = Annotated[bool, Before(read_flag), Shown({"type": "boolean"})]
-Switch = Annotated[bool, Before(read_switch), Shown(_SWITCH_SCHEMA)]
-Count = Annotated[int, whole(1, 1_000_000_000), Shown({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})]
+Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID}$"})]
+Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
+Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
+Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Count = Annotated[
+    int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})
+]

@@ -8,11 +8,12 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
+
 from mockserver.domain.clock import ClockMode, Micros
-from mockserver.domain.field_metadata import Bounds, Choice, Shown
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.scenario.part import part
+from mockserver.scenario.file_model import file_model
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
@@ -32,7 +33,7 @@ Certificate = StrEnum("Certificate", "EXPIRED WRONG_NAME UNTRUSTED_CHAIN")
 """What is wrong with the certificate of the TLS port."""
 
 
-@part
+@file_model
 class CostMap:
     """What a provider costs."""
 
@@ -46,21 +47,21 @@ class CostMap:
             shown["default"] = 0
 
 
-@part
+@file_model
 class ProviderMap:
     """A provider that exists when the sandbox opens."""
 
     id: Id
-    type: Annotated[Text, Shown({"enum": list(CAPABILITIES)})] = "dummy"
+    type: Annotated[Text, WithJsonSchema({"enum": list(CAPABILITIES)})] = "dummy"
     name: Text | None = None
-    currency: Annotated[str, Bounds(pattern=r"^[A-Za-z]{3}$")] = "AUD"
+    currency: Annotated[str, Field(pattern=r"^[A-Za-z]{3}$")] = "AUD"
     country: Text | None = None
     fallback: Text | None = None
     latency: LatencyWord | None = None
     cost: CostMap | None = None
 
 
-@part
+@file_model
 class ReplyMap:
     """What the answer must hold: named members of the body, exactly; others are not looked at."""
 
@@ -70,13 +71,13 @@ class ReplyMap:
     fault: Flag = False
 
 
-@part
+@file_model
 class CallMap:
     """An API call; texts may hold {id.path} of an earlier answer."""
 
     _: KW_ONLY
     id: Id | None = None
-    call: Annotated[str, Bounds(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
+    call: Annotated[str, Field(pattern=r"^(GET|POST|PUT|DELETE) /\S*$")]
     headers: dict[str, Text] | None = None
     body: Any = None
     expect: ReplyMap | None = None
@@ -93,18 +94,18 @@ class CallMap:
         return self.call
 
 
-@part
+@file_model
 class AdvanceMap:
     """Move the clock forward."""
 
     advance: Duration
 
 
-@part
+@file_model
 class WaitMap:
     """Repeat a GET while time moves on, until the answer is as expected."""
 
-    wait: Annotated[str, Bounds(pattern=r"^GET /\S*$")]
+    wait: Annotated[str, Field(pattern=r"^GET /\S*$")]
     expect: ReplyMap
     headers: dict[str, Text] | None = None
     timeout: Duration = 60_000_000
@@ -122,17 +123,17 @@ def _step_kind(value: object) -> str:
 
 
 StepWord = Annotated[
-    CallMap | AdvanceMap | WaitMap,
-    Choice(_step_kind, {"<call>": CallMap, "<advance>": AdvanceMap, "<wait>": WaitMap}),
+    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
+    Discriminator(_step_kind),
 ]
 
 
-@part
+@file_model
 class ExampleMap:
     """An example of the scenario, as calls."""
 
-    name: Annotated[str, Bounds(min_length=1, max_length=200)]
-    calls: Annotated[list[StepWord], Bounds(min_length=1, max_length=1000)]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
 
 
 @record

@@ -11,12 +11,13 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+
 from mockserver.domain.clock import SECOND, duration_text
-from mockserver.domain.field_metadata import After, Before, Shown
 from mockserver.domain.record import record
 from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import any_of, given, given_as, needs, one_of, part
+from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
 from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
@@ -99,7 +100,7 @@ OURS = ErrorBody()
 """The body of a status whose body the file leaves to us."""
 
 
-@part
+@file_model
 class Dribble:
     """The answer, or a body that is read, in small pieces."""
 
@@ -131,11 +132,11 @@ def _pause(value: object) -> object:
     return value
 
 
-Headers = dict[Annotated[str, After(_header_name)], Annotated[Text, After(_header_value)]]
+Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, AfterValidator(_header_value)]]
 Pause = Annotated[
     int,
-    Before(_pause),
-    Shown({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
+    BeforeValidator(_pause),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
 ]
 
 
@@ -158,7 +159,7 @@ def _schema() -> dict[str, Any]:
     }
 
 
-@part
+@file_model
 class Transport:
     """A fault of the network, and its place in the operation's life."""
 

@@ -10,11 +10,12 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
 
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
 from mockserver.domain.clock import duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.field_metadata import Before, Bounds, Shown
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.part import apart, given, given_as, keys_of, needs, part
+from mockserver.scenario.file_model import apart, file_model, given, given_as, keys_of, needs
 from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
 
 MOST_BYTES = 1_000_000
@@ -34,8 +35,8 @@ def _read_answer(value: object) -> object:
 
 Answer = Annotated[
     int | str,
-    Before(_read_answer),
-    Shown({"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"const": "timeout"}]}),
+    BeforeValidator(_read_answer),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 100, "maximum": 599}, {"const": "timeout"}]}),
 ]
 
 
@@ -84,7 +85,7 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
 """What explanations say of a key, where that is more than its name and value."""
 
 
-@part
+@file_model
 class WebhookPlan:
     """What happens to the webhooks of the operation."""
 
@@ -106,7 +107,7 @@ class WebhookPlan:
     edit: Edit | None = None
     omit: Omit = ()
     authorization: Text | None = None
-    receiver: Annotated[tuple[Answer, ...], Bounds(max_length=100)] = ()
+    receiver: Annotated[tuple[Answer, ...], Field(max_length=100)] = ()
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:

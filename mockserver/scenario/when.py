@@ -10,17 +10,18 @@ from dataclasses import field
 from functools import partial
 from typing import Annotated, Any
 
+from pydantic import Field
+
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text, iso
 from mockserver.domain.errors import nearest
-from mockserver.domain.field_metadata import FileKey
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
+from mockserver.scenario.file_model import file_model, read_model
 from mockserver.scenario.matching import OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
-from mockserver.scenario.part import part, read_part
 from mockserver.scenario.paths import CARD_FACTS, known_path
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point
@@ -286,15 +287,15 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 """How the operands of a test are read, where its field has few values. Each raises ``ValueError``."""
 
 
-@part
+@file_model
 class Window:
     """``clock``: a span of sandbox time. Times of day are those of the clock's zone, repeat every day and may wrap over
     midnight; ``for`` alone counts from the scenario's start, or else from the first decision that the sandbox took. The
     start is included, the end excluded."""
 
-    from_: Annotated[Point | None, FileKey("from")] = None
+    from_: Annotated[Point | None, Field(alias="from")] = None
     to: Point | None = None
-    for_: Annotated[Duration | None, FileKey("for")] = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
     start: Micros | None = field(init=False)
     end: Micros | None = field(init=False)
     daily: bool = field(init=False)
@@ -356,7 +357,7 @@ def _window(wanted: object, problems: Problems) -> Window | None:
     from pydantic_core import ValidationError
 
     try:
-        return read_part(Window, wanted)
+        return read_model(Window, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
             problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))

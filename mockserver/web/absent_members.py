@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.domain.errors import nearest
-from mockserver.domain.field_metadata import Schema
 from mockserver.domain.masking import mask_start
-from mockserver.domain.problem import Problem
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import Warned
 from mockserver.web.openapi import envelopes
 from mockserver.web.routes import ROUTES
-from mockserver.wire.schemas import Schemas
+from mockserver.wire.schemas import Schema, Schemas
 
 
 def absent_members(scenario: Scenario) -> list[Warned]:
@@ -45,7 +43,7 @@ class _Shapes:
     def answers(self, operations: frozenset[str]) -> list[Schema]:
         """What operations may answer; empty when one of them may answer anything."""
         kinds = [row.reply for row in ROUTES if row.op in operations]
-        return [self._schemas.reply(kind) for kind in (*kinds, Problem)] if kinds else []
+        return [self._schemas.reply(kind) for kind in (*kinds, "Problem")] if kinds else []
 
     def webhooks(self) -> list[Schema]:
         """What webhooks may hold."""

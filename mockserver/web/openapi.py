@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.field_metadata import Schema
-from mockserver.domain.problem import Problem
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.web.routes import ROUTES, Auth, Route, Success
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type
-from mockserver.wire.schemas import PLACEHOLDER, Schemas
+from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
 
 INTERFACE = "1.17.1.0"
 """Version of the interface that is imitated (published facts, 10: the version header of webhooks)."""
@@ -61,7 +59,7 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     """The document for a set of assumptions and the address of a server. The answer is shared: do not change it."""
     bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
     schemas = Schemas(bodies)
-    schemas.reply(Problem)
+    schemas.reply("Problem")
     made: dict[str, Any] = json.loads(_CONSTANT)
     made["info"]["version"] = INTERFACE
     made["info"]["description"] = f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`."
@@ -119,8 +117,9 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
 
 def _links(row: Route) -> dict[str, Any]:
     """Where the id of what was created leads: the operations on that one object."""
-    if row.success is not Success.CREATED:
+    if row.success is not Success.CREATED or row.reply.startswith("list of "):
         return {}
+    known = reply_type(row.reply).fields
     return {
         _name(other): {
             "operationId": _name(other),
@@ -128,7 +127,7 @@ def _links(row: Route) -> dict[str, Any]:
         }
         for other in ROUTES
         for placeholder in PLACEHOLDER.findall(other.path)
-        if camel(placeholder) in getattr(row.reply, "__annotations__", ()) and other.path.count("{") == 1
+        if camel(placeholder) in known and other.path.count("{") == 1
     }
 
 
@@ -248,6 +247,6 @@ def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
         "required": ["meta", "data"],
         "properties": {
             "meta": {"type": "object", "required": list(meta), "properties": meta},
-            "data": schemas.reply(reply_type(kind.reply)),
+            "data": schemas.reply(kind.reply),
         },
     }

@@ -56,12 +56,12 @@ class OperationEndpoint(Endpoint):
 
     def unknown(self, request: Request, step: Step) -> Mapping[str, str]:
         """The fields that the operation does not read, each with a hint."""
-        return watching.hints(step, self.route.body or self.route.query, self.strays(request))
+        return watching.hints(step, self.route.body or self.route.query, self.misplaced(request))
 
-    def strays(self, request: Request) -> Mapping[str, str]:
+    def misplaced(self, request: Request) -> Mapping[str, str]:
         """Where fields belong that stand in a body or a query of an operation that reads none, by name."""
-        in_body = request.fields.strays(self.route.query) if self.route.body is None else {}
-        return {**in_body, **(request.asked.strays(self.route.body) if self.route.query is None else {})}
+        in_body = request.fields.misplaced(self.route.query) if self.route.body is None else {}
+        return {**in_body, **(request.asked.misplaced(self.route.body) if self.route.query is None else {})}
 
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
@@ -273,7 +273,7 @@ class OperationEndpoint(Endpoint):
         body = _typed(request.fields, self.route.body, strict, faults)
         _note_ignored(step, request)
         if strict:
-            for name, place in self.strays(request).items():
+            for name, place in self.misplaced(request).items():
                 faults[pascal([name])] = f"unknown field - it belongs {place}"
         if faults:
             raise Invalid(Code.VALIDATION_ERROR, faults)

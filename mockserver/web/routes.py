@@ -23,7 +23,6 @@ from mockserver.engine.step import Step
 from mockserver.wire.base import Body
 from mockserver.wire.body_tables import query_type
 from mockserver.wire.profile import WireProfile
-from mockserver.wire.replies import reply_type
 
 Texts = Mapping[str, str]
 """The cells of a row as they stand in the file, by the names of their columns."""
@@ -112,9 +111,10 @@ class StatusReply:
 class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
-    ``handle`` is the endpoint function, ``reply`` the type of its answer, ``body`` and ``query`` the models of what it
-    takes; ``largest`` the bytes that its body may have, None where that is a payment's limit. ``ahead`` begins
-    work that the operation needs before its step, and that changes nothing; None when there is little of it.
+    ``handle`` is the endpoint function, ``reply`` what it answers in the words of the table of replies, ``body`` and
+    ``query`` the models of what it takes; ``largest`` the bytes that its body may have, None where that is a payment's
+    limit. ``ahead`` begins work that the operation needs before its step, and that changes nothing; None when there is
+    little of it.
     """
 
     method: str
@@ -122,7 +122,7 @@ class Route(RouteRow):
     op: str
     largest: int | None
     handle: Callable[[OperationCall], object]
-    reply: Any
+    reply: str
     source: str
     body: type[Body] | None
     query: type[Body] | None
@@ -136,7 +136,6 @@ class Route(RouteRow):
         "ahead": InModule("mockserver.web.endpoints", "ahead"),
         "body": InModule("mockserver.wire", "body"),
         "query": lambda row: query_type(row["query"]) if row["query"] else None,
-        "reply": lambda row: reply_type(row["reply"]),
         "largest": lambda row: int(row["largest"]) if row["largest"] else None,
         "headers": lambda row: tuple(row["headers"].split()),
         "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,

@@ -192,7 +192,7 @@ class Endpoint:
             unknown = self.unknown(request, step) if result.ignored else None
             watching.called(request, step, reply, body, unknown, self.world.real_clock)
         if isinstance(step.asked.request, Fields):
-            step.asked.request.rest()
+            step.asked.request.release()
         self.world.runner.used(sandbox)
 
     async def _send(

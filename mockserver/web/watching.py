@@ -27,7 +27,7 @@ from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
-from mockserver.wire.base import Body, fields_of
+from mockserver.wire.base import Body, names_of
 
 _LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
@@ -159,7 +159,7 @@ def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> di
     from mockserver.wire.sdk_fields import is_sent_by_sdk
 
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
-    known = [field.alias for field in fields_of(model).values()] if model is not None else []
+    known = names_of(model) if model is not None else []
     found = {}
     for name in names[:_MOST_UNKNOWN]:
         near = nearest_of(name, known) if name not in strays else None

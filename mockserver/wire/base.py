@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from decimal import Decimal
 from enum import Enum
-from inspect import get_annotations
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, TypeVar, cast, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, cast
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AliasGenerator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+)
 
 from mockserver.domain.addresses import never_called
-from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.clock import Instant
 from mockserver.domain.delivery import header_fault
 from mockserver.domain.errors import nearest
-from mockserver.domain.field_metadata import After, Bounds, Reads
-from mockserver.domain.reading import camel, choice_of, flag_of, number_of
-from mockserver.domain.record import record
+from mockserver.domain.reading import camel, capitalised, choice_of, flag_of, number_of
 from mockserver.wire.dates import read_moment
 
 _SHORT = 10
@@ -67,7 +74,7 @@ def read_map(value: object) -> dict[str, str]:
     return {key: _scalar(key, item) for key, item in value.items() if item is not None}
 
 
-def _without(fault_of: Callable[[str], str | None]) -> After:
+def _without(fault_of: Callable[[str], str | None]) -> AfterValidator:
     """Refuses a text in which something finds a fault, in its words."""
 
     def read(value: str) -> str:
@@ -75,7 +82,7 @@ def _without(fault_of: Callable[[str], str | None]) -> After:
             raise ValueError(words)
         return value
 
-    return After(read)
+    return AfterValidator(read)
 
 
 def _scalar(key: str, value: object) -> str:
@@ -90,50 +97,52 @@ def _scalar(key: str, value: object) -> str:
 
 Number = Annotated[
     Decimal,
-    Reads(
-        read_number,
-        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?$"}]},
+    PlainValidator(read_number),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^[+-]?[0-9]{1,18}(\.[0-9]{1,18})?$"}]}
     ),
 ]
 """An exact number, given as a JSON number or as a numeric text."""
 
 Whole = Annotated[
     int,
-    Reads(
-        _read_whole,
+    PlainValidator(_read_whole),
+    WithJsonSchema(
         {
             "anyOf": [
                 {"type": "integer", "format": "int32", "minimum": -(2**31), "maximum": 2**31 - 1},
                 {"type": "string", "pattern": "^-?[0-9]{1,9}$"},
             ]
-        },
+        }
     ),
 ]
 """A whole number of 32 bits."""
 
 Flag = Annotated[
     bool,
-    Reads(_read_flag, {"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["true", "false", "True", "False"]}]}),
+    PlainValidator(_read_flag),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["true", "false", "True", "False"]}]}),
 ]
 """True or false, as JSON or as the word."""
 
 Moment = Annotated[
     Instant,
-    Reads(
-        read_moment,
-        {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "description": "epoch ms"}]},
+    PlainValidator(read_moment),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "integer", "description": "epoch ms"}]}
     ),
 ]
 """An instant in microseconds, in any of the accepted forms."""
 
 Map = Annotated[
     dict[str, str],
-    Reads(read_map, {"type": "object", "additionalProperties": {"type": "string"}}),
+    PlainValidator(read_map),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
 ]
 """String keys, string values; keys keep their case, numbers and booleans become texts."""
 
-Required = Annotated[str, Bounds(min_length=1)]
-Text40 = Annotated[str, Bounds(max_length=40)]
+Required = Annotated[str, Field(min_length=1)]
+Text40 = Annotated[str, Field(max_length=40)]
 HeaderText = Annotated[str, _without(header_fault)]
 """What is presented to a receiver."""
 
@@ -153,8 +162,8 @@ MOST_ITEMS = 1_000
 MOST_CHOICES = 100
 """The same of names that are chosen from a handful: what is nearest to a wrong one takes long to find."""
 
-Objects = Annotated[list[T], Bounds(max_length=MOST_ITEMS)]
-Choices = Annotated[list[T], Bounds(max_length=MOST_CHOICES)]
+Objects = Annotated[list[T], Field(max_length=MOST_ITEMS)]
+Choices = Annotated[list[T], Field(max_length=MOST_CHOICES)]
 
 
 def one_of(choices: type[En]) -> Any:
@@ -172,63 +181,35 @@ def one_of(choices: type[En]) -> Any:
     schema = {
         "anyOf": [{"type": "string", "enum": names}, {"type": "integer", "minimum": 0, "maximum": len(names) - 1}]
     }
-    return Annotated[choices, Reads(read, schema)]
+    return Annotated[choices, PlainValidator(read), WithJsonSchema(schema)]
 
 
-Extra: TypeAlias = Literal["ignore", "forbid", "allow"]
-REQUIRED = object()
-"""The default of a field that has none."""
+def _spellings(name: str) -> AliasChoices:
+    """The two usual spellings of a field."""
+    return AliasChoices(camel(name), capitalised(camel(name)))
 
 
-@record
-class BodyField:
-    """What is said of a field of a body beside its type: its default, the ``alias`` by which it goes over the wire, and
-    ``also``, another name by which it is read. Without a default it is required."""
+class Body(BaseModel):
+    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
 
-    default: Any = REQUIRED
-    alias: str = ""
-    description: str = ""
-    also: str = ""
-    annotation: Any = None
-
-
-def field(default: Any = REQUIRED, *, alias: str = "", description: str = "", also: str = "") -> Any:
-    """What a body says of one of its fields."""
-    return BodyField(default, alias, description, also)
-
-
-class Body:
-    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field, and one
-    that is not given has its default.
-
-    ``makes`` is the value of the domain that a body of the same fields is a command for; ``extra`` what becomes of
-    names that no field has, in the words of pydantic's core.
+    ``makes`` is the value of the domain that a body is a command for: its fields have the same names, or those that
+    ``named`` gives them. ``also`` has other names by which fields are read, with the usual ones.
     """
 
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(alias=camel, validation_alias=_spellings), defer_build=True, frozen=True
+    )
+
     makes: ClassVar[Any] = None
-    extra: ClassVar[Extra] = "ignore"
-    _said: ClassVar[dict[str, BodyField]] = {}
-
-    def __init__(self, given: dict[str, Any] | None = None) -> None:
-        self.__dict__ = given or {}
-
-    def __init_subclass__(cls) -> None:
-        cls._said = {name: value for name, value in vars(cls).items() if type(value) is BodyField}
-        for name, said in cls._said.items():
-            if said.default is REQUIRED:
-                delattr(cls, name)
-            else:
-                setattr(cls, name, said.default)
-
-    def present(self) -> dict[str, Any]:
-        """The fields that are given, by name."""
-        return {name: value for name, value in self.__dict__.items() if value is not None}
+    named: ClassVar[Mapping[str, str]] = {}
+    also: ClassVar[Mapping[str, str]] = {}
 
     def made(self, kind: type[T], /, **others: Any) -> T:
         """A value of the domain from the fields that its own are named after, what they hold as commands too, and from
-        ``others``. What is not given is left to the value's default."""
-        names = {one.name for one in fields(cast(Any, kind))} - others.keys()
-        return kind(**{name: _command(value) for name, value in self.present().items() if name in names}, **others)
+        ``others``. What is null or not given is left to the value's default."""
+        wanted = {one.name for one in fields(cast(Any, kind))} - others.keys()
+        given = {self.named.get(name, name): value for name, value in self if value is not None}
+        return kind(**{name: _command(value) for name, value in given.items() if name in wanted}, **others)
 
     def command(self) -> Any:
         """What is asked for, as the domain has it."""
@@ -238,16 +219,11 @@ class Body:
 def _command(value: object) -> object:
     if isinstance(value, Body):
         return value.command()
-    return tuple(map(_command, value)) if isinstance(value, list) and value and isinstance(value[0], Body) else value
+    if isinstance(value, list) and all(isinstance(one, Body) for one in value):
+        return tuple(map(_command, value))
+    return value
 
 
-@by_type
-def fields_of(body: type[Body]) -> Mapping[str, BodyField]:
-    """The fields of a body by name, those of its bases first."""
-    found = {}
-    for name, annotation in get_type_hints(body, include_extras=True).items():
-        if get_origin(annotation) is not ClassVar:
-            owner: Any = next(base for base in body.__mro__ if name in get_annotations(base))
-            said = owner._said.get(name) or BodyField(getattr(body, name, REQUIRED))
-            found[name] = replace(said, annotation=annotation, alias=said.alias or camel(name))
-    return found
+def names_of(body: type[Body]) -> list[str]:
+    """The names of the fields of a body on the wire."""
+    return [str(field.alias) for field in body.model_fields.values()]

@@ -5,29 +5,31 @@ Source: docs/spec/service.md, Batches, and Resources, Batch; docs/spec/published
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
+
+from pydantic import Field
 
 from mockserver.domain.batch import LONGEST_DESCRIPTION, Batch
 from mockserver.domain.commands import NewBatch
-from mockserver.domain.field_metadata import Bounds
-from mockserver.wire.base import Body, Map, Required, Whole, field
+from mockserver.wire.base import Body, Map, Required, Whole
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import WebhookConfig
 
-Description = Annotated[str, Bounds(max_length=LONGEST_DESCRIPTION)]
+Description = Annotated[str, Field(max_length=LONGEST_DESCRIPTION)]
 
 
 class BatchCreation(Body):
     """Submit a batch of payments with stored methods."""
 
-    count: Whole = field(description="number of transactions in the text")
-    description: Description
-    batch: Required = field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
-    webhook: WebhookConfig | None = field(None, also="webhookConfig")
-    metadata: Map | None = None
+    makes = NewBatch
+    named: ClassVar = {"batch": "text"}
+    also: ClassVar = {"webhookConfig": "webhook"}
 
-    def command(self) -> NewBatch:
-        return self.made(NewBatch, text=self.batch)
+    count: Whole = Field(description="number of transactions in the text")
+    description: Description
+    batch: Required = Field(description="CSV: PaymentMethodId,ReplyAmount,Currency,Reference and a line each")
+    webhook: WebhookConfig | None = None
+    metadata: Map | None = None
 
 
 def batch_status_reply(batch: Batch) -> Members:

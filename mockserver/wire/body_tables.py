@@ -7,52 +7,55 @@ Source: docs/spec/published-facts.md, 1.3.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import groupby
 from keyword import iskeyword
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
+from pydantic import Field, create_model
+
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
-from mockserver.domain.reference_data import read_table
+from mockserver.domain.reference_data import read_grouped
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.webhook_subscription import WebhookType
-from mockserver.wire.base import REQUIRED, Body, Flag, Moment, Number, Whole, field, one_of
+from mockserver.wire.base import Body, Flag, Moment, Number, Whole, one_of
 from mockserver.wire.shapes import ListQuery
 
 
 @record
 class _Row:
-    """A field: its default is null, ``required`` for none, or JSON. In the row without a field, the body itself, which
-    holds more: see ``bodies_of``."""
+    """A field, with other names by which it is read after ``or``: its default is null, ``required`` for none, or JSON.
+    In the row without a field, the body itself, which holds more: see ``bodies_of``."""
 
     body: str
     field: str
     holds: str
     default: str
     meaning: str
-    also: str = ""
 
 
 def bodies_of(table: str, bases: Mapping[str, type[Body]], type_of: Callable[[str], Any]) -> Mapping[str, type[Body]]:
     """The bodies of a table by name: subclasses of what ``bases`` has for what they hold besides their fields, which
     have the type of what they hold."""
-    rows = groupby(read_table(table, _Row, Path(__file__).parent), lambda row: row.body)
-    return {name: _body(bases[whole.holds], type_of, whole, *fields) for name, (whole, *fields) in rows}
+    tables = read_grouped(table, _Row, Path(__file__).parent)
+    return {name: _body(bases[whole.holds], type_of, whole, rows) for name, (whole, *rows) in tables.items()}
 
 
-def _body(base: type[Body], type_of: Callable[[str], Any], whole: _Row, *rows: _Row) -> type[Body]:
-    annotations: dict[str, Any] = {}
-    said: dict[str, Any] = {"__doc__": whole.meaning, "__annotations__": annotations}
+def _body(base: type[Body], type_of: Callable[[str], Any], whole: _Row, rows: Sequence[_Row]) -> type[Body]:
+    fields: dict[str, Any] = {}
+    also: dict[str, str] = {}
     for row in rows:
-        name, held = snake(row.field) + "_" * iskeyword(row.field), type_of(row.holds)
-        annotations[name] = held if row.default or held is Any else held | None
-        default = REQUIRED if row.default == "required" else json.loads(row.default or "null")
-        said[name] = field(default, alias=row.field, description=row.meaning, also=row.also)
-    return type(whole.body, (base,), said)
+        name, *others = row.field.split(" or ")
+        held, default = type_of(row.holds), ... if row.default == "required" else json.loads(row.default or "null")
+        said = Field(default, alias=name, description=row.meaning or None)
+        fields[snake(name) + "_" * iskeyword(name)] = held if row.default or held is Any else held | None, said
+        also |= dict.fromkeys(others, name)
+    made = create_model(whole.body, __base__=base, __doc__=whole.meaning, **fields)
+    made.also = also
+    return made
 
 
 _HELD: Mapping[str, Any] = {

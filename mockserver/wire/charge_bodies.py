@@ -3,6 +3,10 @@
 Source: docs/spec/service.md, Charges; docs/spec/published-facts.md, 1.2, 1.3.
 """
 
+from typing import ClassVar
+
+from pydantic import Field
+
 from mockserver.domain.commands import NewCharge
 from mockserver.domain.sources import (
     BankSource,
@@ -19,7 +23,7 @@ from mockserver.domain.sources import (
     TokenSource,
     WalletSource,
 )
-from mockserver.wire.base import Body, Callback, Flag, Map, Number, Required, Text40, field, one_of
+from mockserver.wire.base import Body, Callback, Flag, Map, Number, Required, Text40, one_of
 from mockserver.wire.shapes import (
     Address,
     BankPaymentInformation,
@@ -40,7 +44,7 @@ class ChargeFields(Body):
     email: str | None = None
     phone: str | None = None
     reference: Text40 | None = None
-    capture: Flag | None = field(None, description="default true; false only authorises")
+    capture: Flag | None = Field(None, description="default true; false only authorises")
     ip: str | None = None
     address: Address | None = None
     order: Order | None = None
@@ -52,7 +56,7 @@ class ChargeFields(Body):
     last_name: str | None = None
     metadata: Map | None = None
     descriptor: str | None = None
-    three_ds_notification_url: Callback | None = field(None, alias="threeDSNotificationUrl")
+    three_ds_notification_url: Callback | None = Field(None, alias="threeDSNotificationUrl")
 
     def source(self, named: str | None) -> ChargeSource:
         """What is charged, through the provider that was ``named`` beside the body, if any."""
@@ -149,7 +153,7 @@ class ChargeQuery(ListQuery):
     payment_type: str | None = None
     card_type: str | None = None
     currency: str | None = None
-    card_number: str | None = field(None, description="4, 6 or 8 leading digits, or the whole number")
+    card_number: str | None = Field(None, description="4, 6 or 8 leading digits, or the whole number")
     cardholder: str | None = None
     batch_id: str | None = None
     subscription_id: str | None = None
@@ -163,7 +167,7 @@ class BankCharge(LocatedCharge):
 
     def source(self, named: str | None) -> BankSource:
         """The account to charge and who shall take it."""
-        return BankSource(self.bank_payment_information.account(), self.provider_id)
+        return BankSource(self.bank_payment_information.command(), self.provider_id)
 
 
 class PaymentMethodCharge(LocatedCharge):
@@ -198,8 +202,10 @@ class CheckoutTransferFields(Body):
 class TokenCharge(LocatedCharge):
     """Charge a payment token."""
 
+    also: ClassVar = {"checkoutTransfer": "transfer"}
+
     token: Required
-    transfer: CheckoutTransferFields | None = field(None, also="checkoutTransfer")
+    transfer: CheckoutTransferFields | None = None
 
     def source(self, named: str | None) -> TokenSource:
         """The token to charge."""
@@ -270,7 +276,7 @@ class WalletCharge(ChargeFields):
 class CheckoutCharge(ChargeFields):
     """Charge what a payer approved at a checkout, such as PayPal or Zip."""
 
-    provider_type: str | None = field(None, description="a checkout such as paypal; the provider's own type counts")
+    provider_type: str | None = Field(None, description="a checkout such as paypal; the provider's own type counts")
     provider_id: str | None = None
 
     def source(self, named: str | None) -> CheckoutSource:

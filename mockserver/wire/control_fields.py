@@ -7,46 +7,47 @@ Source: docs/control-api.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from itertools import islice
 from typing import Annotated, Any, TypeVar
 
+from pydantic import ConfigDict, PlainValidator, WithJsonSchema
+
 from mockserver.assumptions import Profile
 from mockserver.domain.addresses import is_web_address, never_called
-from mockserver.domain.clock import FASTEST, ClockMode, Micros, parse_duration, parse_instant
+from mockserver.domain.clock import FASTEST, ClockMode, parse_duration, parse_instant
 from mockserver.domain.errors import invalid, nearest
-from mockserver.domain.field_metadata import Reads
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import flag_of, whole_of
 from mockserver.domain.webhook_subscription import WebhookType
-from mockserver.wire.base import Body, HeaderText, fields_of, one_of
+from mockserver.wire.base import Body, HeaderText, names_of, one_of
 from mockserver.wire.body_tables import bodies_of
 from mockserver.wire.folding import MOST_NAMED, Folded, pascal, refuse_many, validate
 
 B = TypeVar("B", bound=Body)
 
-_LONGEST_SHOWN = 20
+_LONGEST_NAME, _LONGEST_SHOWN = 100, 20
 
 
 class ControlBody(Body):
     """Base of what control calls carry, in bodies and in queries: by itself, nothing."""
 
-    extra = "forbid"
+    model_config = ConfigDict(extra="forbid")
 
 
 class OpenBody(Body):
     """Base of bodies with fields that are not known beforehand."""
 
-    extra = "allow"
+    model_config = ConfigDict(extra="allow")
 
 
 def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") -> B:
     """The typed body or query. Raises ``Invalid`` (90) naming those that are unknown, ``MOST_NAMED`` at most, else
     every other fault."""
-    names = [field.alias for field in fields_of(model).values()]
+    names = names_of(model)
     unknown = list(islice((name for name in given if name not in names), MOST_NAMED))
-    if model.extra != "allow" and unknown:
+    if unknown and not issubclass(model, OpenBody):
         allowed = ", ".join(names) or "none"
         faults = {mask_start(name, 40): f"unknown {what}{nearest(name, names)}, allowed: {allowed}" for name in unknown}
         raise invalid({pascal([name]): words for name, words in faults.items()})
@@ -55,7 +56,11 @@ def read_exactly(model: type[B], given: Mapping[str, Any], what: str = "field") 
     return validate(model, folded)
 
 
-def _whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Reads:
+def _reads(read: Callable[[Any], object], schema: Mapping[str, object]) -> Any:
+    return Annotated[Any, PlainValidator(read), WithJsonSchema(dict(schema))]
+
+
+def _whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> Any:
     """A whole number: a JSON number, or in a query one written in ``digits``."""
     allowed = f"{least} or more" if most is None else f"{least} to {most}"
 
@@ -66,10 +71,10 @@ def _whole(least: int = 0, most: int | None = None, *, digits: bool = False) -> 
         return number
 
     bounds = {"minimum": least} if most is None else {"minimum": least, "maximum": most}
-    return Reads(read, {"type": "integer", **bounds})
+    return _reads(read, {"type": "integer", **bounds})
 
 
-def _word_of(*words: str) -> Reads:
+def _word_of(*words: str) -> Any:
     """One of some words."""
 
     def read(value: object) -> str:
@@ -77,18 +82,14 @@ def _word_of(*words: str) -> Reads:
             raise ValueError(f"got '{_shown(value)}'{nearest(_shown(value), words)}, allowed: {', '.join(words)}")
         return value
 
-    return Reads(read, {"type": "string", "enum": list(words)})
+    return _reads(read, {"type": "string", "enum": list(words)})
 
 
-def _name_of(longest: int) -> Reads:
+def _read_name(value: object) -> str:
     """A name that people read: printable, and not blank."""
-
-    def read(value: object) -> str:
-        if not isinstance(value, str) or not 0 < len(value.strip()) <= longest or not value.isprintable():
-            raise ValueError(f"wanted a text of 1 to {longest} printable characters")
-        return value
-
-    return Reads(read, {"type": "string", "minLength": 1, "maxLength": longest})
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= _LONGEST_NAME or not value.isprintable():
+        raise ValueError(f"wanted a text of 1 to {_LONGEST_NAME} printable characters")
+    return value
 
 
 def _shown(value: object) -> str:
@@ -123,17 +124,15 @@ _HELD: Mapping[str, Any] = {
     "any": Any,
     "list": list[Any],
     "object": dict[str, Any],
-    "switch": Annotated[bool, Reads(_read_switch, {"type": "boolean"})],
-    "duration": Annotated[Micros, Reads(lambda value: parse_duration(str(value)), {"type": "string"})],
-    "date-time": Annotated[
-        Micros, Reads(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"})
-    ],
-    "name": Annotated[str, _name_of(100)],
-    "key": Annotated[str, Reads(_read_key, {"type": "string"})],
-    "address": Annotated[str, Reads(_read_address, {"type": "string", "format": "uri"})],
+    "switch": _reads(_read_switch, {"type": "boolean"}),
+    "duration": _reads(lambda value: parse_duration(str(value)), {"type": "string"}),
+    "date-time": _reads(lambda value: parse_instant(str(value)), {"type": "string", "format": "date-time"}),
+    "name": _reads(_read_name, {"type": "string", "minLength": 1, "maxLength": _LONGEST_NAME}),
+    "key": _reads(_read_key, {"type": "string"}),
+    "address": _reads(_read_address, {"type": "string", "format": "uri"}),
     "header": HeaderText,
-    "severity": Annotated[str, _word_of("none", "warning", "error")],
-    "rate": Annotated[int, _whole(1, FASTEST)],
+    "severity": _word_of("none", "warning", "error"),
+    "rate": _whole(1, FASTEST),
     "clock mode": one_of(ClockMode),
     "profile": one_of(Profile),
     "webhook type": one_of(WebhookType),
@@ -149,7 +148,7 @@ def _type_of(holds: str) -> Any:
     if number is None:
         return _HELD[holds]
     kind, least, most = number.groups()
-    return Annotated[int, _whole(int(least), None if most is None else int(most), digits=kind == "digits")]
+    return _whole(int(least), None if most is None else int(most), digits=kind == "digits")
 
 
 @cache

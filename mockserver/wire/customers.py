@@ -104,7 +104,7 @@ class BankCustomer(CustomerFields):
     metadata: Map | None = None
 
     def command(self) -> NewCustomer:
-        account = self.bank_payment_information.account()
+        account = self.bank_payment_information.command()
         return self.creation(NewBankMethod(account, self.provider_id, self.terms(self.metadata)), self.metadata)
 
 

@@ -21,7 +21,6 @@ from mockserver.domain.masking import mask_field, mask_start
 from mockserver.wire.base import Body
 from mockserver.wire.folding import MOST_FIELDS, MOST_NAMED, Folded, fold, refuse_many, spellings_of, validate
 from mockserver.wire.jsonio import MalformedJson, loads
-from mockserver.wire.validators import of_one_spelling
 
 B = TypeVar("B", bound=Body)
 
@@ -42,30 +41,25 @@ class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names; ``kind`` is how they are read.
 
     Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of the text as it
-    stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`rest` only
-    the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
+    stands, and no names are folded; it is None where they do not, or where anything is wrong. After :meth:`release`
+    only the text is kept, and is read again when it is needed: the journal holds many requests, and few are ever read.
     """
 
-    __slots__ = ("_folded", "_given", "_model", "_text", "_values", "body", "kind")
+    __slots__ = ("_folded", "_given", "_model", "_text", "body", "kind")
 
-    def __init__(
-        self, model: type[Body], text: bytes, kind: FieldsKind, given: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, model: type[Body], text: bytes, kind: FieldsKind, given: dict[str, Any] | None = None) -> None:
         self._model = model
         self._text = text
         self.kind = kind
         self._given = given
         self._folded: Folded | None = None
-        self._values: Mapping[str, object] | None = None
         self.body: Body | None = None
         if given is None or len(text) > 2 * MOST_FIELDS:
             return
-        has_capitals = next(iter(given), "")[:1].isupper()
         try:
-            self.body = model(of_one_spelling(model, has_capitals).validate_python(given))
+            self.body = model.__pydantic_validator__.validate_python(given, extra="forbid")
         except ValidationError:
             return
-        self._values = None if has_capitals else given
 
     @classmethod
     def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
@@ -94,22 +88,19 @@ class Fields(Mapping[str, object]):
         """The fields with canonical keys, and the names that no field knows."""
         if self._folded is not None:
             return self._folded
-        given = self._given
-        if given is None:
-            # What it was read as before: a body that is no object is an empty one.
-            read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else _parameters(self._text)
-            given = read if isinstance(read, dict) else {}
-        folded = fold(self._model, given, commas=self.kind.commas)
         if self._given is not None:
-            self._folded = folded
-        return folded
+            self._folded = fold(self._model, self._given, commas=self.kind.commas)
+            return self._folded
+        # What it was read as before: a body that is no object is an empty one.
+        read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else _parameters(self._text)
+        return fold(self._model, read if isinstance(read, dict) else {}, commas=self.kind.commas)
 
     @property
     def unknown(self) -> Sequence[str]:
         """The names that no field knows, as they were given."""
         return self.folded.unknown if self.body is None else ()
 
-    def strays(self, other: type[Body] | None) -> Mapping[str, str]:
+    def misplaced(self, other: type[Body] | None) -> Mapping[str, str]:
         """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query: ?amount=5"."""
         found: dict[str, str] = {}
         given = self._given or {}
@@ -131,26 +122,23 @@ class Fields(Mapping[str, object]):
         body: Any = self.body
         return body if type(body) is model else validate(model, self.folded, strict=strict)
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Let go of all but the text."""
         if self._text:
-            self._given = self._values = self._folded = self.body = None
+            self._given = self._folded = self.body = None
 
     def __getitem__(self, name: str) -> object:
         return self.folded.values[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or ``default``."""
-        if self._values is not None:
-            return self._values.get(name, default)
-        if self.body is not None and self._given is not None:
-            # All names begin with a capital, those of bodies inside it too.
-            spelling = spellings_of(self._model).get(name)
-            if spelling is None or spelling.nested is None:
-                return self._given.get(name[:1].upper() + name[1:], default)
-        return self.folded.values.get(name, default)
+        given, spelling = self._given, spellings_of(self._model).get(name)
+        if self.body is None or given is None or (spelling is not None and spelling.nested is not None):
+            return self.folded.values.get(name, default)
+        # Its name is spelt in one of the two usual ways.
+        return given[name] if name in given else given.get(name[:1].upper() + name[1:], default)
 
-    def some(self, names: Iterable[str]) -> Mapping[str, object]:
+    def pick(self, names: Iterable[str]) -> Mapping[str, object]:
         """The values of those fields that are given, from one reading of the text; a text without fields of these names
         is not read: a batch has up to 10 MB."""
         if not any(map(spellings_of(self._model).__contains__, names)):

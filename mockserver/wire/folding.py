@@ -14,10 +14,10 @@ from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
+from mockserver.domain.reading import capitalised
 from mockserver.domain.record import mutable, record
-from mockserver.wire.base import COMMA, Body, fields_of
+from mockserver.wire.base import COMMA, Body, names_of
 from mockserver.wire.jsonio import holds_few
-from mockserver.wire.validators import capitalised, of_any_spelling
 
 B = TypeVar("B", bound=Body)
 
@@ -30,6 +30,7 @@ MOST_NAMED = MOST_FAULTS
 _WORDS: Mapping[str, str] = {
     "missing": "required",
     "string_type": "wanted a text",
+    "model_type": "wanted an object",
     "dict_type": "wanted an object",
     "list_type": "wanted a list",
 }
@@ -56,14 +57,12 @@ class Folded:
 def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
     """The fields of a model by every name that is read."""
     table: dict[str, Spelling] = {}
-    for field in fields_of(model).values():
+    for alias, field in zip(names_of(model), model.model_fields.values(), strict=True):
         parts = list(parts_of(field.annotation))
-        spelling = Spelling(
-            field.alias, nested_body(field.annotation), list in [get_origin(part) for part in parts], Decimal in parts
-        )
-        for word in filter(None, (field.alias, field.also)):
-            for form in (word, capitalised(word), word.lower()):
-                table[form] = spelling
+        many = list in [get_origin(part) for part in parts]
+        spelling = Spelling(alias, nested_body(field.annotation), many, Decimal in parts)
+        for word in (alias, *(other for other, usual in model.also.items() if usual == alias)):
+            table |= dict.fromkeys((word, capitalised(word), word.lower()), spelling)
     return table
 
 
@@ -153,7 +152,7 @@ def validate(model: type[B], folded: Folded, *, strict: bool = False) -> B:
             parts = name.split(".")
             details[pascal(parts)] = f"unknown field{nearest(parts[-1], _names_beside(model, parts))}"
     try:
-        body = model(of_any_spelling(model).validate_python(folded.values))
+        body = model.model_validate(folded.values)
     except ValidationError as problem:
         for fault in problem.errors(include_url=False, include_input=False)[:MOST_NAMED]:
             details.setdefault(pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault))

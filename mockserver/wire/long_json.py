@@ -16,6 +16,7 @@ from typing import Any
 from mockserver.domain.cooperative import Cooperative
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_start
+from mockserver.domain.reading import capitalised
 from mockserver.wire.jsonio import (
     BLANKS,
     BOM,
@@ -30,7 +31,6 @@ from mockserver.wire.jsonio import (
     given_twice,
     half_pair_in,
 )
-from mockserver.wire.validators import capitalised
 
 WINDOW = 1_000_000
 """Bytes that are decoded at a time."""

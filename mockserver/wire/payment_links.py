@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
+
+from pydantic import Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.commands import LinkPayment, NewPaymentLink
-from mockserver.domain.field_metadata import Bounds, Reads
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType, PaymentLink
 from mockserver.domain.sources import CardSource, ChargeSource, PaymentType, WalletSource
-from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, field, one_of
+from mockserver.wire.base import Body, Choices, Map, Number, Required, Whole, one_of
 from mockserver.wire.replies import Members, reply_of
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
@@ -25,28 +26,30 @@ def _read_payer_amount(value: object) -> Decimal:
     raise ValueError("wanted an amount in plain digits, such as 12.50")
 
 
-PayerAmount = Annotated[Decimal, Reads(_read_payer_amount, {"type": "string", "pattern": f"^{_PLAIN}$"})]
+PayerAmount = Annotated[
+    Decimal, PlainValidator(_read_payer_amount), WithJsonSchema({"type": "string", "pattern": f"^{_PLAIN}$"})
+]
 """An amount as a payer types it: ``1e3`` is a slip of the finger, not a thousand."""
 
 
 class PaymentLinkCreation(Body):
     """A page that takes payments."""
 
+    makes = NewPaymentLink
+    named: ClassVar = {"allowed_payment_types": "allowed_types", "limit_payments": "limit"}
+
     title: str | None = None
     amount: Number | None = None
     currency: str | None = None
-    allowed_payment_types: Choices[str] | None = field(None, description="one or more; null offers all")
+    allowed_payment_types: Choices[str] | None = Field(None, description="one or more; null offers all")
     description: str | None = None
-    image: str | None = field(None, description="a data URI: data:image/png;base64,...")
+    image: str | None = Field(None, description="a data URI: data:image/png;base64,...")
     confirmation_message: str | None = None
-    redirect_url: str | None = field(None, description="absolute, http or https")
+    redirect_url: str | None = Field(None, description="absolute, http or https")
     call_to_action: one_of(CallToAction) | None = None  # type: ignore[valid-type]
-    limit_payments: Whole | None = field(None, description="1 or more")
+    limit_payments: Whole | None = Field(None, description="1 or more")
     invoice_id: str | None = None
     metadata: Map | None = None
-
-    def command(self) -> NewPaymentLink:
-        return self.made(NewPaymentLink, allowed_types=self.allowed_payment_types, limit=self.limit_payments)
 
 
 _KINDS = {kind: PaymentType(kind.value.upper()) for kind in LinkPaymentType if kind is not LinkPaymentType.PAYTO}
@@ -64,7 +67,7 @@ class LinkCard(Body):
 class LinkPaymentInput(Body):
     """One payment on the page of a link. ``attempt`` is the key of the page view."""
 
-    attempt: Annotated[str, Bounds(min_length=1, max_length=64)]
+    attempt: Annotated[str, Field(min_length=1, max_length=64)]
     payment_type: one_of(LinkPaymentType) = LinkPaymentType.CARD  # type: ignore[valid-type]
     amount: PayerAmount | None = None
     payment_information: LinkCard | None = None

@@ -3,6 +3,10 @@ docs/spec/published-facts.md, 2.5, 2.6."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from pydantic import Field
+
 from mockserver.domain.commands import (
     CardChanges,
     MethodTerms,
@@ -18,7 +22,7 @@ from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.vault import Expiry
-from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole, field
+from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
@@ -60,7 +64,7 @@ class CardMethodFields(CardVaulting):
         """The command that these fields make."""
         return self.made(
             NewCardMethod,
-            details=self.payment_information.details(),
+            details=self.payment_information.command(),
             terms=terms,
             vault=self.vault_request(),
             skip_expiry_check=bool(self.skip_expiry_date_validation),
@@ -130,7 +134,7 @@ class BankMethodCreation(StoringTerms):
 
     def command(self) -> NewBankMethod:
         terms = self.terms(payer_of(None, self.first_name, self.last_name))
-        return NewBankMethod(self.bank_payment_information.account(), self.provider_id, terms)
+        return NewBankMethod(self.bank_payment_information.command(), self.provider_id, terms)
 
 
 class ProviderSwitch(Body):
@@ -149,9 +153,12 @@ class ProviderSwitch(Body):
 class CardFields(Body):
     """New data of a stored card; what is not given stays."""
 
-    expiry_date: str | None = field(None, description="MM/YY")
+    makes = CardChanges
+    named: ClassVar = {"card_number": "number", "expiry_date": "expiry"}
+
+    expiry_date: str | None = Field(None, description="MM/YY")
     cardholder: str | None = None
-    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
+    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
 
 
 class CardUpdate(Body):
@@ -161,13 +168,13 @@ class CardUpdate(Body):
     metadata: Map | None = None
 
     def command(self) -> CardChanges:
-        return CardChanges(self.card.card_number, self.card.expiry_date, self.card.cardholder, self.metadata)
+        return self.card.made(CardChanges, metadata=self.metadata)
 
 
 class Removal(Body):
     """Whether the provider removes its copy too."""
 
-    gateway_delete: Flag | None = field(None, description="default true")
+    gateway_delete: Flag | None = Field(None, description="default true")
 
     def asks_provider(self) -> bool:
         """True unless the caller says false (service document, Limits)."""

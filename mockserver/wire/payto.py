@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mockserver.domain.commands import NewPayToMethod
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, PayIdDetails
-from mockserver.wire.base import Body, Required, Whole, field
+from mockserver.wire.base import Body, Required, Whole
 from mockserver.wire.shapes import StoringTerms
 
 
@@ -14,7 +16,7 @@ class PayIdFields(Body):
     makes = PayIdDetails
 
     pay_id: str | None = None
-    pay_id_type: str | None = field(None, description="free text, such as EMAIL")
+    pay_id_type: str | None = Field(None, description="free text, such as EMAIL")
 
 
 class NewPayToAgreement(StoringTerms):
@@ -23,7 +25,7 @@ class NewPayToAgreement(StoringTerms):
     payer_name: Required
     payer_pay_id_details: PayIdFields | None = None
     description: Required
-    maximum_amount: Whole = field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
+    maximum_amount: Whole = Field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
     provider_id: Required
 
     def command(self) -> NewPayToMethod:

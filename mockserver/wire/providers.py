@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from typing import Any
+from typing import ClassVar
 
 from mockserver.domain.cards import Brand
 from mockserver.domain.provider import Capability, Cost, Provider, ProviderCondition, ProviderDetails
@@ -14,22 +13,28 @@ from mockserver.wire.replies import Members, reply_of
 class CostData(Body):
     """One row of a provider's price list."""
 
+    makes = Cost
+    named: ClassVar = {
+        "is_international_card": "international",
+        "card_scheme": "scheme",
+        "transaction_cost": "fixed",
+        "transaction_percentage": "percent",
+    }
+
     is_international_card: Flag | None = None
     card_scheme: one_of(Brand) | None = None  # type: ignore[valid-type]
     transaction_cost: Number | None = None
     transaction_percentage: Number | None = None
 
-    def command(self) -> Cost:
-        return Cost(
-            fixed=self.transaction_cost or Decimal(0),
-            percent=self.transaction_percentage or Decimal(0),
-            scheme=self.card_scheme,
-            international=self.is_international_card,
-        )
-
 
 class Condition(Body):
     """For which currency and amounts a provider is hidden or offered."""
+
+    named: ClassVar = {
+        "less_than_amount": "less_than",
+        "greater_than_amount": "greater_than",
+        "apply_currency_conversion": "applies_conversion",
+    }
 
     currency: str | None = None
     less_than_amount: Number | None = None
@@ -37,14 +42,21 @@ class Condition(Body):
     apply_currency_conversion: Flag | None = None
 
     def command(self) -> ProviderCondition:
-        code = self.currency.upper() if self.currency else None
-        return ProviderCondition(
-            code, self.less_than_amount, self.greater_than_amount, bool(self.apply_currency_conversion)
-        )
+        return self.made(ProviderCondition, currency=self.currency.upper() if self.currency else None)
 
 
 class ProviderFields(Body):
     """A provider to configure, or the fields of one to change."""
+
+    makes = ProviderDetails
+    named: ClassVar = {
+        "provider_country": "country",
+        "authentication_parameters": "authentication",
+        "additional_parameters": "additional",
+        "cost_data": "costs",
+        "hide_configuration": "hide",
+        "require_configuration": "require",
+    }
 
     type: str | None = None
     name: str | None = None
@@ -58,21 +70,6 @@ class ProviderFields(Body):
     cost_data: Objects[CostData] | None = None
     hide_configuration: Objects[Condition] | None = None
     require_configuration: Objects[Condition] | None = None
-
-    def command(self) -> ProviderDetails:
-        return self.made(
-            ProviderDetails,
-            country=self.provider_country,
-            authentication=self.authentication_parameters,
-            additional=self.additional_parameters,
-            costs=_commands(self.cost_data),
-            hide=_commands(self.hide_configuration),
-            require=_commands(self.require_configuration),
-        )
-
-
-def _commands(rows: list[CostData] | list[Condition] | None) -> tuple[Any, ...] | None:
-    return tuple(row.command() for row in rows) if rows is not None else None
 
 
 def provider_reply(provider: Provider, fallback: Provider | None) -> Members:

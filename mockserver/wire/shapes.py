@@ -4,7 +4,9 @@ Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/publ
 """
 
 from dataclasses import asdict
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
+
+from pydantic import Field
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.cards import Card
@@ -26,7 +28,6 @@ from mockserver.wire.base import (
     Required,
     Text40,
     Whole,
-    field,
 )
 from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
@@ -36,23 +37,15 @@ from mockserver.wire.replies import Members
 class CardRequestInformation(Body):
     """A card as callers send it. Which fields are required is settled by the assumption ``card.required``."""
 
-    card_number: str | None = field(None, description="12 to 19 digits with a right check digit")
-    expiry_date: str | None = field(None, description="MM/YY")
-    ccv: str | None = field(None, description="3 or 4 digits, 4 for Amex")
-    cardholder: str | None = None
-    three_ds_server_trans_id: str | None = field(None, alias="threeDSServerTransID", description="a UUID")
-    external_three_ds_data: Map | None = None
+    makes = CardDetails
+    named: ClassVar = {"card_number": "number", "expiry_date": "expiry", "external_three_ds_data": "external_three_ds"}
 
-    def details(self) -> CardDetails:
-        """The card as a command carries it."""
-        return CardDetails(
-            self.card_number,
-            self.expiry_date,
-            self.ccv,
-            self.cardholder,
-            self.three_ds_server_trans_id,
-            self.external_three_ds_data,
-        )
+    card_number: str | None = Field(None, description="12 to 19 digits with a right check digit")
+    expiry_date: str | None = Field(None, description="MM/YY")
+    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
+    cardholder: str | None = None
+    three_ds_server_trans_id: str | None = Field(None, alias="threeDSServerTransID", description="a UUID")
+    external_three_ds_data: Map | None = None
 
 
 class Address(Body):
@@ -110,8 +103,8 @@ class Order(Body):
     order_number: str | None = None
     freight_amount: Number | None = None
     duty_amount: Number | None = None
-    tax_amount: Number | None = field(None, description="of the client script")
-    discount_amount: Number | None = field(None, description="of the client script")
+    tax_amount: Number | None = Field(None, description="of the client script")
+    discount_amount: Number | None = Field(None, description="of the client script")
     items: Objects[OrderItem] | None = None
 
 
@@ -125,11 +118,10 @@ class Geolocation(Body):
 class WebhookConfig(Body):
     """Where the webhooks of an object go."""
 
+    makes = WebhookTarget
+
     url: Receiver
     authorization: HeaderText | None = None
-
-    def command(self) -> WebhookTarget:
-        return WebhookTarget(self.url, self.authorization)
 
 
 class StoringTerms(Body):
@@ -149,13 +141,11 @@ class StoringTerms(Body):
 class BankPaymentInformation(Body):
     """A bank account."""
 
+    makes = BankAccount
+
     bank_code: Required
     account_number: Required
     account_name: Required
-
-    def account(self) -> BankAccount:
-        """The account as a command carries it."""
-        return BankAccount(self.bank_code, self.account_number, self.account_name)
 
 
 def card_reply(card: Card | None, profile: WireProfile) -> Members | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from pydantic import Field
+
 from mockserver.domain.commands import ChangeSubscription, NewSubscription
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInterval
-from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, field, one_of
+from mockserver.wire.base import Body, Map, Moment, Number, Required, Whole, one_of
 from mockserver.wire.shapes import WebhookConfig
 
 
@@ -27,7 +31,7 @@ class RetryFields(Body):
 
     maximum: Whole
     interval: one_of(RetryInterval) | None = None  # type: ignore[valid-type]
-    frequency: Whole | None = field(None, description="default 1")
+    frequency: Whole | None = Field(None, description="default 1")
 
     def command(self) -> Retry:
         return self.made(Retry, interval=RetryInterval.DAY if self.interval is None else self.interval)
@@ -36,19 +40,19 @@ class RetryFields(Body):
 class SubscriptionCreation(Body):
     """A payment method to charge again and again."""
 
+    makes = NewSubscription
+    named: ClassVar = {"start_date": "start"}
+
     payment_method_id: Required
     amount: Number
     currency: str | None = None
     interval: one_of(Interval)  # type: ignore[valid-type]
-    frequency: Whole | None = field(None, description="default 1")
-    start_date: Moment | None = field(None, description="default now")
+    frequency: Whole | None = Field(None, description="default 1")
+    start_date: Moment | None = Field(None, description="default now")
     end_after: EndAfterFields | None = None
     retry: RetryFields | None = None
     webhook: WebhookConfig | None = None
     metadata: Map | None = None
-
-    def command(self) -> NewSubscription:
-        return self.made(NewSubscription, start=self.start_date)
 
 
 class SubscriptionChange(Body):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mockserver.domain.commands import NewCardToken
 from mockserver.domain.payto import Agreement
 from mockserver.domain.token import Token
-from mockserver.wire.base import Map, Number, field
+from mockserver.wire.base import Map, Number
 from mockserver.wire.payment_methods import CardVaulting
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
@@ -21,13 +23,13 @@ class CardTokenFields(CardVaulting):
     payment_information: CardRequestInformation | None = None
     ip: str | None = None
     metadata: Map | None = None
-    three_ds_email: str | None = field(
+    three_ds_email: str | None = Field(
         None, alias="threeDSEmail", description="of the client script: the payer is there and can be challenged"
     )
 
     def of_provider(self, provider_id: str | None) -> NewCardToken:
         """The command that these fields make, for a provider or the cheapest one."""
-        details = self.payment_information.details() if self.payment_information else None
+        details = self.payment_information.command() if self.payment_information else None
         return self.made(NewCardToken, details=details, provider_id=provider_id, vault=self.vault_request())
 
 

@@ -5,10 +5,12 @@ Source: docs/spec/service.md, Vault; docs/spec/published-facts.md, 1.2, 2.7; ass
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.states import CcvState
 from mockserver.domain.vault import Expiry, VaultItem
-from mockserver.wire.base import Body, Moment, Required, Whole, field
+from mockserver.wire.base import Body, Moment, Required, Whole
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
 
@@ -16,8 +18,8 @@ from mockserver.wire.replies import Members, reply_of
 class VaultCreation(Body):
     """A card number to vault, with at most one of the two expiry fields."""
 
-    card_number: Required = field(description="12 to 19 digits with a right check digit")
-    ccv: str | None = field(None, description="3 or 4 digits, 4 for Amex")
+    card_number: Required = Field(description="12 to 19 digits with a right check digit")
+    ccv: str | None = Field(None, description="3 or 4 digits, 4 for Amex")
     expire_seconds: Whole | None = None
     expire_date: Moment | None = None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from mockserver.domain.webhook_subscription import WebhookSubscription, WebhookType
-from mockserver.wire.base import Body, Choices, HeaderText, Required, field, one_of
+from mockserver.wire.base import Body, Choices, HeaderText, Required, one_of
 from mockserver.wire.replies import Members, reply_of
 
 
@@ -12,7 +14,7 @@ class WebhookSubscriptionCreation(Body):
 
     url: Required
     authorization: HeaderText | None = None
-    types: Choices[one_of(WebhookType)] | None = field(None, description="null or empty: all of them")  # type: ignore[valid-type]
+    types: Choices[one_of(WebhookType)] | None = Field(None, description="null or empty: all of them")  # type: ignore[valid-type]
 
 
 def webhook_subscription_reply(row: WebhookSubscription, account_id: str) -> Members:

@@ -53,7 +53,7 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     """A charge as webhooks report it: cut down, and without members that are null."""
     instrument = charge.instrument
     card: Any = card_reply(instrument.card, profile)
-    shown_card = card and {name: card[name] for name in reply_type("TransactionCardReply").__annotations__}
+    shown_card = card and {name: card[name] for name in reply_type("TransactionCardReply").fields}
     information = {"paymentMethodId": instrument.payment_method_id, "type": instrument.type.value, "card": shown_card}
     whole = reply_of(
         "TransactionReply",

@@ -10,7 +10,7 @@ from mockserver.domain import money
 from mockserver.domain.errors import MOST_FAULTS
 from mockserver.web.routes import ROUTES
 from mockserver.wire import base
-from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body, fields_of
+from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body
 from mockserver.wire.folding import nested_body
 from mockserver.wire.schemas import Schemas
 from tests.driving import DUMMY, Api, card_charge, problem_of
@@ -23,7 +23,7 @@ def group(*transfers: object) -> dict[str, object]:
 
 
 def bodies(model: type[Body]) -> set[type[Body]]:
-    inner = (nested_body(info.annotation) for info in fields_of(model).values())
+    inner = (nested_body(info.annotation) for info in model.model_fields.values())
     return {model}.union(*(bodies(one) for one in inner if one is not None))
 
 

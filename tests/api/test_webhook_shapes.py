@@ -194,7 +194,7 @@ def test_webhooks_mean_nothing_where_nobody_is_reported() -> None:
 
 def test_the_explanation_says_whose_webhooks_are_dropped() -> None:
     (rule,) = told(one("{op: charge.create}", "then: {webhook: {drop: true}}")).rules
-    assert rule.plan.outcome.words == "webhook: drop those of this call"  # type: ignore[union-attr]
+    assert rule.plan.outcomes[0].words == "webhook: drop those of this call"
 
 
 @pytest.mark.parametrize("plan", ["form: true", "pad: 2000", "sent: -10m", "edit: {data.status: NEW}", "copies: 1"])

@@ -21,7 +21,7 @@ from mockserver.web.control import description
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES, Auth, Route
-from mockserver.wire.base import Body, fields_of
+from mockserver.wire.base import Body
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of
 
@@ -66,7 +66,8 @@ PLAIN = {
 
 
 def filled(model: type[Body], mark: str | None) -> dict[str, Any]:
-    return {field.alias: sample(field.annotation, field.alias, mark) for field in fields_of(model).values()}
+    fields = {str(field.alias): field.annotation for field in model.model_fields.values()}
+    return {name: sample(annotation, name, mark) for name, annotation in fields.items()}
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -110,7 +111,7 @@ def bodies(route: Route) -> Iterator[bytes]:
 
 
 def queries(route: Route) -> Iterator[str]:
-    names = [field.alias for field in fields_of(route.query).values()] if route.query else []
+    names = names_of(route.query)
     for name in [*names, "cardNumber", "CARDNUMBER", "unknown"]:
         yield f"{name}={NUMBER}"
         yield f"{name}={quote(SPACED)}"

@@ -1,7 +1,7 @@
 # As retries_decline.sh, but a card is charged again only when the issuer has said that this may help.
 . "$(dirname "$0")/shop.sh"
-book order-1 0 0 unknown
 for try in 1 2 3; do
+    book order-1 0 0 unknown
     answer=$(pay order-1 20)
     if [ "$(echo "$answer" | field status)" = SUCCESS ]; then
         book order-1 20 0 paid

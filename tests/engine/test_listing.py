@@ -13,7 +13,7 @@ from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
 from mockserver.engine.query import Query
 from mockserver.engine.step import unnoted
-from mockserver.wire.base import Body, fields_of
+from mockserver.wire.base import Body
 from mockserver.wire.body_tables import query_type
 from mockserver.wire.charge_bodies import ChargeQuery
 from tests.driving import Api
@@ -36,8 +36,8 @@ PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order
 
 @pytest.mark.parametrize(("search", "query"), LISTS, ids=[query.__name__ for _, query in LISTS])
 def test_a_query_and_its_list_have_the_same_parameters(search: Search[Any], query: type[Body]) -> None:
-    hidden = {"include_removed"} if "include_removed" in fields_of(query) else set()
-    assert {*search.parameters, *PAGING, *hidden} == set(fields_of(query))
+    hidden = {"include_removed"} if "include_removed" in query.model_fields else set()
+    assert {*search.parameters, *PAGING, *hidden} == set(query.model_fields)
 
 
 SIGNS = "aAiI\u0130\u03a3\u03c3\u03c2\u0307 .\0"

@@ -94,7 +94,7 @@ def test_words_of_tls(tls: str, words: str) -> None:
 
 def test_the_rule_is_reported_by_its_words() -> None:
     (rule,) = told(one("{}", RESET, "limit: 1")).rules
-    assert rule.plan.outcome.words == "transport at connect: reset"  # type: ignore[union-attr]
+    assert rule.plan.outcomes[0].words == "transport at connect: reset"
 
 
 def start(folder: Path, *options: str) -> tuple[int, str]:

@@ -17,9 +17,8 @@ import mockserver
 
 HEAVY = {
     # Of other libraries.
-    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "pydantic", "re2", "rich"),
+    *("cryptography", "faker", "httpx", "jinja2", "opentelemetry", "prometheus_client", "re2", "rich"),
     *("sqlite3", "trustme", "xml", "yaml"),
-    *("importlib.metadata", "zipfile", "zoneinfo"),
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
@@ -33,7 +32,7 @@ FIRST_CHARGE = """
 import sys
 import asyncio, json
 import mockserver.server.serving, mockserver.cli
-from mockserver.scenario.part import adapter
+from mockserver.scenario.file_model import adapter
 
 app = mockserver.create_app()
 card = {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123", "cardholder": "A"}

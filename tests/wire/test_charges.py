@@ -67,7 +67,7 @@ def test_no_field_of_a_charge_is_forgotten_where_it_is_known() -> None:
     )
     shown = charges.charge_reply(known, WireProfile(Assumed(Profile.SDK)), 1, "https://example.test/3ds")
     plain = charges.charge_reply(charge, WireProfile(Assumed(Profile.SDK)), 1, None)
-    assert list(shown) == list(reply_type("ChargeReply").__annotations__)
+    assert list(shown) == list(reply_type("ChargeReply").fields)
     assert [name for name, value in shown.items() if value in (None, [], {})] == ["visaInstallments"]
     assert shown["successDate"] != shown["dateAdded"] != shown["voidDate"]
     assert shown["estimatedCostCurrency"] == charge.currency

@@ -13,7 +13,7 @@ import pytest
 from mockserver.domain.errors import Invalid
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
-from mockserver.wire.base import Body, BodyField, fields_of
+from mockserver.wire.base import Body
 from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
 from mockserver.wire.fields import Fields
 from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
@@ -34,7 +34,7 @@ def spelt(name: str, capitals: bool) -> str:
 
 
 def names(model: type[Body], capitals: bool) -> dict[str, str]:
-    return {field: spelt(info.alias, capitals) for field, info in fields_of(model).items()}
+    return {field: spelt(str(info.alias), capitals) for field, info in model.model_fields.items()}
 
 
 def bodies(model: type[Body], capitals: bool) -> Iterator[dict[str, Any]]:
@@ -45,32 +45,15 @@ def bodies(model: type[Body], capitals: bool) -> Iterator[dict[str, Any]]:
     for value in VALUES:
         yield dict.fromkeys(known.values(), value)
     for field, name in known.items():
-        inner = nested_body(fields_of(model)[field].annotation)
+        inner = nested_body(model.model_fields[field].annotation)
         for below in islice(bodies(inner, capitals), 0, None, STRIDE) if inner is not None else ():
             yield {name: below}
             yield {name: [below]}
 
 
-def values(value: object) -> object:
-    """What a body says, defaults included; of a list and a tuple what its members say."""
-    if isinstance(value, list | tuple):
-        return [values(one) for one in value]
-    if not isinstance(value, Body):
-        return value
-    return {name: values(made(field, getattr(value, name))) for name, field in fields_of(type(value)).items()}
-
-
-def made(field: BodyField, value: object) -> object:
-    """The body of a field, also where it is left a dictionary."""
-    if isinstance(value, list):
-        return [made(field, one) for one in value]
-    inner = nested_body(field.annotation)
-    return inner(value) if inner is not None and isinstance(value, dict) else value
-
-
 def outcome(typed: Any) -> object:
     try:
-        return values(typed())
+        return typed()
     except Invalid as refused:
         return refused.details
     except MalformedJson as fault:
@@ -186,14 +169,12 @@ CARD = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
 CHARGE = {"amount": 5, "providerId": "p", "paymentInformation": CARD, "metadata": {"Shop": "x"}}
 
 
-@pytest.mark.parametrize("capitals", [False, True])
-def test_a_body_spelt_in_one_way_is_typed_without_being_folded(capitals: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    card = {spelt(name, capitals): value for name, value in CARD.items()}
-    said = read({spelt(name, capitals): card if value is CARD else value for name, value in CHARGE.items()})
+def test_a_body_in_the_usual_spelling_is_typed_without_being_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = read(CHARGE)
     monkeypatch.setattr(fields, "fold", None)
     typed = said.typed(ProviderCardCharge, strict=True)
     assert (typed.provider_id, typed.source(None).number) == ("p", CARD["cardNumber"])
-    assert said.unknown == ()
+    assert list(said.unknown) == []
     monkeypatch.undo()
     assert said.get("metadata") == {"Shop": "x"}
     assert said.get("reference") is None
@@ -224,7 +205,7 @@ def test_a_field_given_in_two_spellings_is_refused() -> None:
 def test_after_its_rest_it_still_tells_what_was_said() -> None:
     said = read({"Amount": 5, "PaymentInformation": {"CardNumber": "1"}, "new": True}, CardCharge)
     before = dict(said)
-    said.rest()
+    said.release()
     assert dict(said) == before == {"amount": 5, "paymentInformation": {"cardNumber": "1"}}
     assert said["amount"] == 5
     assert list(said.unknown) == ["new"]
@@ -234,7 +215,7 @@ def test_after_its_rest_it_still_tells_what_was_said() -> None:
 
 def test_a_query_is_read_again_too() -> None:
     said = Fields.of_query(CardCharge, b"Amount=5&firstname=Ann&Currency=")
-    said.rest()
+    said.release()
     assert dict(said) == {"amount": "5", "firstName": "Ann"}
 
 

@@ -119,7 +119,7 @@ def _refusal(refused: Problem) -> dict[str, Any]:
 def _given(entry: JournalEntry) -> Mapping[str, Any]:
     """What the request gave of the row, from one reading of its text."""
     request = entry.asked.request
-    return request.some(_GIVEN) if isinstance(request, Fields) else {name: request.get(name) for name in _GIVEN}
+    return request.pick(_GIVEN) if isinstance(request, Fields) else {name: request.get(name) for name in _GIVEN}
 
 
 def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:

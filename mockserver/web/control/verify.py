@@ -1,22 +1,41 @@
-"""Verification: what should have been asked of a sandbox, and the expectations of its rules (``/__admin/verify``)."""
+"""Verification: what should have been asked of a sandbox, and the expectations of its rules (``/__admin/verify``).
+
+Source: docs/control-api.md (``/__admin/verify``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 
-from mockserver.domain.errors import invalid
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.findings.catalogue import Severity
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.expecting import Expected, expectations
-from mockserver.scenario.matching import Difference
+from mockserver.scenario.matching import Difference, shown
+from mockserver.scenario.problems import Problems
+from mockserver.scenario.rule import Expectation
+from mockserver.scenario.when import When, compile_when, is_test, operations_of
 from mockserver.web.control.call import ControlCall
-from mockserver.web.control.findings import at_least, shown
+from mockserver.web.control.findings import at_least
+from mockserver.web.control.findings import shown as finding_shown
 from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
+
+_COUNTS = ("exactly", "min", "max")
+_KEYS = ("op", "where", "count")
+_ELSEWHERE: Mapping[str, str] = {
+    "op": "give it beside where",
+    "nth": "use count",
+    "state": "what is stored has changed since; test what the request says",
+}
+"""Keys of ``when`` that mean nothing afterwards."""
+
+_MOST = 1_000_000_000
+_MOST_TESTS = 1_000
+_MOST_FAULTS = 100
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
@@ -39,7 +58,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
     unmet = sandbox.director.unmet() if body.rules else []
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
-    findings = [shown(one, profile_of(sandbox.assumed)) for one in found]
+    findings = [finding_shown(one, profile_of(sandbox.assumed)) for one in found]
     verdicts = [await judge(one, entries, loss) for one in expected]
     failed = [verdict for verdict in verdicts if not verdict.holds]
     differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
@@ -147,3 +166,78 @@ def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
     if entry.result.attempts:
         return entry.result.attempts
     return [Attempt(op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call)]
+
+
+@record
+class Expected:
+    """One expectation. ``text`` is the operation as the caller wrote it."""
+
+    text: str
+    operations: frozenset[str]
+    when: When
+    bounds: Expectation
+
+    def concerns(self, attempt: Attempt) -> bool:
+        """Whether an attempt is one at the expected operation, by its first or second name."""
+        return attempt.op in self.operations or attempt.also in self.operations
+
+
+def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
+    """The expectations of plain data, and every fault by its place: with a fault they mean nothing."""
+    problems = Problems("verify", {})
+    if not isinstance(given, list):
+        return [], {"Requests": "wanted a list of {op, where, count}"}
+    found: list[Expected] = []
+    for place, raw in enumerate(given):
+        if len(problems.found) >= _MOST_FAULTS:
+            break
+        found += _expected(raw, problems.below("requests", place))
+    return found, {problem.path: problem.message for problem in problems.found}
+
+
+def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
+    if isinstance(raw, str):
+        raw = {"op": raw}
+    if not isinstance(raw, Mapping):
+        problems.add((), f"got {shown(raw)}, wanted an operation or an object with {', '.join(_KEYS)}")
+        return
+    where = raw.get("where") or {}
+    if not isinstance(where, Mapping):
+        problems.add(("where",), f"got {shown(where)}, wanted tests as in when")
+        return
+    if len(where) > _MOST_TESTS:
+        problems.add(("where",), f"got {len(where)} tests, wanted at most {_MOST_TESTS}")
+        return
+    where = dict(where)
+    for key, wanted in raw.items():
+        if key in _KEYS:
+            continue
+        if is_test(str(key)):
+            # Beside op, as in a rule.
+            where.setdefault(key, wanted)
+        else:
+            allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
+            problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
+    for key in [key for key in where if str(key).partition(".")[0] in _ELSEWHERE]:
+        problems.add(("where", str(key)), f"not here: {_ELSEWHERE[str(key).partition('.')[0]]}")
+        del where[key]
+    operations = operations_of(raw.get("op"), problems.below("op"))
+    when = compile_when(where, problems.below("where"), operations)
+    yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
+
+
+def _bounds(raw: object, problems: Problems) -> Expectation:
+    found = Expectation()
+    if raw is None:
+        return found
+    counts = {"exactly": raw} if type(raw) is int else raw
+    with problems.at():
+        if not isinstance(counts, Mapping) or not counts or any(key not in _COUNTS for key in counts):
+            raise ValueError(f"got {shown(raw)}, wanted exactly, or min and max")
+        if any(type(number) is not int or not 0 <= number <= _MOST for number in counts.values()):
+            raise ValueError("wanted whole numbers of 0 or more")
+        if "exactly" in counts and len(counts) > 1:
+            raise ValueError("got exactly and another bound, wanted one of them")
+        least, most = (counts.get(bound, counts.get("exactly")) for bound in ("min", "max"))
+        found = Expectation(least or 0, most)
+    return found

@@ -1,0 +1,132 @@
+"""The models of the parts of a scenario file: what all of them share.
+
+A model is a record that pydantic checks as it reads a file: the value that was read is the value that runs. What
+pydantic needs for that is made when the first file comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, fields
+from functools import cache
+from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
+
+from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.record import record
+from mockserver.scenario.operations import unknown_key
+
+T = TypeVar("T")
+
+
+def given(key: str) -> dict[str, Any]:
+    """The schema of a part that has a key; a null counts as none."""
+    return {"required": [key], "properties": {key: {"not": {"type": "null"}}}}
+
+
+def given_as(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a part whose key has a value of that schema."""
+    return {"required": [key], "properties": {key: value}}
+
+
+def one_of(keys: Iterable[str]) -> dict[str, Any]:
+    """The schema of a part that has exactly one of some keys."""
+    return {"oneOf": [given(key) for key in keys]}
+
+
+def any_of(keys: Iterable[str]) -> dict[str, Any]:
+    """The schema of a part that has one of some keys, or several."""
+    return {"anyOf": [given(key) for key in keys]}
+
+
+def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
+    """The one of some keys that is given. Raises ``ValueError`` for none and for several."""
+    if len(given) != 1:
+        raise ValueError(f"got {' and '.join(given) or 'none'}, wanted exactly one of {', '.join(keys)}")
+    return given[0]
+
+
+def at_most_one_of(keys: Sequence[str]) -> dict[str, Any]:
+    """The schema of a part that has one of some keys, or none."""
+    return {"oneOf": [*one_of(keys)["oneOf"], {"not": any_of(keys)}]}
+
+
+def needs(condition: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a part for which the second holds where the first does."""
+    return {"if": condition, "then": then}
+
+
+def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a part for which not all of these hold."""
+    return {"not": {"allOf": list(schemas)}}
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def file_model(cls: type[T]) -> type[T]:
+    """A record that is the model of a part, which has no unknown keys.
+
+    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``,
+    which gives the data as they are to be read. What of this an editor can know is its ``schema``. ``words`` are what
+    explanations say of it.
+    """
+    made: Any = record(cls)
+    made.__pydantic_config__ = ConfigDict(
+        extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
+    )
+    made.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
+    return made  # type: ignore[no-any-return]
+
+
+def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
+    known, prepared = keys_of(cls), getattr(cls, "given", None)
+    is_known = isinstance(data, dict) and all(key in known for key in data)
+    if prepared is not None and is_known:
+        data = prepared(data)
+    try:
+        return handler(data)
+    except ValidationError as refused:
+        if is_known:
+            raise
+        faults = [_fault(one, known) for one in refused.errors(include_url=False)]
+        raise ValidationError.from_exception_data(cls.__name__, faults) from None
+
+
+def _fault(fault: ErrorDetails, known: Sequence[str]) -> InitErrorDetails:
+    """A fault of a part, an unknown key with the nearest known one."""
+    kind, text, place = fault["type"], fault["msg"], fault["loc"]
+    if kind in _UNKNOWN:
+        place = (*place[:-1], str(place[-1]))
+        kind, text = "unknown_key", unknown_key(str(place[-1]), known)
+    error = PydanticCustomError(cast(Any, kind), "{text}", {**fault.get("ctx", {}), "text": text})
+    return InitErrorDetails(type=error, loc=place, input=fault["input"])
+
+
+_UNKNOWN = ("unexpected_keyword_argument", "invalid_key")
+
+
+def read_model(cls: type[T], data: object) -> T:
+    """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
+    reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
+    return reader.validate_python(data)
+
+
+@cache
+def adapter(cls: Any) -> TypeAdapter[Any]:
+    """What reads a part, and knows its JSON schema."""
+    return TypeAdapter(cls)
+
+
+@by_type
+def keys_of(cls: Any) -> list[str]:
+    """The keys that a part has in a file."""
+    hints = get_type_hints(cls, include_extras=True)
+    said = {name: [one.alias for one in get_args(hint) if isinstance(one, FieldInfo)] for name, hint in hints.items()}
+    return [next(filter(None, said[one.name]), one.name) for one in fields(cls) if one.init]
+
+
+@file_model
+class Empty:
+    """Nothing more to say: ``{}``."""
