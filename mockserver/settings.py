@@ -96,7 +96,7 @@ def read_length(text: str) -> str:
 
 
 _UNFIT = frozenset(" \"'<>\\;,*")
-"""Signs that would mean something else where an address stands in the policy of a page."""
+"""Characters that would mean something else where an address stands in the policy of a page."""
 
 
 def read_url(text: str) -> str:

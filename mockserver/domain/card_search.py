@@ -2,7 +2,7 @@
 
 A card number begins and is as long as those of a scheme, and its check digit is right. Blanks, hyphens, points, commas,
 quotes, line ends and the like may part its digits, which may be those of any script. All that is like one is masked. A
-finding, which accuses somebody, is raised for less: for what can hardly be anything else (``card_stands_in``).
+finding accuses a developer, so it is raised for less: for what can hardly be anything else (``card_stands_in``).
 """
 
 from __future__ import annotations

@@ -78,12 +78,12 @@ class PostingLists(Generic[R]):
         self.known = until
 
     def of(self, value: Hashable) -> list[int]:
-        """The places of a value, in order; nobody changes them but this."""
+        """The places of a value, in order. The caller must not change the list."""
         here = self.by_value.get(value)
         return here if isinstance(here, list) else [] if here is None else [here]
 
     def move(self, before: Sequence[Hashable], after: Sequence[Hashable], seq: int) -> None:
-        """A row may have other values by now."""
+        """List a row under its values of now, no longer under those before."""
         if seq < self.known and after != before:
             for value in before:
                 self._take(value, seq)
@@ -91,7 +91,7 @@ class PostingLists(Generic[R]):
                 self._put(value, seq)
 
     def take_back(self, row: R) -> None:
-        """The newest row is no more."""
+        """Forget the newest row."""
         self.move(self.index.values_of(row), (), row.seq)
         self.known = min(self.known, row.seq)
 
@@ -112,7 +112,8 @@ class PostingLists(Generic[R]):
 
 class LongSearch(Generic[R]):
     """The places of the rows that fit a query, in its order from the lowest, then by age. The first ``known`` rows have
-    been looked at; ``changed`` has those of them that are others by now, or none, with what they were sorted by."""
+    been looked at; ``changed`` has those of them that have been replaced or taken back since, with the sort key that
+    each had."""
 
     def __init__(self, rows: Sequence[R], query: Query[R], checks: Iterable[Check[R]]) -> None:
         self.wanted = query.wanted
@@ -129,8 +130,8 @@ class LongSearch(Generic[R]):
             self.changed.setdefault(row.seq, self._key_of(row))
 
     def build(self) -> Cooperative[None]:
-        """Look at the rows that there are: sort parts of them first, then make one of those."""
-        # Rows may change in the pauses: what is merged is their order of before.
+        """Look at all rows: sort them in runs, then merge the runs."""
+        # Rows may change in the pauses: the merge goes by the sort keys that they had.
         values, runs, total = dict[int, Any](), list[list[int]](), len(self._rows)
         while self.known < (until := min(self.known + STEP_ROWS, total, len(self._rows))):
             run = self._fitting(range(self.known, until))
@@ -221,7 +222,7 @@ class LongSearches(Generic[R]):
         self._rows = rows
         self._searches: list[LongSearch[R]] = []
         self._texts: list[SearchTextIndex[R]] = []
-        # All of them, also what is kept no longer while somebody works with it.
+        # Also those that are no longer kept, as long as a search uses them.
         self._listeners: WeakSet[LongSearch[R] | SearchTextIndex[R]] = WeakSet()
 
     def note(self, row: R) -> None:
@@ -263,7 +264,7 @@ class Table(Generic[R]):
         self._by_id: dict[str, R] = {}
         self._derived: dict[int, tuple[R, object]] = {}
         self._indexes = indexes
-        # Of the indexes that have been asked: a table that nobody searches takes no room for them.
+        # Only of indexes that have been used: a table that is not searched needs no memory for them.
         self._postings: dict[str, PostingLists[R]] = {}
         self._long: LongSearches[R] | None = None
 

@@ -23,13 +23,17 @@ _ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 
+def _text(value: object, wanted: str) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"got {shown(value)}, wanted {wanted}")
+    return value
+
+
 def read_duration(value: object) -> Micros:
     """A duration such as 800ms or 1h30m; 0 is allowed."""
     if value == 0 and not isinstance(value, bool):
         return 0
-    if not isinstance(value, str):
-        raise ValueError(f"got {shown(value)}, wanted a duration with its unit, such as 800ms, 10s or 2d")
-    return parse_duration(value)
+    return parse_duration(_text(value, "a duration with its unit, such as 800ms, 10s or 2d"))
 
 
 def read_shift(value: object) -> Micros:
@@ -41,9 +45,7 @@ def read_shift(value: object) -> Micros:
 
 def read_instant(value: object) -> Micros:
     """An ISO 8601 date or date-time."""
-    if not isinstance(value, str):
-        raise ValueError(f"got {shown(value)}, wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z")
-    return parse_instant(value)
+    return parse_instant(_text(value, "an ISO 8601 date-time such as 2031-03-01T18:00:00Z"))
 
 
 def read_point(value: object) -> tuple[Micros, bool]:
@@ -82,9 +84,7 @@ def read_text(value: object) -> str:
     """A text; a plain number counts as its digits."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    if not isinstance(value, str):
-        raise ValueError(f"got {shown(value)}, wanted a text")
-    return value
+    return _text(value, "a text")
 
 
 def read_flag(value: object) -> bool:
@@ -97,11 +97,7 @@ def read_flag(value: object) -> bool:
 
 def read_zone(value: object) -> Zone | None:
     """The name of a time zone."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise ValueError(f"got {shown(value)}, wanted a time zone such as Australia/Sydney")
-    return zone(value)
+    return None if value is None else zone(_text(value, "a time zone such as Australia/Sydney"))
 
 
 def read_switch(value: object) -> bool:

@@ -59,7 +59,8 @@ NO_OPERATION = "none"
 
 _OURS = "/__"
 _ASKED_BY_BROWSERS = ("/favicon", "/apple-touch-icon", "/robots.txt", "/.well-known/")
-_LIKE = 0.6
+_LEAST_RATIO = 0.6
+"""How alike the nearest path must be at least, as ``difflib`` says it, from 0 to 1."""
 _LONGEST_PATH = 200
 _MOST_SEGMENTS = 10
 
@@ -118,7 +119,7 @@ def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
     given = path.lower().split("/")
     if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
         return None
-    ours, likest, found = path.startswith(_OURS), _LIKE, None
+    ours, best, found = path.startswith(_OURS), _LEAST_RATIO, None
     matcher = difflib.SequenceMatcher(autojunk=False)
     for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
         if template[1].startswith("__") is not ours:
@@ -128,8 +129,8 @@ def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
         more = len(given) - len(template)
         theirs = given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
         matcher.set_seqs("/".join(theirs), "/".join(template[place] for place in fixed))
-        if matcher.real_quick_ratio() > likest and matcher.quick_ratio() > likest and matcher.ratio() > likest:
-            likest, found = matcher.ratio(), "/".join(template)
+        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
+            best, found = matcher.ratio(), "/".join(template)
     return found
 
 

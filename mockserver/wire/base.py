@@ -157,10 +157,10 @@ T = TypeVar("T")
 
 
 MOST_ITEMS = 1_000
-"""Objects in a list of a body: they are read and carried out in one step, which keeps everybody else waiting."""
+"""Objects in a list of a body: one step reads and performs them all, and serves no other request meanwhile."""
 
 MOST_CHOICES = 100
-"""The same of names that are chosen from a handful: what is nearest to a wrong one takes long to find."""
+"""Names of a small set in a list of a body: to find the nearest known one of each wrong name takes long."""
 
 Objects = Annotated[list[T], Field(max_length=MOST_ITEMS)]
 Choices = Annotated[list[T], Field(max_length=MOST_CHOICES)]

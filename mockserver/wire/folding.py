@@ -22,10 +22,10 @@ from mockserver.wire.jsonio import holds_few
 B = TypeVar("B", bound=Body)
 
 MOST_FIELDS = 25_000
-"""Fields, and items of lists, of one body: they are read in one step, while everybody else waits."""
+"""Fields, and items of lists, of one body: one step reads them all, and serves no other request meanwhile."""
 
 MOST_NAMED = MOST_FAULTS
-"""Unknown fields that a refusal names, and other faults: the nearest names of thousands would hold everybody up."""
+"""Unknown fields that a refusal names, and other faults: to find the nearest names of thousands takes long."""
 
 _WORDS: Mapping[str, str] = {
     "missing": "required",

@@ -11,6 +11,7 @@ def trade():
     begin = (datetime.now(UTC) + timedelta(days=14)).date().isoformat()
     plan = {"paymentMethodId": method["paymentMethodId"], "amount": "9.99", "currency": "AUD", "interval": "Month"}
     _, trial = ask("POST", "/subscription/payment_method", plan | {"startDate": begin})
+    book("trial-1", subscription=trial["subscriptionId"], state="unknown")
     with suppress(Lost):
         ask("DELETE", f"/subscription/{trial['subscriptionId']}")
     book("trial-1", subscription=trial["subscriptionId"], state="cancelled")

@@ -10,6 +10,7 @@ def trade():
     begin = (datetime.now(UTC) + timedelta(days=14)).date().isoformat()
     plan = {"paymentMethodId": method["paymentMethodId"], "amount": "9.99", "currency": "AUD", "interval": "Month"}
     _, trial = ask("POST", "/subscription/payment_method", plan | {"startDate": begin})
+    book("trial-1", subscription=trial["subscriptionId"], state="unknown")
     is_over = end(f"/subscription/{trial['subscriptionId']}")
     book("trial-1", subscription=trial["subscriptionId"], state="cancelled" if is_over else "unknown")
     return 0 if is_over else 3
@@ -18,7 +19,7 @@ def trade():
 def end(path):
     for _ in range(3):
         try:
-            if ask("GET", path)[1]["status"] == "Cancelled" or ask("DELETE", path)[0] == 200:
+            if ask("GET", path)[1].get("status") == "Cancelled" or ask("DELETE", path)[0] == 200:
                 return True
         except Lost:
             continue

@@ -212,7 +212,7 @@ def test_an_order_is_made_while_rows_change_without_end() -> None:
 def long_table(monkeypatch: pytest.MonkeyPatch) -> Table[Stored]:
     """A table that is looked at in a few steps."""
     look_at_few_rows(monkeypatch, 100)
-    table: Table[Stored] = Table(lambda row: row.key, [Index("price", price)])
+    table: Table[Stored] = Table(lambda row: row.key, [index_by("price", price)])
     random = Random(1)
     for number in range(307):
         table.add(Stored(f"id{number}", **values(random), added=number))

@@ -14,10 +14,12 @@ from click.testing import CliRunner
 from mockserver.assumptions import Assumed, Profile
 from mockserver.cli import main
 from mockserver.domain.cards import TEST_CARDS, clean, passes_luhn
+from mockserver.domain.problem import Problem
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES, Auth
 from mockserver.wire.base import names_of
 from mockserver.wire.folding import Folded, validate
+from mockserver.wire.replies import reply_type
 from tests.driving import Api, card_charge
 
 NAMES = [f"{row.method} {row.path}" for row in ROUTES]
@@ -101,6 +103,10 @@ def test_every_reference_leads_somewhere() -> None:
     assert references
     for reference in references:
         assert isinstance(resolve(reference), dict)
+
+
+def test_an_error_is_described_as_it_is_made() -> None:
+    assert list(reply_type("Problem").fields) == list(Problem.__annotations__)
 
 
 def test_no_schema_lies_unused() -> None:

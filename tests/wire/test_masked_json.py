@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,14 @@ def test_a_value_with_very_many_names_is_shown_in_part() -> None:
     assert isinstance(shown, dict)
     assert len(shown) < 1_100
     assert shown["..."] == f"{2_000 - len(shown) + 1} more"
+
+
+@pytest.mark.parametrize("value", [411111111111111111, "411111111111111111"])
+def test_of_very_many_long_numbers_the_first_are_shown(value: object) -> None:
+    shown = mask_json([value] * 9_000)
+    assert isinstance(shown, list)
+    assert 1_000 < len(shown) < 2_000
+    assert shown[-1] == f"... {9_001 - len(shown)} more"
 
 
 def test_keys_are_masked_in_what_is_not_json_or_too_long() -> None:
