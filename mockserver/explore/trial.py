@@ -196,9 +196,10 @@ class TrialRunner:
         try:
             words = [_filled(word, given) for word in self.argv]
             with self.commands.run(words, variables, f"{self.run}-{name}", output, timeout) as ended:
-                return _seen(
-                    sandbox, ended, follow(sandbox, self.aftermath, beside, self.folder / name, ignored), output
-                )
+                # What the shop does afterwards is not the command's: no fault is aimed at it.
+                entries = sandbox.journal()
+                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
+                return _seen(sandbox, ended, entries, after, output)
         finally:
             rmtree(own, ignore_errors=True)
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
@@ -232,9 +233,10 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
 
 
-def _seen(sandbox: RemoteSandbox, ended: Ended, after: RunEnd, output: Path) -> Trial:
-    entries = sandbox.journal()
-    story = timeline(sandbox, entries)
+def _seen(
+    sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
+) -> Trial:
+    story = timeline(sandbox)
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     return Trial(ended, entries, after, fired, story, output=output, is_manual=is_manual)
