@@ -5,8 +5,10 @@ Source: docs/explore.md, When the command has ended.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -25,6 +27,7 @@ UNDER_WAY = "5s"
 """How long rows of running batches and webhooks under way may take to finish."""
 
 _ANSWER_SECONDS = 5.0
+_LOOK_AGAIN = 0.05
 _RUNNING = ("RECEIVED", "CREATED", "IN_PROGRESS")
 _LONGEST_WORDS = 400
 
@@ -117,13 +120,17 @@ def follow(
 
 
 def settle_down(sandbox: RemoteSandbox) -> None:
-    """Wait until the batches that run and the webhooks that are being sent have ended, five seconds at most."""
+    """Wait until the answers on their way, the batches that run and the webhooks that are being sent have ended, five
+    seconds at most."""
+    end = time.monotonic() + _ANSWER_SECONDS
+    while time.monotonic() < end and sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"]:
+        Event().wait(_LOOK_AGAIN)
     for state in _RUNNING:
         for batch in sandbox.call("GET", "/__admin/objects", params={"kind": "batch", "q": f"state:{state}"})[
             "objects"
         ]:
-            ended = {"batch": {"id": batch["id"], "status": {"not": list(_RUNNING)}}}
-            sandbox.call("POST", "/__admin/wait", json={"for": [ended], "timeout": UNDER_WAY})
+            ended = {"batch": {"id": batch["id"], "status": {"in": ["SUCCESS", "FAILED"]}}}
+            sandbox.call("POST", "/__admin/wait", json={"for": ended, "timeout": UNDER_WAY})
     if sandbox.call("GET", "/__admin/webhooks", params={"state": "sending", "limit": 1})["count"]:
         # Time stands while webhooks are being sent.
         sandbox.call("POST", "/__admin/clock/advance", json={"by": "0s", "timeout": UNDER_WAY})

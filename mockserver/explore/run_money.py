@@ -52,12 +52,12 @@ class RunMoney:
         return {one.order for one in self.orders if one.order}
 
     def by_place(self, shared: Collection[str]) -> dict[Place, tuple[Figures, Decimal]]:
-        """The figures and the peak of each order that is ``shared``, and of all others together."""
+        """The figures and the peak of each order that is ``shared``, and of all orders together."""
         found: dict[Place, tuple[Figures, Decimal]] = {}
         for one in self.orders:
-            place = (one.order if one.order in shared else "", one.currency)
-            figures, peak = found.get(place, (Figures(), ZERO))
-            found[place] = figures + one.figures, peak + self.peaks[one.order, one.currency]
+            for name in {one.order if one.order in shared else "", ""}:
+                figures, peak = found.get((name, one.currency), (Figures(), ZERO))
+                found[name, one.currency] = figures + one.figures, peak + self.peaks[one.order, one.currency]
         return found
 
 
@@ -103,11 +103,16 @@ def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[
     before, after = base.by_place(shared), run.by_place(shared)
     nothing = (Figures(), ZERO)
     refunds_lost = _REFUND in run.doubts
-    found = []
-    for place in dict.fromkeys((*before, *after)):
+    currencies = {currency for _, currency in before}
+    found: list[MoneyDifference] = []
+    for place in sorted(dict.fromkeys((*before, *after)), key=lambda place: not place[0]):
+        if found and not place[0]:
+            # What differs in an order differs in the total too.
+            continue
         (was, peak), (now, _) = before.get(place, nothing), after.get(place, nothing)
         if (told := _difference(place, was, peak, now, refunds_lost=refunds_lost)) is not None:
-            found.append(told)
+            # Money in another currency may be the same money: only the shop's books can say.
+            found.append(told if not currencies or place[1] in currencies else replace(told, is_harm=False))
     return found
 
 

@@ -103,6 +103,11 @@ class Doubts:
         """The calls whose end the client does not know yet."""
         return [one.evidence for one in self._calls.values() if one.is_settled and not one.looked]
 
+    @property
+    def under_way(self) -> int:
+        """How many calls that move money wait for the end of their answer."""
+        return sum(not one.is_settled for one in self._calls.values())
+
     def chains(self) -> Chains:
         """The calls in doubt, as they hold one another."""
         if not self._calls and not self._looks:

@@ -209,13 +209,17 @@ def _answer(
     about = entries_about(sandbox, (charge.charge_id for order in orders for charge in order.charges))
     entries = {charge_id: [entry.number for entry in found] for charge_id, found in about.items()}
     profile = profile_of(sandbox.assumed)
-    doubts = sandbox.watch.doubts.evidence() if sandbox.watch is not None else ()
+    doubts = sandbox.watch.doubts if sandbox.watch is not None else None
     return {
         "now": moment(sandbox.now),
         "orders": [_order(order, sandbox.now, entries) for order in orders],
         "next": then,
         "totals": {currency: _money(figures) for currency, figures in totals.items()},
-        "in_doubt": [{"entry": one.entry, "line": profile.sentence(one.line)} for one in doubts],
+        "in_doubt": [
+            {"entry": one.entry, "line": profile.sentence(one.line)}
+            for one in (doubts.evidence() if doubts is not None else ())
+        ],
+        "under_way": doubts.under_way if doubts is not None else 0,
     }
 
 
