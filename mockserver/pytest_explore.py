@@ -34,7 +34,8 @@ from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
 from mockserver.explore.report import tables, word
-from mockserver.explore.trial import Verdict, differences, points_of, verdict
+from mockserver.explore.trial import Verdict, differences, points_of
+from mockserver.explore.verdicts import verdict
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 LEARN = "--mockserver-explore-learn"
@@ -408,9 +409,12 @@ class Explorer:
         bad = [row for row in rows if row["finding"] not in allowed]
         item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
         found = verdict(int(failed) if limit is None else None, bad, has_fired=has_fired)
+        broken = sandbox.broken() if sandbox is not None else []
+        if broken or (sandbox is not None and sandbox.is_unsafe):
+            found = Verdict.UNSAFE
         item.stash[_verdict_key] = found.value
         said = {
-            Verdict.UNSAFE: "".join("\n\n" + "\n".join(lines_of(row)) for row in bad),
+            Verdict.UNSAFE: "".join("\n\n" + told for told in (*broken, *("\n".join(lines_of(row)) for row in bad))),
             Verdict.HUNG: f"; not done in {limit} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }

@@ -2,10 +2,10 @@
 
 Fixtures: ``mockserver_server``, ``mockserver``; for an application that is started once ``mockserver_session`` and
 ``mockserver_app``; to be overridden ``mockserver_args``. Marker: ``@pytest.mark.mockserver(scenario=..., profile=...,
-clock=..., allow=[...], survives=[...])``. A test fails that leaves an expectation of its rules unmet, or whose client
-did something wrong (``pytest_findings``). The report of a failing test ends with the timeline of its sandbox. With
-``--mockserver-explore`` each test is run again under each fault (``pytest_explore``). Nothing is started, and nothing
-but this module and ``pytest_findings`` imported, until a test asks for a fixture.
+clock=..., allow=[...], survives=[...], books=...)``. A test fails that leaves an expectation of its rules unmet, whose
+books differ, or whose client did something wrong (``pytest_findings``). The report of a failing test ends with the
+timeline of its sandbox. With ``--mockserver-explore`` each test is run again under each fault (``pytest_explore``).
+Nothing is started, and nothing but this module and ``pytest_findings`` imported, until a test asks for a fixture.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import field, fields
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,7 +36,7 @@ TIMELINE_TITLE = "mockserver timeline"
 SESSION_KEY = "sk_session"
 """Secret key of the sandbox of an application that is started once for all tests."""
 
-_MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None)"
+_MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
 _EXPLORE = "--mockserver-explore"
 _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
@@ -96,7 +97,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{_MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the test's sandbox, the "
-        "findings that it may have, and the faults under which it must pass",
+        "findings that it may have, the faults under which it must pass, and the function module:name that gives the "
+        "shop's books",
     )
     pytest_findings.level_of(config)
     if config.getoption(f"{_EXPLORE}-learn"):
@@ -191,7 +193,8 @@ def mockserver_app(
 ) -> Iterator[RemoteSandbox]:
     """The session's sandbox for one test: what it did is judged and reported from here on."""
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
-    mockserver_session.judged = False
+    mockserver_session.judged = mockserver_session.is_unsafe = False
+    mockserver_session.invariants.clear()
     request.node.stash[_sandbox_key] = mockserver_session
     if _mockserver_tried is not None:
         _mockserver_tried.apply(mockserver_session)
@@ -236,6 +239,7 @@ class MarkerArguments:
     clock: str | None = None
     allow: Sequence[str] | None = None
     survives: Sequence[str] | None = None
+    books: str | None = None
 
 
 def _asked(item: pytest.Item) -> MarkerArguments:
@@ -272,6 +276,9 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     try:
         if not sandbox.judged and sandbox.since is None:
             sandbox.verify()
+        _compare_books(item, sandbox)
+        if broken := sandbox.broken():
+            raise VerificationFailed("\n".join(broken))
         pytest_findings.judge(item, sandbox, allowed)
     except (VerificationFailed, ControlRefused) as failed:
         unmet = str(failed)
@@ -279,6 +286,18 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
         pass
     if unmet:
         pytest.fail(unmet, pytrace=False)
+
+
+def _compare_books(item: pytest.Item, sandbox: RemoteSandbox) -> None:
+    """Compare the shop's books with the sandbox's, where the marker names a function that gives them."""
+    named = _asked(item).books
+    if named is None:
+        return
+    try:
+        rows = resolve_name(named)()
+    except (ImportError, AttributeError, ValueError) as problem:
+        raise pytest.UsageError(f"{item.nodeid}: marker mockserver: books: {named}: {problem}") from None
+    sandbox.books(list(rows))
 
 
 def _timeline(sandbox: RemoteSandbox) -> str:

@@ -7,16 +7,19 @@ to the documented control API (docs/control-api.md), so nothing can be done that
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from json import dumps
+from json import dumps, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 if TYPE_CHECKING:
     import httpx
+
+    from mockserver.books.invariants import Invariant
 
 
 TIMEOUT_SECONDS = 30.0
@@ -54,7 +57,7 @@ class RemoteSandbox:
     ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
     ``--admin-token`` wants. Close it when done: it holds connections. ``judged`` says that a verification has failed
     and its caller was informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
-    asked for.
+    asked for; ``invariants`` are to hold when a test ends, ``is_unsafe`` says that an assertion about money has failed.
     """
 
     def __init__(
@@ -65,6 +68,8 @@ class RemoteSandbox:
         self.judged = False
         self.idle: list[str] = []
         self.since: str | None = None
+        self.invariants: list[Invariant] = []
+        self.is_unsafe = False
         self._pinned: str | None = None
         self._folders = tuple(folders)
         self._token = {} if admin_token is None else {"x-admin-token": admin_token}
@@ -220,6 +225,71 @@ class RemoteSandbox:
         self.idle = page["idle"]
         rows: list[dict[str, Any]] = page["findings"]
         return rows
+
+    def books(self, rows: Sequence[Mapping[str, Any]], *, states: Mapping[str, str] | None = None) -> None:
+        """Compare what the shop believes about its orders with what this sandbox knows, since the last mark when one
+        was set (docs/books.md). ``states`` says what the shop's own states mean.
+
+        Raises :class:`VerificationFailed` with the differences.
+        """
+        found = self.compare_books(rows, self.since, states)["findings"]
+        errors = [f"{row['finding']}: {row['evidence'][0]['line']}" for row in found if row["severity"] == "error"]
+        if errors:
+            self.judged = True
+            raise VerificationFailed("\n".join(errors))
+
+    def invariant(self, text: str) -> None:
+        """What must hold of the money when the test ends, such as ``net("order-1") <= 20`` (docs/books.md). Raises
+        ``ValueError`` for what is not such a sentence."""
+        from mockserver.books.invariants import Invariant
+
+        self.invariants.append(Invariant(text))
+
+    def broken(self) -> list[str]:
+        """The invariants that do not hold, in words."""
+        from mockserver.books.invariants import OrderMoney
+
+        if not self.invariants:
+            return []
+        money = [OrderMoney.of(row) for row in self.money(self.since)["orders"]]
+        return [words for one in self.invariants if (words := one.broken(money)) is not None]
+
+    @contextmanager
+    def money_safe(self) -> Iterator[None]:
+        """Assertions in this block are about money: one that fails under a fault of an exploration makes the failure
+        unsafe, where others only say that the test has noticed."""
+        try:
+            yield
+        except AssertionError:
+            self.is_unsafe = True
+            raise
+
+    def money(self, since: str | None = None) -> dict[str, Any]:
+        """The money of this sandbox: all of its orders, or those touched since a mark, with totals and calls in
+        doubt."""
+        params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
+        found: dict[str, Any] = self.call("GET", "/__admin/books", params=params)
+        page = found
+        while page["next"] is not None:
+            page = self.call("GET", "/__admin/books", params={**params, "after": page["next"]})
+            found["orders"] += page["orders"]
+        return found
+
+    def compare_books(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        since: str | None = None,
+        states: Mapping[str, str] | None = None,
+        *,
+        settled: bool = False,
+    ) -> dict[str, Any]:
+        """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
+        :class:`ControlRefused` for a bad row."""
+        asked = {"rows": rows, "states": dict(states or {}), "settled": settled}
+        asked |= {} if since is None else {"since": since}
+        # A Decimal goes as the text that it is.
+        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", json=loads(dumps(asked, default=str)))
+        return found
 
     def mark(self, name: str) -> None:
         """Name this place: findings, verification and timeline begin here from now on."""

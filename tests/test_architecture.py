@@ -26,7 +26,7 @@ SOURCES = {path: path.read_text("utf-8") for path in MODULES}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
 
 
-ONE_SUBJECT = """batches charges clock customers findings info journal payment_links payment_methods
+ONE_SUBJECT = """batches books charges clock customers findings info journal payment_links payment_methods
 payto providers sandboxes scenarios shrink sources subscriptions three_ds tokens transfers vault
 webhook_subscriptions webhooks"""
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
@@ -34,6 +34,7 @@ PACKAGES = {
     "domain": "",
     "assumptions": "",
     "findings": "",
+    "books": "",
     "settings": "",
     "scenario": "pydantic pydantic_core re2",
     "engine": "",

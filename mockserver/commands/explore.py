@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from http.client import BAD_REQUEST
@@ -20,15 +20,18 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.local_server import CannotStart
 from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
+from mockserver.books.invariants import Invariant
 from mockserver.commands.options import options
 from mockserver.commands.reports import explored, text
-from mockserver.domain.clock import duration_text
+from mockserver.domain.clock import Micros, duration_text
 from mockserver.explore import exploration, report
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
 from mockserver.explore.fault_table import FAULTS, Fault
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.trial import TrialRunner, Verdict, isolated, verdict
+from mockserver.explore.trial import TrialRunner, Verdict, isolated
+from mockserver.explore.verdicts import Reference, judged
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 
@@ -91,6 +94,11 @@ def explore(
     form: str,
     resume: bool,
     faults: list[Fault] | None,
+    books: list[str] | None,
+    books_state: Mapping[str, str],
+    settle: Micros | None,
+    reconcile: list[str] | None,
+    invariant: list[Invariant],
     **asked: Any,
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
@@ -99,16 +107,26 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
+    is_url = books is not None and len(books) == 1 and books[0].startswith(("http://", "https://"))
+    asked["jobs"] = 1 if is_url else asked["jobs"]
     plan = Plan(faults=faults or [*FAULTS.values()], **asked)
+    aftermath = Aftermath(
+        books=() if is_url else books or (),
+        books_url=books[0] if books and is_url else None,
+        states=books_state,
+        settle=settle,
+        reconcile=reconcile or (),
+        invariants=invariant,
+    )
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
         try:
             if replay is not None:
-                with trial_runner(url, admin_token, command, seed) as runner:
+                with trial_runner(url, admin_token, command, seed, aftermath) as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
-            with kept.claimed(), trial_runner(url, admin_token, command, seed) as runner:
+            with kept.claimed(), trial_runner(url, admin_token, command, seed, aftermath) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 _report(made, kept, form, least)
         except NoBaseline as problem:
@@ -122,12 +140,17 @@ def explore(
 
 
 @contextmanager
-def trial_runner(url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int) -> Iterator[TrialRunner]:
+def trial_runner(
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, aftermath: Aftermath = NOTHING_MORE
+) -> Iterator[TrialRunner]:
     """A server, started here unless one is given, and all that the command is run with."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            with isolated(TrialRunner(url, argv, commands, Path(folder), seed, run, admin_token=admin_token)) as runner:
+            given = TrialRunner(
+                url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, aftermath=aftermath
+            )
+            with isolated(given) as runner:
                 if runner.salt:
                     click.echo(
                         f"another run of seed {seed} is under way at {url}, or was killed there: this one takes other "
@@ -138,7 +161,7 @@ def trial_runner(url: str | None, admin_token: str | None, argv: tuple[str, ...]
             return
         started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, aftermath=aftermath)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()
@@ -188,6 +211,8 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
+    told = [Invariant(text) for text in _money_of(scenario.source)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
     try:
         trial = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -195,8 +220,9 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     missed = [rule.id for rule in scenario.rules if rule.id not in trial.fired]
-    found = verdict(trial.ended.exit, trial.findings, has_fired=bool(scenario.rules) and not missed)
-    shown = [f"{found}: {trial.ended} in {trial.ended.seconds:.2f} s"]
+    has_books, has_fired = runner.aftermath.has_books, bool(scenario.rules) and not missed
+    found = judged(trial.ended.exit, trial.after, Reference(), has_books=has_books, has_fired=has_fired)
+    shown = [f"{found.verdict}: {trial.ended} in {trial.ended.seconds:.2f} s", *found.words]
     shown += [scenario.description] if scenario.description else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else []
     if trial.findings:
@@ -206,7 +232,13 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     if said:
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
-    return found
+    return found.verdict
+
+
+def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
+    """The sentences about money in a scenario file."""
+    told: Sequence[str] = source.get("money", ())
+    return told
 
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -12,6 +13,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from mockserver.books.invariants import Invariant
+from mockserver.books.shop_rows import mapping_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
@@ -23,10 +26,10 @@ from mockserver.settings import Settings
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _by(read: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+def _by(read: Callable[[Any], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """A callback that reads the value of an option with ``read``, whose ``ValueError`` says what is wrong with it."""
 
-    def value(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    def value(ctx: click.Context, param: click.Parameter, text: Any) -> Any:
         try:
             return None if text is None else read(text)
         except ValueError as fault:
@@ -72,6 +75,17 @@ def _faults(names: str) -> list[Fault]:
     return [fault(one.strip()) for one in names.split(",")]
 
 
+def _words(text: str) -> list[str]:
+    """A command as its words. Raises ``ValueError``."""
+    try:
+        words = shlex.split(text)
+    except ValueError as fault:
+        raise ValueError(f"got '{text}': {fault}") from None
+    if not words:
+        raise ValueError("got an empty text, wanted a command")
+    return words
+
+
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -89,6 +103,9 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "seconds": {"callback": _by(_seconds)},
     "operations": {"callback": _by(_operations)},
     "faults": {"callback": _by(_faults)},
+    "words": {"callback": _by(_words)},
+    "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
+    "states": {"multiple": True, "callback": _by(mapping_of)},
     "finding": {"callback": _by(lambda name: kind_of(name).name)},
 }
 """How options are read, by the words of the table."""

@@ -22,6 +22,7 @@ from mockserver.engine.past import Past
 from mockserver.engine.query import TableRow
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
+from mockserver.engine.totals import Totals
 from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
@@ -84,6 +85,7 @@ class Sandbox(Tables):
         self.replays = Replays()
         self.past: Past | None = None
         self.look_back()
+        self.totals: Totals | None = None
 
     @property
     def account_id(self) -> str:

@@ -10,8 +10,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
 
@@ -50,22 +50,33 @@ class Commands:
         self._lock = Lock()
         self._is_over = False
 
-    def run(self, argv: Sequence[str], variables: Mapping[str, str], mark: str, output: Path, timeout: float) -> Ended:
-        """Run a command to its end, or for ``timeout`` seconds; its output goes to a file, what it started is ended.
+    @contextmanager
+    def run(
+        self,
+        argv: Sequence[str],
+        variables: Mapping[str, str],
+        mark: str,
+        output: Path,
+        timeout: float,
+        *,
+        errors: Path | None = None,
+    ) -> Iterator[Ended]:
+        """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the block is left. Its
+        output goes to a file, what it writes to standard error too unless there is another for that.
 
         ``variables`` are added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
         ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
-        with output.open("wb") as file, self._lock:
+        with ExitStack() as files, self._lock:
             if self._is_over:
                 raise Interrupted
             process = subprocess.Popen(
                 argv,
                 env={**self._environ, **variables, MARK: mark},
                 stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
+                stdout=files.enter_context(output.open("wb")),
+                stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
                 start_new_session=True,
             )
             running = _Running(process)
@@ -75,15 +86,20 @@ class Commands:
         patience.start()
         try:
             code = process.wait()
+            patience.cancel()
+            self._check()
+            yield Ended(None if running.was_ended else code, time.monotonic() - began)
         finally:
             patience.cancel()
             running.clear(mark)
             process.wait()
             with self._lock:
                 self._running.discard(running)
+        self._check()
+
+    def _check(self) -> None:
         if self._is_over:
             raise Interrupted
-        return Ended(None if running.was_ended else code, time.monotonic() - began)
 
     def end_all(self) -> None:
         """End every command that runs, and let none begin."""

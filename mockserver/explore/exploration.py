@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
+from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
 from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
-from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences, verdict
+from mockserver.explore.run_money import invariants_of, key_of, same_money
+from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences
+from mockserver.explore.verdicts import Reference, judged
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""
@@ -55,6 +58,8 @@ class Baseline:
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
+    reference: Reference = Reference()
+    ignored: Collection[tuple[str, str]] = ()
 
     @property
     def points(self) -> list[InjectionPoint]:
@@ -66,7 +71,7 @@ class Baseline:
 class Cell:
     """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is
     the text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it
-    survived."""
+    survived. ``money`` says in money what happened."""
 
     name: str
     point: str
@@ -79,6 +84,7 @@ class Cell:
     calls: Sequence[tuple[str, int, bool]]
     scenario: str = ""
     output: str = ""
+    money: Sequence[str] = ()
 
     @property
     def injections(self) -> list[tuple[str, str]]:
@@ -122,11 +128,32 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     if found:
         raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
     statuses = [entry["status"] for entry in first.entries if entry["call"] is not None]
+    seeded = [row for row in first.unseen if row in second.unseen]
+    ignored = {key for row in seeded if (key := key_of(row)) is not None}
+    for trial in (first, second):
+        _check_books(trial, ignored)
+    one, other = first.after.money, second.after.money
+    reference = Reference(one, one.names() & other.names()) if same_money(one, other) else Reference()
     return Baseline(
         calls=tuple(zip(first.points, statuses, strict=True)),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
+        reference=reference,
+        ignored=frozenset(ignored),
     )
+
+
+def _check_books(trial: Trial, ignored: Collection[tuple[str, str]]) -> None:
+    """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault."""
+    after = trial.after
+    if after.failed:
+        raise NoBaseline(f"without any fault the shop's books cannot be read: {after.failed}")
+    if after.broken:
+        raise NoBaseline("\n".join(["without any fault an invariant is broken:", *after.broken]))
+    found = [row for row in after.differing if not any(one in ignored for one in row["about"].items())]
+    if found:
+        told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in found)
+        raise NoBaseline(f"without any fault the shop's books differ from the sandbox's:\n{told}\n{trial.timeline}")
 
 
 def _passed(trial: Trial, argv: Sequence[str]) -> Trial:
@@ -138,7 +165,7 @@ def _passed(trial: Trial, argv: Sequence[str]) -> Trial:
         raise NoBaseline(f"without any fault the command ended with exit code {trial.ended.exit}{said}")
     if not trial.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in trial.findings if row["severity"] == "error"]
+    errors = [row for row in trial.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
         raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{trial.timeline}")
@@ -212,11 +239,16 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment
     rules, story = experiment.rules, experiment.story
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     scenario = _scenario(experiment.name, story, runner.seed, rules)
-    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits)
+    if base.reference.money is not None and not runner.aftermath.has_books:
+        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
+    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits, ignored=base.ignored)
     has_fired = trial.fired.issuperset(rule["id"] for rule in rules)
-    found = verdict(trial.ended.exit, trial.findings, has_fired=has_fired)
+    has_books = runner.aftermath.has_books
+    made = judged(trial.ended.exit, trial.after, base.reference, has_books=has_books, has_fired=has_fired)
+    found = made.verdict
     names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
-    scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {names}" if names else "")
+    told = "; ".join([*([names] if names else []), *made.words])
+    scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {told}" if told else "")
     has_survived = found is Verdict.SURVIVED
     cell = Cell(
         experiment.name,
@@ -230,6 +262,7 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment
         calls=tuple((point.op, point.nth, point.notifies) for point in trial.points),
         scenario="" if has_survived else scenario_text(scenario),
         output="" if has_survived else trial.printed(),
+        money=tuple(made.words),
     )
     trial.output.unlink()
     return cell

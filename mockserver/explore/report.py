@@ -61,8 +61,11 @@ def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
     shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.injections) == 1 else 1]]
-    listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in _worst_first(shown)]
-    lines += [*_aligned(listed), ""] if listed else []
+    worst = _worst_first(shown)
+    listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
+    for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
+        lines += [line, *(f"    {told}" for told in cell.money)]
+    lines += [""] if listed else []
     if scenarios:
         folder = next(iter(scenarios.values())).parent
         file, command = shlex.quote(f"{folder}/NAME.yaml"), mask_text(shlex.join(made.command))
@@ -101,6 +104,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
                 "verdict": cell.verdict.value,
                 "exit": cell.exit,
                 "findings": cell.found,
+                "money": list(cell.money),
                 "seconds": cell.seconds,
                 "scenario": str(scenarios[cell.name]) if cell.name in scenarios else None,
             }
@@ -123,17 +127,21 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 _SIGNS = {
     Verdict.SURVIVED: "✓",
+    Verdict.HEALED: "♥",
     Verdict.NOT_REACHED: "○",
     Verdict.FAILED: "✗",
+    Verdict.DOUBTFUL: "?",
     Verdict.HUNG: "…",
     Verdict.UNSAFE: "!",
 }
 _MEANINGS = {
     Verdict.UNSAFE: "money moved wrongly, whatever the exit code",
     Verdict.HUNG: "not done in time",
+    Verdict.DOUBTFUL: "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)",
     Verdict.FAILED: "the command noticed: loud, and no harm done",
     Verdict.NOT_REACHED: "the fault never struck: the calls came otherwise",
-    Verdict.SURVIVED: "exit code 0, and no finding of severity error",
+    Verdict.HEALED: "the books were wrong at first, and right when everything had settled",
+    Verdict.SURVIVED: "exit code 0, and the money is that of the run without a fault, or the books agree",
 }
 
 

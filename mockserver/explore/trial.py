@@ -4,19 +4,22 @@ became of it. Source: docs/explore.md, What it runs."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from os import SEEK_END
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
+from mockserver.explore.run_money import unseen
 from mockserver.remote import ControlRefused, RemoteSandbox, timeline
 from mockserver.scenario.operations import OPERATIONS
 
@@ -68,8 +71,10 @@ class Verdict(StrEnum):
     """Verdicts, the worst last."""
 
     SURVIVED = "survived"
+    HEALED = "healed"
     NOT_REACHED = "not reached"
     FAILED = "failed"
+    DOUBTFUL = "doubtful"
     HUNG = "hung"
     UNSAFE = "unsafe"
 
@@ -81,20 +86,6 @@ class Verdict(StrEnum):
     def reaches(self, least: Verdict) -> bool:
         """Whether it is at least as bad as another."""
         return self.rank >= least.rank
-
-
-def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_fired: bool) -> Verdict:
-    """The verdict on a run: its exit code (None: not done in time), what the sandbox found, whether the fault struck.
-
-    Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
-    """
-    if any(row["severity"] == "error" for row in findings):
-        return Verdict.UNSAFE
-    if not has_fired:
-        return Verdict.NOT_REACHED
-    if code is None:
-        return Verdict.HUNG
-    return Verdict.SURVIVED if code == 0 else Verdict.FAILED
 
 
 _LONGEST_OUTPUT = 20_000
@@ -109,16 +100,26 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 
 @record
 class Trial:
-    """What was seen of one run. ``entries`` is the journal, ``findings`` what the sandbox holds against the command,
+    """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
     ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
 
     ended: Ended
     entries: Sequence[Mapping[str, Any]]
-    findings: Sequence[Mapping[str, Any]]
+    after: RunEnd
     fired: frozenset[str]
     timeline: str
     output: Path
     is_manual: bool
+
+    @property
+    def findings(self) -> Sequence[Mapping[str, Any]]:
+        """What the sandbox holds against the command."""
+        return self.after.findings
+
+    @property
+    def unseen(self) -> list[Mapping[str, Any]]:
+        """The rows of the shop's books about orders that the sandbox never saw."""
+        return unseen(self.after.rows, self.after.books)
 
     @property
     def points(self) -> list[InjectionPoint]:
@@ -147,7 +148,8 @@ class Trial:
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
-    is part of the names of sandboxes while another uses the same server with the same seed."""
+    is part of the names of sandboxes while another uses the same server with the same seed. ``aftermath`` follows each
+    run."""
 
     url: str
     argv: Sequence[str]
@@ -157,10 +159,19 @@ class TrialRunner:
     run: str
     admin_token: str | None = None
     salt: str = ""
+    aftermath: Aftermath = NOTHING_MORE
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
+    def try_out(
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        timeout: float,
+        key: str | None = None,
+        *,
+        ignored: Collection[tuple[str, str]] = (),
+    ) -> Trial:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
-        ``key``, unless that is given, and with the seed all that happens in it.
+        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
@@ -171,17 +182,26 @@ class TrialRunner:
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
         sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
         given = {"url": self.url, "secret_key": key, "public_key": sandbox.public_key}
-        output = self.folder / f"{name}.log"
+        output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
+        own.mkdir()
+        given["run_dir"] = str(own)
+        variables = {f"MOCKSERVER_{word.upper()}": value for word, value in given.items()}
+
+        def beside(argv: Sequence[str], printed: Path) -> Ended:
+            words, mark = [_filled(word, given) for word in argv], f"{self.run}-{printed.name}"
+            errors = printed.with_suffix(".err")
+            with self.commands.run(words, variables, mark, printed, timeout, errors=errors) as ended:
+                return ended
+
         try:
-            ended = self.commands.run(
-                [_filled(word, given) for word in self.argv],
-                {f"MOCKSERVER_{word.upper()}": value for word, value in given.items()},
-                f"{self.run}-{name}",
-                output,
-                timeout,
-            )
-            return _seen(sandbox, ended, output)
+            words = [_filled(word, given) for word in self.argv]
+            with self.commands.run(words, variables, f"{self.run}-{name}", output, timeout) as ended:
+                # What the shop does afterwards is not the command's: no fault is aimed at it.
+                entries = sandbox.journal()
+                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
+                return _seen(sandbox, ended, entries, after, output)
         finally:
+            rmtree(own, ignore_errors=True)
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
             sandbox.close()
 
@@ -213,13 +233,13 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
 
 
-def _seen(sandbox: RemoteSandbox, ended: Ended, output: Path) -> Trial:
-    entries = sandbox.journal()
-    story = timeline(sandbox, entries)
+def _seen(
+    sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
+) -> Trial:
+    story = timeline(sandbox)
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    # Judged last: that the command has hung up is seen by then.
-    return Trial(ended, entries, sandbox.findings(finish=True), fired, story, output=output, is_manual=is_manual)
+    return Trial(ended, entries, after, fired, story, output=output, is_manual=is_manual)
 
 
 def _filled(word: str, given: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import field
 
+from mockserver.books.figures import TAKEN
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -25,6 +26,7 @@ _SEARCHES = {
     "subscription.create": "subscription.search",
     "transfer.create": "transfer.search",
 }
+_TAKES = frozenset({"charge.create", "charge.capture", "subscription.create"})
 _UNDONE = frozenset({ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND})
 """States in which a charge holds no money any more."""
 
@@ -50,6 +52,7 @@ class _Doubtful:
     root: str | None
     looked: bool = False
     is_settled: bool = True
+    may_retry: bool = False
     retries: list[_Doubtful] = field(default_factory=list)
 
 
@@ -67,6 +70,7 @@ def _doubtful(call: Call) -> _Doubtful:
         is_repeat=call.is_repeat,
         root=call.subject,
         is_settled=call.doubt is not None,
+        may_retry=call.may_retry,
     )
 
 
@@ -94,6 +98,15 @@ class Doubts:
     _looks: Recent[int, list[_Doubtful]] = memory(_MOST)
     _misled: Recent[str, None] = memory(_MOST, is_pending=True)
     _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
+
+    def evidence(self) -> list[Evidence]:
+        """The calls whose end the client does not know yet."""
+        return [one.evidence for one in self._calls.values() if one.is_settled and not one.looked]
+
+    @property
+    def under_way(self) -> int:
+        """How many calls that move money wait for the end of their answer."""
+        return sum(not one.is_settled for one in self._calls.values())
 
     def chains(self) -> Chains:
         """The calls in doubt, as they hold one another."""
@@ -169,6 +182,7 @@ class Doubts:
             return
         if doubt is None:
             del self._calls[entry]
+            self._paid_at_once(doubtful)
             return
         doubtful.is_settled = True
         # One that has not been acted on has no place in the journal yet.
@@ -188,7 +202,7 @@ class Doubts:
             return True
         return any(doubtful.subject == charge_id and not doubtful.looked for doubtful in self._calls.values())
 
-    def finish(self) -> None:
+    def finish(self, at: Micros) -> None:
         """The story has ended: calls of the next one are not retries. Answers on their way are still waited for,
         unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
@@ -196,8 +210,17 @@ class Doubts:
                 self.ended(entry, UncertainResult.TIMED_OUT)
             elif doubtful.is_settled:
                 del self._calls[entry]
+                self._left_open(doubtful, at)
         self._pairs.clear()
         self._misled.clear()
+
+    def _left_open(self, doubtful: _Doubtful, at: Micros) -> None:
+        """Judge a call of which the client never learnt how it ended: one that has taken money."""
+        if doubtful.looked or not doubtful.has_acted or doubtful.intent.op not in _TAKES or doubtful.subject is None:
+            return
+        if any(charge.status in TAKEN for charge in self._payments(doubtful.subject)):
+            kind = doubtful.intent.op.partition(".")[0]
+            self._ledger.add("doubt-left-open", at, (doubtful.evidence,), **{kind: doubtful.subject})
 
     def _mislead(self, call: Call) -> None:
         """An answer has shown an earlier state: what the client does now is not its mistake."""
@@ -226,6 +249,18 @@ class Doubts:
             return
         if call.doubt is not None or call.is_open:
             self._calls.put(call.entry, new)
+        else:
+            self._paid_at_once(new)
+
+    def _paid_at_once(self, first: _Doubtful) -> None:
+        """Judge what came for the same order while a call was under way that then ended well."""
+        if first.intent.op != "charge.create" or first.intent.reference is None or first.subject is None:
+            return
+        for later in first.retries:
+            is_same_order = later.intent.reference == first.intent.reference and later.subject != first.subject
+            if is_same_order and later.subject is not None and self._hold_money(first.subject, later.subject):
+                both = first.evidence, later.evidence
+                self._ledger.add("paid-at-once-twice", later.at, both, reference=first.intent.reference)
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
         """Judge what came while a call that is now in doubt was waiting."""
@@ -245,7 +280,7 @@ class Doubts:
             self._ledger.add("batch-sent-twice", later.at, both, batch=first.root)
         elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
             self._ledger.add("double-refund", later.at, both, charge=subject)
-        if not first.looked and not later.is_repeat:
+        if not first.looked and not later.is_repeat and not first.may_retry:
             self._ledger.add("blind-retry", later.at, both, operation=op, **{kind: subject})
 
     def _charged_again(self, first: _Doubtful, again: _Doubtful, both: tuple[Evidence, ...]) -> None:

@@ -44,7 +44,8 @@ class Call:
     ``Watch.arrived`` gave it, 0 when it was acted on at once.
     ``is_repeat`` says that it was given the first answer of its key again, ``is_late`` that it showed an earlier
     state, ``is_ours`` that no scenario put another answer in the place of ours, ``is_partial`` that the
-    provider approved a part only. ``retry_after`` is the pause that the answer asks for. ``rows`` is equal for batches
+    provider approved a part only. ``retry_after`` is the pause that the answer asks for, ``may_retry`` says
+    that an error in the place of ours called itself retryable. ``rows`` is equal for batches
     whose rows mean the same, None where they were not read.
     """
 
@@ -75,6 +76,7 @@ class Call:
     is_partial: bool = False
     is_browser: bool = False
     retry_after: Micros | None = None
+    may_retry: bool = False
     rows: str | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from operator import itemgetter
 
@@ -103,6 +103,14 @@ class Ledger:
                 self.dropped += 1
                 del self._by_subject[subject]
                 self.unreported = [one for one in self.unreported if one is not finding]
+
+    def retract(self, names: Collection[str]) -> None:
+        """Forget every finding of some kinds: what they were judged by is read anew."""
+        for subject in [one for one in self._by_subject if one[0] in names]:
+            self.cleared += 1
+            self.dropped += 1
+            del self._by_subject[subject]
+        self.unreported = [one for one in self.unreported if one.kind.name not in names]
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
         """Count a finding once more when its evidence is complete; False when it is to be raised."""

@@ -13,6 +13,7 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import BatchEvent
+from mockserver.findings.cancellations import Cancellations
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
@@ -47,7 +48,9 @@ class Watch:
         self.webhooks = Webhooks(ledger, self.doubts, policy)
         self.unfinished = UnfinishedPayments(ledger, self.doubts)
         self.checks = RequestChecks(ledger)
+        self.cancellations = Cancellations(ledger, charge_of)
         self.judges: Mapping[str, object] = {
+            "cancellations": self.cancellations,
             "declines": self.declines,
             "doubts": self.doubts,
             "ledger": ledger,
@@ -82,6 +85,7 @@ class Watch:
     def _judge(self, call: Call) -> None:
         if call.charge is not None and (call.events or call.code is not None):
             self.unfinished.called(call, call.charge)
+        self.cancellations.called(call)
         if call.op == "charge.create":
             self.declines.called(call)
         if call.doubt is None and call.is_ours and call.code is None and not call.is_open:
@@ -119,6 +123,7 @@ class Watch:
     def finish(self, at: Micros) -> None:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
         self.unfinished.finish(at)
-        self.doubts.finish()
+        self.doubts.finish(at)
+        self.cancellations.finish()
         self.declines.finish()
         self.webhooks.finish()

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, GetPydanticSchema, Tag, WithJsonSchema
 
 from mockserver.assumptions import ROWS
+from mockserver.books.invariants import Invariant
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
@@ -149,6 +150,9 @@ class TlsMap:
     certificate: Certificate
 
 
+_Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]
+"""A sentence about the money that must hold when a run has ended."""
+
 _Rule = Annotated[
     Any, GetPydanticSchema(get_pydantic_json_schema=lambda _, handler: handler(adapter(RuleMap).core_schema))
 ]
@@ -174,4 +178,5 @@ class ScenarioFile:
     rules: Annotated[list[_Rule], Field(max_length=MAX_RULES)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
+    money: Annotated[list[_Invariant], Field(max_length=1000)] = field(default_factory=list)
     examples: Annotated[list[ExampleMap], Field(max_length=100)] = field(default_factory=list)

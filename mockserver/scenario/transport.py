@@ -236,6 +236,11 @@ class Transport:
                 return _KINDS[kind].doubt
 
     @property
+    def may_retry(self) -> bool:
+        """Whether a body of the scenario's own tells the client that it may try again."""
+        return isinstance(self.body, Mapping) and self.body.get("isRetryable") is True
+
+    @property
     def is_slow(self) -> bool:
         """Whether it takes the client's time."""
         return self.delay > 0 or _KINDS[self.kind].is_slow

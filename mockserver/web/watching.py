@@ -111,6 +111,7 @@ def called(
             is_partial=result.ruled
             and any(isinstance(one.outcome.provider, PartialApprove) for one in result.decisions),
             is_browser=is_browser and not is_own_page(headers),
+            may_retry=fault is not None and fault.may_retry,
             retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
             rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
         )

@@ -194,6 +194,7 @@ def test_a_row_that_does_not_fit_is_named(api: Api) -> None:
 
 
 APART = {
+    "totals": "are the sums of the charges",
     "assumed": "written as profile and overrides",
     "cards": "grows again from the rows; its salt is a secret",
     "config": "seed, scenarios and rule counters are written, settings are the server's",

@@ -13,13 +13,16 @@ import pytest
 
 from mockserver.explore.command import Commands, Ended, Interrupted
 from mockserver.explore.trial import Trial
+from tests.explore.after import after
 
 pytestmark = pytest.mark.slow
 
 
 def run(folder: Path, script: str, timeout: float = 20, *, commands: Commands | None = None) -> Ended:
     made = commands or Commands(os.environ)
-    return made.run(["sh", "-c", script], {"TOLD": "so"}, f"{os.getpid()}-{folder.name}", folder / "out", timeout)
+    mark = f"{os.getpid()}-{folder.name}"
+    with made.run(["sh", "-c", script], {"TOLD": "so"}, mark, folder / "out", timeout) as ended:
+        return ended
 
 
 def eventually(holds: Callable[[], bool]) -> None:
@@ -45,7 +48,7 @@ def test_what_is_shown_of_the_output_is_its_end_with_nothing_secret(tmp_path: Pa
     output = tmp_path / "log"
     secret = '{"cardNumber": "4111111111111111", "ccv": "123"} sk_live_1 cvv=1234 \\"ccv\\": \\"987\\"'
     output.write_bytes(b"\xff" * 1_000_000 + b"x" * 19_000 + secret.encode())
-    said = Trial(Ended(1, 0.1), [], [], frozenset(), "", output, is_manual=False).printed()
+    said = Trial(Ended(1, 0.1), [], after([]), frozenset(), "", output, is_manual=False).printed()
     shown = '{"cardNumber": "4111********1111", "ccv": "***"} sk_*** cvv=*** \\"ccv\\": \\"***\\"'
     assert (len(said), said[-len(shown) :]) == (20_000, shown)
 
@@ -80,8 +83,9 @@ def test_what_left_the_session_of_the_command_is_ended_too(tmp_path: Path) -> No
 
 
 def test_no_such_program(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        Commands(os.environ).run(["no-such-program"], {}, "x", tmp_path / "out", 1)
+    running = Commands(os.environ).run(["no-such-program"], {}, "x", tmp_path / "out", 1)
+    with pytest.raises(FileNotFoundError), running:
+        pass
 
 
 def test_all_are_ended_at_once_and_none_begins_afterwards(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ import yaml
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
 from mockserver.explore.fault_table import fault
 from mockserver.explore.trial import InjectionPoint, Trial, Verdict
+from tests.explore.after import after
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
 DOUBLE = {"finding": "double-charge", "severity": "error", "title": "The customer was charged twice"}
@@ -37,6 +39,7 @@ class Lab:
     seed: int = 7
     tried: dict[str, tuple[Mapping[str, Any], float]] = field(default_factory=dict)
     is_ended: bool = False
+    aftermath: Aftermath = NOTHING_MORE
 
     @property
     def commands(self) -> Any:
@@ -45,7 +48,7 @@ class Lab:
     def end_all(self) -> None:
         self.is_ended = True
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float) -> Trial:
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()) -> Trial:
         self.tried[name] = dict(scenario), timeout
         seen = {"exit": 0, "seconds": 0.5, "findings": (), "calls": ((PAY, 201), (READ, 200)), **self.client(name)}
         entries = [
@@ -58,7 +61,9 @@ class Lab:
         output.write_text(f"the words of {name}")
         struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
         ended = Ended(seen["exit"], seen["seconds"])
-        return Trial(ended, entries, seen["findings"], struck, "its timeline", output, seen.get("is_manual", False))
+        return Trial(
+            ended, entries, after(seen["findings"]), struck, "its timeline", output, seen.get("is_manual", False)
+        )
 
 
 def prepared(folder: Path, client: Client = lambda name: {}) -> Any:
@@ -80,7 +85,7 @@ def verdicts(made: Exploration) -> dict[str, Verdict]:
 def test_the_command_is_run_twice_without_any_fault(tmp_path: Path, timeout: float | None, limit: float) -> None:
     lab = prepared(tmp_path, lambda name: {"seconds": 2 if name == "baseline-1" else 1, "findings": [RETRY]})
     base = baseline(lab, timeout)
-    assert base == Baseline(((PAY, 201), (READ, 200)), 2, is_manual=False)
+    assert (base.calls, base.seconds, base.is_manual) == (((PAY, 201), (READ, 200)), 2, False)
     assert base.points == [PAY, READ]
     assert {name: limit for name, (_, limit) in lab.tried.items()} == {"baseline-1": limit, "baseline-2": limit}
     assert [scenario["rules"] for scenario, _ in lab.tried.values()] == [[], []]

@@ -15,7 +15,8 @@ from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Experiment
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
-from mockserver.explore.trial import InjectionPoint, Verdict, verdict
+from mockserver.explore.trial import InjectionPoint, Verdict
+from mockserver.explore.verdicts import verdict
 
 TWICE = {
     "finding": "double-charge",
@@ -103,6 +104,7 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
         "verdict": "unsafe",
         "exit": 0,
         "findings": ["double-charge"],
+        "money": [],
         "seconds": 0.25,
         "scenario": str(files["charge.create-1-lost_answer"]),
     }

@@ -14,6 +14,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.explore.command import Ended
 from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Shrunk, Stopped
 from mockserver.explore.trial import Trial
+from tests.explore.after import after
 
 STORM: dict[str, Any] = {
     "version": 1,
@@ -64,7 +65,7 @@ class Shop:
             }
             for number in (range(1, 21) if self.calls else ())
         ]
-        return Trial(Ended(code, 0.1), entries, findings, frozenset(), "", Path("/dev/null"), is_manual=False)
+        return Trial(Ended(code, 0.1), entries, after(findings), frozenset(), "", Path("/dev/null"), is_manual=False)
 
     def _declined(self, scenario: Mapping[str, Any]) -> tuple[frozenset[int], dict[int, list[dict[str, Any]]]]:
         rules = {rule["when"].get("call"): rule for rule in scenario["rules"]}

@@ -121,10 +121,10 @@ STORIES: dict[str, tuple[Sequence[str], Sequence[Act], Sequence[str]]] = {
     # The rules of the sandbox, what the client does, what is found in the end.
     "looks after a lost answer": ([LOST_ANSWER], [pays(), looks()], []),
     "looks, and pays again all the same": ([LOST_ANSWER], [pays(), looks(), pays()], TWICE[:1]),
-    "pays for another order": ([LOST_ANSWER], [pays(), pays(reference="order-6")], []),
-    "pays another amount": ([LOST_ANSWER], [pays(), pays(amount=21)], []),
-    "pays in another currency": ([LOST_ANSWER], [pays(), pays(currency="USD")], []),
-    "pays by another card": ([LOST_ANSWER], [pays(), pays_by_card(MASTERCARD)], []),
+    "pays for another order": ([LOST_ANSWER], [pays(), pays(reference="order-6")], ["doubt-left-open"]),
+    "pays another amount": ([LOST_ANSWER], [pays(), pays(amount=21)], ["doubt-left-open"]),
+    "pays in another currency": ([LOST_ANSWER], [pays(), pays(currency="USD")], ["doubt-left-open"]),
+    "pays by another card": ([LOST_ANSWER], [pays(), pays_by_card(MASTERCARD)], ["doubt-left-open"]),
     "pays again within a day": ([LOST_ANSWER], [pays(), waits("23h 59m 59s"), pays()], TWICE),
     "pays again after a day": ([LOST_ANSWER], [pays(), waits("24h"), pays()], []),
     "pays again after a lost request": ([LOST_REQUEST], [pays(), pays()], BLIND),
@@ -132,12 +132,16 @@ STORIES: dict[str, tuple[Sequence[str], Sequence[Act], Sequence[str]]] = {
     "does not get the list": ([LOST_ANSWER, LOST_LIST], [pays(), looks(), pays()], TWICE),
     "finds no paid charge where none is": ([LOST_DECLINE], [pays(), looks(Status="SUCCESS"), pays()], []),
     "looks for what has failed": ([LOST_ANSWER], [pays(), looks(Status="FAILED"), pays()], TWICE),
-    "two payers have wallets": ([LOST_ANSWER], [pays_by_wallet("one"), pays_by_wallet("two")], ["no-reference"]),
+    "two payers have wallets": (
+        [LOST_ANSWER],
+        [pays_by_wallet("one"), pays_by_wallet("two")],
+        ["no-reference", "doubt-left-open"],
+    ),
     "one wallet pays twice": ([LOST_ANSWER], [pays_by_wallet("one", **ORDER), pays_by_wallet("one", **ORDER)], TWICE),
     "shares money twice": ([LOST_TRANSFER], [shares, shares], BLIND),
     "a checkout never arrived": ([LOST_REQUEST], [pays_at_checkout(**ORDER)] * 2, BLIND),
     "looks for a checkout": ([LOST_REQUEST], [pays_at_checkout(**ORDER), looks(), pays_at_checkout(**ORDER)], []),
-    "a checkout without a reference": ([LOST_ANSWER], [pays_at_checkout()] * 2, ["no-reference"]),
+    "a checkout without a reference": ([LOST_ANSWER], [pays_at_checkout()] * 2, ["no-reference", "doubt-left-open"]),
     "takes another card after a decline": ([], [pays_by_card(DEAD), pays_by_card()], []),
     "takes a card that was renewed": ([], [pays_by_card(DEAD), pays_by_card(DEAD, expiryDate="11/41")], []),
     "takes a declined card for other orders": ([], [pays_by_card(DEAD, f"order-{n}") for n in range(3)], []),
@@ -336,11 +340,11 @@ def test_the_end_of_a_story_is_forgotten_by_the_next() -> None:
     api = lossy()
     charge(api)
     charge(api, reference="order-6", paymentInformation=card(DEAD))
-    assert finished(api) == {}
+    assert list(finished(api)) == ["doubt-left-open"]
     api.advance("1s")
     charge(api)
     charge(api, reference="order-7", paymentInformation=card(DEAD))
-    assert finished(api) == {}
+    assert list(finished(api)) == ["doubt-left-open"]
 
 
 def test_three_blind_tries_are_one_finding_with_a_count() -> None:

@@ -98,9 +98,10 @@ class ControlCall:
 
     def since(self, sandbox: Sandbox) -> int:
         """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
-        given = self.query.since
-        if given is None:
-            return 0
+        return 0 if self.query.since is None else self.entry_of(sandbox, self.query.since)
+
+    def entry_of(self, sandbox: Sandbox, given: str) -> int:
+        """The journal entry of a mark or a number. Raises ``Invalid`` (90)."""
         number = whole_of(given)
         if number is not None:
             return number

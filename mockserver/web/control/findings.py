@@ -19,14 +19,14 @@ from mockserver.wire.profile import WireProfile, profile_of
 
 def listing(call: ControlCall) -> tuple[int, object]:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
-    sandbox, watch = _watched(call)
+    sandbox, watch = watched(call)
     watch.pace.look(sandbox.now, call.world.real_clock())
     return 200, _page(call, sandbox, watch.ledger)
 
 
 def finish(call: ControlCall) -> tuple[int, object]:
     """Report what was left open, then list."""
-    sandbox, watch = _watched(call)
+    sandbox, watch = watched(call)
     watch.pace.look(sandbox.now, call.world.real_clock())
     watch.finish(sandbox.now)
     return 200, _page(call, sandbox, watch.ledger)
@@ -34,7 +34,7 @@ def finish(call: ControlCall) -> tuple[int, object]:
 
 def clear(call: ControlCall) -> tuple[int, object]:
     """Delete the findings of this sandbox."""
-    _, watch = _watched(call)
+    _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
     return 200, {"cleared": cleared}
@@ -100,7 +100,7 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
     }
 
 
-def _watched(call: ControlCall) -> tuple[Sandbox, Watch]:
+def watched(call: ControlCall) -> tuple[Sandbox, Watch]:
     sandbox = call.sandbox()
     if sandbox.watch is None:
         raise invalid({"Findings": "this server reports no findings (--findings off)"})

@@ -18,6 +18,7 @@ from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.rule import Expectation
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
+from mockserver.web.control.books import broken
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least
 from mockserver.web.control.findings import shown as finding_shown
@@ -56,7 +57,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
-    unmet = sandbox.director.unmet() if body.rules else []
+    unmet = [*sandbox.director.unmet(), *await broken(sandbox)] if body.rules else []
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
     findings = [finding_shown(one, profile_of(sandbox.assumed)) for one in found]
     verdicts = [await judge(one, entries, loss) for one in expected]

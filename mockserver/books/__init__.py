@@ -1,0 +1,1 @@
+"""What the sandbox knows of the money, and what the shop believes of it."""

@@ -1,0 +1,77 @@
+"""The verdict on a run: what its findings, the shop's books and the money say. Source: docs/explore.md, Verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from mockserver.domain.record import record
+from mockserver.explore.aftermath import RunEnd
+from mockserver.explore.run_money import MoneyDifference, RunMoney, differences
+from mockserver.explore.trial import Verdict
+
+_UNKNOWN_END = "doubt-left-open"
+
+
+@record
+class Reference:
+    """What runs are compared with: the money of the run without a fault, None where two of them moved different money;
+    ``shared`` are the orders that come again in each run."""
+
+    money: RunMoney | None = None
+    shared: Collection[str] = ()
+
+
+@record
+class Judged:
+    """A verdict, and in money what happened."""
+
+    verdict: Verdict
+    words: Sequence[str] = ()
+
+
+def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_fired: bool) -> Verdict:
+    """The verdict by findings and exit code (None: not in time) alone; ``has_fired``: the fault did.
+
+    Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
+    """
+    if any(row["severity"] == "error" for row in findings):
+        return Verdict.UNSAFE
+    if not has_fired:
+        return Verdict.NOT_REACHED
+    if code is None:
+        return Verdict.HUNG
+    return Verdict.SURVIVED if code == 0 else Verdict.FAILED
+
+
+def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
+    """The verdict on a run, with what it says in money; without the shop's books its money is compared with that of the
+    run without a fault."""
+    told = [str(row["evidence"][0]["line"]) for row in after.differing]
+    found = Verdict.UNSAFE if after.broken else verdict(code, after.findings, has_fired=has_fired)
+    if found is Verdict.UNSAFE:
+        return Judged(found, [*after.broken, *told])
+    if after.failed and found is Verdict.SURVIVED:
+        return Judged(Verdict.FAILED, [after.failed])
+    if found is not Verdict.SURVIVED:
+        return Judged(found)
+    if has_books:
+        if told:
+            return Judged(Verdict.DOUBTFUL, told)
+        early = [str(row["evidence"][0]["line"]) for row in after.differed]
+        return Judged(Verdict.HEALED, early) if early else Judged(Verdict.SURVIVED)
+    return _by_money(after, reference)
+
+
+def _by_money(after: RunEnd, reference: Reference) -> Judged:
+    """Without the shop's books: what the shop did with the money, beside the run without a fault."""
+    found: Sequence[MoneyDifference] = ()
+    if reference.money is not None:
+        found = differences(reference.money, after.money, reference.shared)
+    harm = [one.words for one in found if one.is_harm]
+    unknown = [str(row["evidence"][0]["line"]) for row in after.findings if row["finding"] == _UNKNOWN_END]
+    if harm or unknown:
+        return Judged(Verdict.UNSAFE, [*harm, *unknown])
+    if found:
+        return Judged(Verdict.DOUBTFUL, [one.words for one in found])
+    return Judged(Verdict.SURVIVED)

@@ -1,0 +1,136 @@
+"""What a comparison of the shop's books with the sandbox's finds, and on what it keeps silent."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from mockserver.books.comparison import Belief, Truth, belief_of, difference
+from mockserver.books.shop_rows import read_row
+from mockserver.domain.charge import Charge, Refund
+from mockserver.domain.states import ChargeState
+from tests.charges import charge_in
+
+PAID = charge_in(ChargeState.SUCCESS, "ch_1", succeeded=0)
+PAID_AGAIN = charge_in(ChargeState.SUCCESS, "ch_2", succeeded=0)
+HELD = charge_in(ChargeState.AUTHORISED, "ch_3", capture=False)
+PENDING = charge_in(ChargeState.PENDING, "ch_4")
+WAITING = charge_in(ChargeState.PENDING_CHECKOUT, "ch_5")
+DECLINED = charge_in(ChargeState.FAILED, "ch_6")
+VOIDED = charge_in(ChargeState.AUTHORISE_CANCELLED, "ch_7", voided=0)
+BOUNCED = charge_in(ChargeState.FAILED, "ch_8", succeeded=0, returned=0)
+SMALL = charge_in(ChargeState.SUCCESS, "ch_9", amount=Decimal("19.99"), succeeded=0)
+
+
+def refunded(amount: str, *, settles: int | None = None, of: str = "20") -> Charge:
+    given = Decimal(amount)
+    state = ChargeState.REFUND if given == Decimal(of) else ChargeState.PARTIAL_REFUND
+    refund = Refund(given, 0, None, settles)
+    return charge_in(state, amount=Decimal(of), succeeded=0, refunded=given, refunds=(refund,))
+
+
+def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, is_settled: bool = False) -> str | None:
+    rows = [] if row is None else row if isinstance(row, list) else [row]
+    belief = Belief("order-5", is_known=False)
+    if rows:
+        belief = belief_of("order-5", (read_row({"reference": "order-5", **one}) for one in rows))
+    told = difference(belief, Truth("AUD", charges, now=1), is_settled=is_settled)
+    return told[0] if told is not None else None
+
+
+@pytest.mark.parametrize(
+    ("row", "charges"),
+    [
+        pytest.param({"paid": 20, "refunded": 0, "state": "paid"}, [PAID], id="paid"),
+        pytest.param({"paid": "20.00", "state": "Shipped"}, [PAID, DECLINED, VOIDED], id="paid-after-declines"),
+        pytest.param({"paid": 20}, [PAID, WAITING], id="an-abandoned-challenge-is-no-money"),
+        pytest.param({"paid": 40}, [PAID, PAID_AGAIN], id="split-payments"),
+        pytest.param([{"paid": 20}, {"paid": 20}], [PAID, PAID_AGAIN], id="two-rows-of-one-order"),
+        pytest.param({"state": "paid"}, [PAID], id="paid-without-an-amount"),
+        pytest.param({"paid": 20}, [refunded("5")], id="gross"),
+        pytest.param({"paid": 15}, [refunded("5")], id="net"),
+        pytest.param({"paid": 20, "refunded": 5}, [refunded("5")], id="gross-and-refunded"),
+        pytest.param({"paid": 20, "refunded": 20, "state": "refunded"}, [refunded("20")], id="refunded"),
+        pytest.param({"paid": 20, "refunded": 0}, [refunded("20"), PAID_AGAIN], id="refunded-and-paid-again"),
+        pytest.param({"paid": 20, "refunded": 5}, [refunded("5", settles=9)], id="a-pending-refund-is-booked"),
+        pytest.param({"paid": 20, "refunded": 0}, [refunded("5", settles=9)], id="a-pending-refund-is-not-booked"),
+        pytest.param({"state": "cancelled"}, [refunded("20")], id="cancelled-and-given-back"),
+        pytest.param({"state": "cancelled", "paid": 20}, [VOIDED], id="cancelled-with-the-total-of-its-order"),
+        pytest.param({"state": "unpaid"}, [DECLINED], id="declined"),
+        pytest.param({"state": "unpaid"}, [PENDING], id="an-order-that-waits-is-unpaid"),
+        pytest.param({"paid": 0}, [PENDING], id="nothing-paid-yet"),
+        pytest.param({"state": "failed"}, [], id="never-asked"),
+        pytest.param({"state": "held", "paid": 20}, [HELD], id="held"),
+        pytest.param({"state": "Authorised", "held": 20}, [HELD], id="held-with-its-amount"),
+        pytest.param({"state": "pending", "paid": 20}, [PENDING], id="pending"),
+        pytest.param({"state": "pending"}, [PAID], id="paid-meanwhile"),
+        pytest.param({"state": "unknown", "paid": 20}, [DECLINED], id="it-knows-that-it-does-not-know"),
+        pytest.param({"state": "processing"}, [PAID], id="a-state-of-its-own-claims-nothing"),
+        pytest.param(None, [DECLINED], id="an-unknown-order-without-money"),
+        pytest.param(None, [HELD], id="an-unknown-order-that-is-held"),
+        pytest.param({"paid": 0.1 + 0.2}, [charge_in(ChargeState.SUCCESS, amount=Decimal("0.3"))], id="binary-dust"),
+    ],
+)
+def test_right_books_raise_nothing(row: Any, charges: list[Charge]) -> None:
+    assert found(row, *charges) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "charges", "finding"),
+    [
+        pytest.param({"state": "paid"}, [PENDING], "pending-counted-as-paid", id="pending-shipped"),
+        pytest.param({"paid": 20}, [WAITING], "pending-counted-as-paid", id="a-challenge-that-waits"),
+        pytest.param({"paid": 40}, [PAID, PENDING], "pending-counted-as-paid", id="half-of-it-pending"),
+        pytest.param({"paid": 20}, [DECLINED], "paid-without-money", id="declined"),
+        pytest.param({"paid": 20, "state": "paid"}, [BOUNCED], "paid-without-money", id="bounced"),
+        pytest.param({"state": "shipped"}, [VOIDED], "paid-without-money", id="voided"),
+        pytest.param({"state": "shipped"}, [HELD], "paid-without-money", id="never-captured"),
+        pytest.param({"paid": 20}, [], "paid-without-money", id="never-asked"),
+        pytest.param({"state": "refunded"}, [DECLINED], "paid-without-money", id="a-refund-of-nothing"),
+        pytest.param({"paid": 20}, [PAID, PAID_AGAIN], "taken-twice", id="two-clicks"),
+        pytest.param({"paid": 40}, [PAID], "booked-twice", id="credited-twice"),
+        pytest.param({"paid": 2000}, [PAID], "booked-twice", id="minor-units"),
+        pytest.param({"state": "cancelled"}, [PAID], "charged-but-unpaid", id="cancelled"),
+        pytest.param({"paid": 0, "state": "unpaid"}, [PAID], "charged-but-unpaid", id="unpaid"),
+        pytest.param({"paid": 0}, [PAID], "charged-but-unpaid", id="nothing-paid"),
+        pytest.param(None, [PAID], "charged-but-unpaid", id="an-unknown-order"),
+        pytest.param({"paid": 20, "refunded": 0}, [refunded("5")], "refund-not-booked", id="refund-not-booked"),
+        pytest.param({"paid": 20, "refunded": 0}, [refunded("10")], "refund-not-booked", id="half-not-booked"),
+        pytest.param({"state": "paid"}, [refunded("20")], "refund-not-booked", id="paid-but-given-back"),
+        pytest.param({"paid": 20, "refunded": 5}, [PAID], "refund-not-made", id="refund-not-made"),
+        pytest.param({"paid": 40, "refunded": 20}, [PAID, PAID_AGAIN], "refund-not-made", id="one-of-two-not-made"),
+        pytest.param({"state": "refunded"}, [PAID], "refund-not-made", id="refunded-in-the-books-only"),
+        pytest.param({"paid": 20}, [SMALL], "amount-differs", id="a-cent"),
+        pytest.param({"paid": 20, "refunded": "4.99"}, [refunded("5")], "amount-differs", id="a-cent-of-a-refund"),
+        pytest.param({"state": "held"}, [VOIDED], "amount-differs", id="a-hold-that-lapsed"),
+        pytest.param({"state": "cancelled"}, [PENDING], "amount-differs", id="cancelled-but-pending"),
+        pytest.param({"state": "cancelled"}, [HELD], "hold-left-open", id="cancelled-but-held"),
+        pytest.param({"state": "unpaid"}, [HELD], "hold-left-open", id="unpaid-but-held"),
+    ],
+)
+def test_wrong_books_get_the_first_finding_that_fits(row: Any, charges: list[Charge], finding: str) -> None:
+    assert found(row, *charges) == finding
+
+
+def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
+    assert found({"state": "pending"}, PAID, is_settled=True) == "charged-but-unpaid"
+    assert found({"state": "pending"}, DECLINED, is_settled=True) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "charges", "words"),
+    [
+        ({"paid": 20}, [PAID, PAID_AGAIN], "customer paid 40.00 AUD for order-5 of 20.00 AUD"),
+        ({"paid": 20}, [BOUNCED], "the shop counts 20.00 AUD of order-5 that bounced"),
+        ({"state": "cancelled"}, [PAID], "customer paid 20.00 AUD for order-5, which the shop calls cancelled"),
+        ({"paid": 2000}, [PAID], "the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD; are these"),
+        ({"paid": 20}, [SMALL], "order-5: the shop books paid 20.00 AUD, the sandbox has captured 19.99 AUD"),
+    ],
+)
+def test_a_difference_is_told_in_money(row: dict[str, Any], charges: list[Charge], words: str) -> None:
+    belief = belief_of("order-5", [read_row({"reference": "order-5", **row})])
+    told = difference(belief, Truth("AUD", charges, now=1))
+    assert told is not None
+    assert told[1].startswith(words)

@@ -1,0 +1,91 @@
+"""Figures and double entry of a charge say the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+
+import pytest
+
+from mockserver.books.figures import Account, Figures, as_of, figures_of, postings_of, total
+from mockserver.domain.charge import Charge, Refund
+from mockserver.domain.states import ChargeState, TransferState
+from mockserver.domain.transfer import Transfer
+from tests.charges import charge_in
+
+RECEIVABLE = "Assets:Receivable:p"
+REFUND, LATE = Refund(Decimal(5), 3, None), Refund(Decimal(4), 3, None, settles=8)
+CHARGES = {
+    "held": charge_in(ChargeState.AUTHORISED, capture=False, authorised=Decimal(20)),
+    "pending": charge_in(ChargeState.PENDING),
+    "waiting": charge_in(ChargeState.PENDING_CHECKOUT),
+    "declined": charge_in(ChargeState.FAILED),
+    "voided": charge_in(ChargeState.AUTHORISE_CANCELLED, capture=False, voided=2, authorised=Decimal(20)),
+    "paid": charge_in(ChargeState.SUCCESS, succeeded=1),
+    "captured-in-part": charge_in(
+        ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), succeeded=2
+    ),
+    "refunded": charge_in(ChargeState.PARTIAL_REFUND, succeeded=1, refunded=Decimal(5), refunds=(REFUND,)),
+    "refunding": charge_in(
+        ChargeState.PARTIAL_REFUND, succeeded=1, refunded=Decimal(9), refunds=(REFUND, LATE), reserved=(LATE,)
+    ),
+    "returned": charge_in(ChargeState.FAILED, succeeded=1, returned=4),
+}
+
+
+@pytest.mark.parametrize("name", CHARGES)
+def test_the_double_entry_adds_up_to_the_figures(name: str) -> None:
+    charge, balance = CHARGES[name], Counter[str]()
+    for posting in postings_of(charge, now=5):
+        assert posting.amount > 0
+        balance[posting.debit] += posting.amount  # type: ignore[assignment]
+        balance[posting.credit] -= posting.amount  # type: ignore[assignment]
+    figures = figures_of(charge, now=5)
+    assert sum(balance.values()) == 0
+    assert balance[Account.HELD] == figures.held
+    assert balance[Account.PENDING] == figures.pending
+    assert balance[RECEIVABLE] == -balance[Account.CUSTOMERS] == figures.net
+
+
+def test_a_refund_counts_once_its_provider_has_answered() -> None:
+    charge = CHARGES["refunding"]
+    assert figures_of(charge, 5) == Figures(captured=Decimal(20), refunded=Decimal(5), refunding=Decimal(8))
+    assert figures_of(charge, 8) == Figures(captured=Decimal(20), refunded=Decimal(9), refunding=Decimal(4))
+
+
+def test_exposure_is_what_the_customer_misses() -> None:
+    figures = total([CHARGES[name] for name in ("held", "pending", "refunded", "waiting")], now=5)
+    assert (figures.net, figures.exposure) == (15, 55)
+    assert figures - figures == Figures()
+
+
+def test_a_transfer_that_has_arrived_counts() -> None:
+    known = {"transfer_id": "tr_1", "group_reference": None, "provider_id": "p", "charge_id": "ch_1", "account": "acc"}
+    known |= {"amount": Decimal(3), "total": Decimal(3), "currency": "AUD", "reference": None, "message": None}
+    arrived, waiting = (
+        Transfer(**known, status=state, added=4)  # type: ignore[arg-type]
+        for state in (TransferState.SUCCESS, TransferState.PENDING)
+    )
+    assert total([CHARGES["paid"]], 5, [arrived, waiting]).transferred == 3
+    assert [one.debit for one in postings_of(CHARGES["paid"], 5, [arrived, waiting])][1:] == ["Assets:Transferred:acc"]
+
+
+@pytest.mark.parametrize(
+    ("state", "at", "figures"),
+    [
+        (ChargeState.AUTHORISED, 0, Figures(held=Decimal(20))),
+        (ChargeState.SUCCESS, 2, Figures(captured=Decimal(12))),
+        (ChargeState.PARTIAL_REFUND, 3, Figures(captured=Decimal(12), refunded=Decimal(5))),
+    ],
+)
+def test_a_charge_as_it_was(state: ChargeState, at: int, figures: Figures) -> None:
+    charge: Charge = charge_in(
+        ChargeState.PARTIAL_REFUND,
+        capture=False,
+        amount=Decimal(12),
+        authorised=Decimal(20),
+        succeeded=2,
+        refunded=Decimal(5),
+        refunds=(REFUND,),
+    )
+    assert figures_of(as_of(charge, state, at), at) == figures

@@ -1,0 +1,78 @@
+"""Invariants: sentences about the money that must hold."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from mockserver.books.figures import Figures
+from mockserver.books.invariants import Invariant, OrderMoney
+
+ORDERS = [
+    OrderMoney("order-1", "AUD", Figures(captured=Decimal(40), refunded=Decimal(20)), 2),
+    OrderMoney("order-2", "AUD", Figures(held=Decimal("12.5")), 1),
+    OrderMoney("order-1", "JPY", Figures(captured=Decimal(500)), 1),
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'net("order-2") == 0',
+        'captured("order-1") >= 40 and charges("order-1") < 3',
+        "held(*) <= 12.5",
+        "total(AUD) == 20",
+        "total(AUD) <= 20 or total(JPY) == 1",
+        "not total(NZD) > 0",
+        "0 <= net(*) <= 500",
+        'net("nobody") == 0',
+        "net(*) > -1",
+    ],
+)
+def test_it_holds(text: str) -> None:
+    assert Invariant(text).broken(ORDERS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('net("order-1") <= 10', 'net("order-1") <= 10 does not hold: net of order-1 is 20.00 AUD'),
+        ('net("order-1") <= 20', "net of order-1 is 500 JPY"),
+        ("held(*) == 0", "held(*) == 0 does not hold: held of order-2 is 12.50 AUD"),
+        ("charges(*) == 1", "charges of order-1 is 2"),
+        ("total(AUD) > 20 and total(AUD) < 30", "the total is 20.00 AUD"),
+    ],
+)
+def test_it_says_where_it_does_not_hold(text: str, words: str) -> None:
+    assert words in str(Invariant(text).broken(ORDERS))
+
+
+def test_it_holds_of_a_sandbox_without_orders() -> None:
+    assert Invariant("net(*) <= 20").broken([]) is None
+    assert Invariant('captured("order-1") > 0').broken([]) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "wanted a comparison such as"),
+        ("net(", "wanted a comparison such as"),
+        ("net(*)", "wanted comparisons with and, or, not"),
+        ("1 + 1 == 2", "wanted a number or one of net"),
+        (
+            "nett(*) < 1",
+            "got nett(), allowed: net, captured, refunded, held, pending, charges, total - did you",
+        ),
+        ("total(AUDD) < 1", "did you mean 'AUD'?"),
+        ("__import__('os').system('x') == 0", "wanted a number or one of net"),
+        ("net(*) in 5", "wanted comparisons"),
+        ("net(*) < True", "wanted a number"),
+        ("(" * 500 + ")" * 500, "wanted a comparison"),
+        ("1<" * 800 + "1", "at most 1000 are allowed"),
+    ],
+)
+def test_what_is_not_an_invariant_is_refused(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        Invariant(text)
+    assert words in str(refused.value)

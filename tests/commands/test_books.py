@@ -1,0 +1,87 @@
+"""`mockserver books`: a table, CSV and a ledger for beancount; what differs ends with exit code 1."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from beancount import loader
+from click.testing import CliRunner, Result
+
+from mockserver.cli import main
+from tests.served import CHARGE, Process, serve
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Process]:
+    process = serve()
+    for reference, more in (("order-1", {}), ("order-2", {}), ("order-2", {}), ("o'3", {"capture": False})):
+        process.call("POST", "/charge/card", {**CHARGE, "amount": 20, "reference": reference, **more}, key="sk_ci")
+    yield process
+    process.stop()
+
+
+def run(server: Process, *words: str, given: str | None = None) -> Result:
+    url = f"http://127.0.0.1:{server.port}"
+    return CliRunner().invoke(main, ["books", "--url", url, "--key", "sk_ci", *words], input=given)
+
+
+def test_a_table(server: Process) -> None:
+    lines = run(server).output.splitlines()
+    assert lines[0].split() == ["order", "held", "captured", "refunded", "net", "pending", "currency"]
+    assert [line.split()[0] for line in lines[1:]] == ["order-1", "order-2", "o'3", "total"]
+    assert lines[-1].split() == ["total", "20.00", "60.00", "0.00", "60.00", "0.00", "AUD"]
+
+
+def test_csv(server: Process) -> None:
+    rows = list(csv.DictReader(io.StringIO(run(server, "--format", "csv").output)))
+    assert [(row["reference"], row["net"], row["held"]) for row in rows] == [
+        ("order-1", "20", "0"),
+        ("order-2", "40", "0"),
+        ("o'3", "0", "20"),
+    ]
+
+
+def test_beancount_accepts_the_ledger(server: Process) -> None:
+    entries, errors, _ = loader.load_string(run(server, "--format", "beancount").output)
+    assert errors == []
+    assert len([entry for entry in entries if type(entry).__name__ == "Transaction"]) == 4
+
+
+def test_what_differs_is_printed_and_the_exit_code_is_1(server: Process, tmp_path: Path) -> None:
+    file = tmp_path / "shop.csv"
+    file.write_text("reference,paid\norder-1,20\norder-2,20\no'3,0\n")
+    done = run(server, "--compare", str(file))
+    assert done.exit_code == 1
+    assert "customer paid 40.00 AUD for order-2 of 20.00 AUD" in done.output
+    assert "order-1" not in done.output
+    file.write_text("reference,paid,state\norder-1,20,paid\norder-2,40,paid\no'3,,held\n")
+    assert run(server, "--compare", str(file)).output == "no findings\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("", "line 1: books: got nothing"),
+        ("reference,paid\norder-1,lots\n", "line 2: paid: got 'lots', wanted a number such as 12.50"),
+        ('[{"reference": "order-1", "paid": 1e400}]', "line 1: paid"),
+    ],
+)
+def test_books_that_cannot_be_read_are_refused_with_their_line(server: Process, given: str, words: str) -> None:
+    done = run(server, "--compare", "-", given=given)
+    assert (done.exit_code, words in done.output) == (2, True)
+
+
+def test_a_file_that_is_not_there(server: Process) -> None:
+    done = run(server, "--compare", "no-such.csv")
+    assert (done.exit_code, done.output) == (2, "cannot read no-such.csv: No such file or directory\n")
+
+
+def test_differences_are_text_or_json(server: Process) -> None:
+    done = run(server, "--compare", "-", "--format", "beancount", given="[]")
+    assert (done.exit_code, done.output) == (2, "--format beancount: differences are printed as text or json\n")

@@ -1,0 +1,257 @@
+"""The books of a sandbox over HTTP, and what the shop's books say differently."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.driving import Api
+
+FIGURES = ("held", "captured", "refunded", "net", "pending")
+
+
+@pytest.fixture
+def api() -> Api:
+    return Api()
+
+
+def pay(api: Api, reference: str | None = "order-1", amount: object = 20, **more: object) -> str:
+    named = {} if reference is None else {"reference": reference}
+    charge_id: str = api.charge(amount=amount, **named, **more)["chargeId"]
+    return charge_id
+
+
+def books(api: Api, **query: object) -> Any:
+    reply = api.call("GET", "/__admin/books", query=query)
+    assert reply.status == 200, reply.raw
+    return reply.body
+
+
+def compare(api: Api, *rows: object, **more: object) -> Any:
+    return api.call("POST", "/__admin/books/compare", {"rows": list(rows), **more})
+
+
+def found(api: Api, *rows: object, **more: object) -> list[str]:
+    return [row["finding"] for row in compare(api, *rows, **more)["findings"]]
+
+
+def figures(shown: Any) -> dict[str, Any]:
+    return {name: shown[name] for name in FIGURES if shown[name]}
+
+
+def test_an_order_is_all_charges_of_its_reference(api: Api) -> None:
+    first, second = pay(api), pay(api, amount="12.50", capture=False)
+    api.call("DELETE", f"/refund/{first}", query={"amount": 5})
+    [order] = books(api)["orders"]
+    assert (order["reference"], order["currency"]) == ("order-1", "AUD")
+    assert figures(order) == {"held": 12.5, "captured": 20, "refunded": 5, "net": 15}
+    assert [charge["chargeId"] for charge in order["charges"]] == [first, second]
+    assert [charge["journal"] for charge in order["charges"]] == [[1, 3], [2]]
+    assert order["exposure"] == 27.5
+
+
+def test_currencies_count_apart_and_charges_without_a_reference_by_themselves(api: Api) -> None:
+    pay(api)
+    pay(api, amount=500, currency="JPY")
+    alone = pay(api, None)
+    page = books(api)
+    assert [(one["reference"], one["charge"], one["currency"]) for one in page["orders"]] == [
+        ("order-1", None, "AUD"),
+        ("order-1", None, "JPY"),
+        (None, alone, "AUD"),
+    ]
+    assert {currency: sums["net"] for currency, sums in page["totals"].items()} == {"AUD": 40, "JPY": 500}
+
+
+def test_totals_follow_every_change(api: Api) -> None:
+    held = pay(api, capture=False)
+    assert figures(books(api)["totals"]["AUD"]) == {"held": 20}
+    api.call("POST", f"/charge/{held}", {"amount": 15})
+    assert figures(books(api)["totals"]["AUD"]) == {"captured": 15, "net": 15}
+    api.call("DELETE", f"/refund/{held}")
+    pay(api, "order-2")
+    assert figures(books(api)["totals"]["AUD"]) == {"captured": 35, "refunded": 15, "net": 20}
+
+
+def test_a_bounced_payment_is_money_no_more() -> None:
+    rule = "{id: b, when: {op: charge.create}, then: {pending: {settle: FAILED, after: 1d}}}"
+    api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
+    pay(api)
+    assert figures(books(api)["orders"][0]) == {"pending": 20}
+    api.advance("2d")
+    assert figures(books(api)["orders"][0]) == {}
+
+
+def test_a_refund_counts_when_its_provider_has_answered() -> None:
+    rule = "{id: r, when: {op: charge.refund}, then: {pending: {settle: SUCCESS, after: 1d}}}"
+    api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
+    charge_id = pay(api)
+    api.call("DELETE", f"/refund/{charge_id}", query={"amount": 5})
+    for shown in (books(api)["orders"][0], books(api)["totals"]["AUD"]):
+        assert (shown["refunded"], shown["refunding"], shown["net"]) == (0, 5, 20)
+    api.advance("2d")
+    for shown in (books(api)["orders"][0], books(api)["totals"]["AUD"]):
+        assert (shown["refunded"], shown["refunding"], shown["net"]) == (5, 0, 15)
+
+
+def test_orders_come_by_pages_as_they_began(api: Api) -> None:
+    for reference in ("a", "b", "a", "c", "d"):
+        pay(api, reference)
+    names, after = [], 0
+    while after is not None:
+        page = books(api, limit=2, after=after)
+        names.append([order["reference"] for order in page["orders"]])
+        after = page["next"]
+    assert names == [["a", "b"], ["c", "d"]]
+
+
+def test_one_order_and_those_touched_since_a_mark(api: Api) -> None:
+    pay(api, "a")
+    api.call("POST", "/__admin/marks", {"name": "later"})
+    pay(api, "b")
+    assert [one["reference"] for one in books(api, reference="a")["orders"]] == ["a"]
+    assert books(api, reference="nobody")["orders"] == []
+    page = books(api, since="later")
+    assert [one["reference"] for one in page["orders"]] == ["b"]
+    assert page["totals"]["AUD"]["net"] == 20
+    assert "did you mean 'later'" in api.call("GET", "/__admin/books?since=latter")["details"]["Since"]
+
+
+def test_books_travel_with_their_charges(api: Api) -> None:
+    pay(api)
+    before = books(api)["totals"]
+    assert api.call("POST", "/__admin/fork", {"to": "sk_copy"}).status == 201
+    copy = api.call("GET", "/__admin/books", key="sk_copy")
+    assert copy["totals"] == before
+    document = api.call("GET", "/__admin/state").body
+    assert api.call("PUT", "/__admin/state", document, key="sk_other").status == 200
+    assert api.call("GET", "/__admin/books", key="sk_other")["totals"] == before
+
+
+def test_right_books_raise_nothing(api: Api) -> None:
+    pay(api)
+    assert found(api, {"reference": "order-1", "paid": 20, "state": "paid"}) == []
+
+
+def test_a_difference_says_what_was_lost_and_where_the_two_parted(api: Api) -> None:
+    pay(api)
+    pay(api)
+    [row] = compare(api, {"reference": "order-1", "paid": "20.00"})["findings"]
+    assert (row["finding"], row["severity"], row["about"]) == (
+        "taken-twice",
+        "error",
+        {"reference": "order-1", "currency": "AUD"},
+    )
+    assert [line["line"] for line in row["evidence"]] == [
+        "customer paid 40.00 AUD for order-1 of 20.00 AUD",
+        "the shop's books: paid 20.00 AUD",
+        "the sandbox: captured 40.00 AUD",
+        "they agreed until journal 2 (charge.create: answered 201)",
+        "charge.create: answered 201",
+        "charge.create: answered 201",
+    ]
+
+
+def test_orders_that_the_shop_does_not_know_are_differences(api: Api) -> None:
+    pay(api)
+    assert found(api) == ["charged-but-unpaid"]
+
+
+def test_a_charge_counts_for_the_row_that_names_it(api: Api) -> None:
+    first, _ = pay(api), pay(api)
+    rows = [{"charge": first, "paid": 20}, {"reference": "order-1", "paid": 20}]
+    assert found(api, *rows) == []
+    assert found(api, rows[0]) == ["charged-but-unpaid"]
+
+
+def test_a_comparison_takes_the_place_of_the_one_before(api: Api) -> None:
+    pay(api)
+    assert found(api) == ["charged-but-unpaid"]
+    assert [row["finding"] for row in api.call("GET", "/__admin/findings")["findings"]] == ["charged-but-unpaid"]
+    assert found(api, {"reference": "order-1", "paid": 20}) == []
+    assert api.call("GET", "/__admin/findings")["findings"] == []
+
+
+def test_since_leaves_out_what_was_before(api: Api) -> None:
+    pay(api, "a")
+    api.call("POST", "/__admin/marks", {"name": "later"})
+    pay(api, "b")
+    wrong = [{"reference": "a", "paid": 1}, {"reference": "b", "paid": 20}]
+    assert found(api, *wrong) == ["amount-differs"]
+    assert found(api, *wrong, since="later") == []
+    assert found(api, {"reference": "c", "paid": 5}, since="later") == ["paid-without-money", "charged-but-unpaid"]
+
+
+def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
+    pay(api, capture=False)
+    row = {"reference": "order-1", "state": "reserved"}
+    assert compare(api, row)["warnings"] == ["state 'reserved' is not known and claims nothing"]
+    assert found(api, row, states={"reserved": "held"}) == []
+    assert found(api, row, states={"reserved": "cancelled"}) == ["hold-left-open"]
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "words"),
+    [
+        ({}, "Rows", "wanted a list of rows"),
+        ({"rows": {}}, "Rows", "wanted a list of rows"),
+        ({"rows": [], "sinze": "a"}, "Sinze", "unknown field - did you mean 'since'?"),
+        ({"rows": [], "since": "nowhere"}, "Since", "wanted a mark"),
+        ({"rows": [], "settled": 1}, "Settled", "wanted true or false"),
+        ({"rows": [], "states": {"a": "payed"}}, "States", "did you mean 'paid'?"),
+        ({"rows": [{"paid": 1}]}, "Rows[0].Reference", "missing, wanted one of charge, subscription, reference"),
+        ({"rows": [{"reference": "a"}, {"reference": "b", "paid": "lots"}]}, "Rows[1].Paid", "got 'lots'"),
+        ({"rows": [{"reference": "a", "paid": 10**30}]}, "Rows[0].Paid", "at most 15"),
+        ({"rows": [{"reference": "a", "currency": "AUDD"}]}, "Rows[0].Currency", "did you mean 'AUD'?"),
+    ],
+)
+def test_wrong_books_are_refused_with_their_place_and_change_nothing(
+    api: Api, body: Any, field: str, words: str
+) -> None:
+    pay(api)
+    assert found(api) == ["charged-but-unpaid"]
+    details = api.call("POST", "/__admin/books/compare", body)["details"]
+    assert words in details[field]
+    assert len(api.call("GET", "/__admin/findings")["findings"]) == 1
+
+
+def test_a_row_without_a_currency_is_refused_where_the_order_has_two(api: Api) -> None:
+    pay(api)
+    pay(api, amount=500, currency="JPY")
+    details = compare(api, {"reference": "order-1", "paid": 20})["details"]
+    assert details == {"Rows[0].Currency": "missing, and the order has charges in AUD and JPY"}
+    rows = [{"reference": "order-1", "paid": amount, "currency": code} for amount, code in ((20, "AUD"), (500, "JPY"))]
+    assert found(api, *rows) == []
+
+
+def test_books_have_ten_megabytes_at_most(api: Api) -> None:
+    assert compare(api, "x" * 10_000_001).status == 413
+
+
+def test_many_rows_are_compared(api: Api) -> None:
+    pay(api)
+    rows = [
+        {"reference": f"order-{number}", "paid": "0", "state": "failed", "currency": "AUD"} for number in range(9_000)
+    ]
+    assert found(api, *rows) == ["charged-but-unpaid"]
+
+
+def test_sentences_of_scenarios_about_money_are_verified() -> None:
+    api = Api(scenario="""{version: 1, money: ['net(*) <= 20', 'total(AUD) < 100']}""")
+    pay(api)
+    assert api.call("POST", "/__admin/verify", {"rules": True}).status == 200
+    pay(api)
+    refused = api.call("POST", "/__admin/verify", {"rules": True})
+    assert (refused.status, refused["differences"]) == (
+        409,
+        ["net(*) <= 20 does not hold: net of order-1 is 40.00 AUD"],
+    )
+
+
+def test_no_digit_is_lost(api: Api) -> None:
+    amounts = [Decimal("0.01"), Decimal("19.99"), Decimal("0.10")]
+    for amount in amounts:
+        pay(api, amount=str(amount))
+    assert Decimal(str(books(api)["orders"][0]["net"])) == sum(amounts)

@@ -1,0 +1,15 @@
+"""What came of a run once its command had ended, without a sandbox that told it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mockserver.explore.aftermath import RunEnd
+from mockserver.explore.run_money import RunMoney
+
+
+def after(findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any) -> RunEnd:
+    """A run with these findings, that moved the money of these books."""
+    answered = books or {"orders": [], "in_doubt": []}
+    return RunEnd(RunMoney.of(answered), answered, findings, **more)
