@@ -1,0 +1,118 @@
+"""The money of a run beside that of the run without a fault, and the verdict that follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen
+from mockserver.explore.trial import Verdict
+from mockserver.explore.verdicts import Reference, judged
+from tests.explore.after import after
+
+NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "returned", "transferred")
+
+
+def order(reference: str | None = "order-1", currency: str = "AUD", **figures: float) -> dict[str, Any]:
+    amounts = {**dict.fromkeys(NAMES, 0), **figures}
+    charge = {"chargeId": "ch_1", "postings": []}
+    key = {"charge": None if reference else "ch_1", "subscription": None, "reference": reference}
+    return {**key, "currency": currency, **amounts, "charges": [charge]}
+
+
+def money(*orders: dict[str, Any], doubts: tuple[str, ...] = ()) -> RunMoney:
+    lines = [{"entry": 1, "line": f"{op} 20 AUD: the connection was reset"} for op in doubts]
+    return RunMoney.of({"orders": list(orders), "in_doubt": lines})
+
+
+PAID = money(order(captured=20))
+REFUNDED = money(order(captured=20, refunded=5))
+
+
+@pytest.mark.parametrize(
+    ("base", "run", "harm", "words"),
+    [
+        pytest.param(PAID, money(order(captured=40)), True, "customer paid 40.00 AUD for order-1 of 20.00", id="twice"),
+        pytest.param(PAID, money(order(captured=20, held=20)), True, "40.00 AUD are taken, held or pending", id="held"),
+        pytest.param(
+            REFUNDED, money(order(captured=20, refunded=10)), True, "10.00 AUD of order-1 were given", id="back"
+        ),
+        pytest.param(
+            REFUNDED,
+            money(order(captured=20), doubts=("charge.refund",)),
+            True,
+            "the refund of 5.00 AUD of order-1 was not made",
+            id="a-refund-lost",
+        ),
+        pytest.param(PAID, money(), False, "order-1: paid 0.00 AUD instead of 20.00 AUD", id="declined"),
+        pytest.param(PAID, money(order(pending=20)), False, "pending 20.00 AUD instead of 0.00 AUD", id="pending"),
+        pytest.param(PAID, money(order(currency="NZD", captured=20)), False, "20.00 NZD", id="another-currency"),
+        pytest.param(money(), money(order(captured=9)), True, "customer paid 9.00 AUD", id="money-of-nothing"),
+    ],
+)
+def test_what_differs_is_told_in_money(base: RunMoney, run: RunMoney, harm: bool, words: str) -> None:
+    found = differences(base, run, {"order-1"})
+    assert any(one.is_harm is harm and words in one.words for one in found), found
+    assert any(one.is_harm for one in found) is harm
+
+
+def test_the_same_money_is_no_difference() -> None:
+    assert differences(PAID, PAID, {"order-1"}) == []
+    assert same_money(PAID, PAID)
+    assert not same_money(PAID, REFUNDED)
+
+
+def test_a_reference_of_each_run_counts_in_the_total_alone() -> None:
+    first, second = money(order("a-1", captured=20)), money(order("a-2", captured=20))
+    assert same_money(first, second)
+    assert differences(first, second, set()) == []
+    assert [one.words for one in differences(first, money(order("a-3", captured=40)), set())] == [
+        "customer paid 40.00 AUD for all orders of 20.00 AUD"
+    ]
+
+
+def test_a_scenario_says_what_must_hold() -> None:
+    assert invariants_of(REFUNDED, {"order-1"}) == ['net("order-1") <= 15', 'refunded("order-1") <= 5']
+    assert invariants_of(REFUNDED, set()) == []
+
+
+def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
+    rows = [{"reference": "order-1"}, {"Reference": "seeded"}, {"charge": "ch_1"}, {"reference": "", "charge": "ch_9"}]
+    assert unseen(rows, {"orders": [order()]}) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
+    assert key_of({"paid": 1}) is None
+
+
+TWICE = {"finding": "taken-twice", "severity": "error", "evidence": [{"line": "customer paid 40.00"}]}
+HOLD = {"finding": "hold-left-open", "severity": "warning", "evidence": [{"line": "20.00 AUD stay held"}]}
+DOUBT = {"finding": "doubt-left-open", "severity": "warning", "evidence": [{"line": "charge.create: no answer came"}]}
+BOOKS = {"orders": [order(captured=20)], "in_doubt": []}
+
+
+@pytest.mark.parametrize(
+    ("code", "end", "has_books", "wanted"),
+    [
+        pytest.param(0, after([], BOOKS), False, Verdict.SURVIVED, id="survived"),
+        pytest.param(0, after([], BOOKS), True, Verdict.SURVIVED, id="books-agree"),
+        pytest.param(0, after([TWICE], BOOKS), True, Verdict.UNSAFE, id="books-differ"),
+        pytest.param(1, after([TWICE], BOOKS), True, Verdict.UNSAFE, id="books-differ-loudly"),
+        pytest.param(0, after([], BOOKS, differed=[TWICE]), True, Verdict.HEALED, id="healed"),
+        pytest.param(0, after([HOLD], BOOKS), True, Verdict.DOUBTFUL, id="a-hold"),
+        pytest.param(0, after([DOUBT], BOOKS), False, Verdict.UNSAFE, id="a-doubt"),
+        pytest.param(0, after([DOUBT], BOOKS), True, Verdict.SURVIVED, id="a-doubt-that-the-books-settle"),
+        pytest.param(3, after([DOUBT], BOOKS), False, Verdict.FAILED, id="it-told-a-person"),
+        pytest.param(0, after([]), False, Verdict.DOUBTFUL, id="less-money"),
+        pytest.param(1, after([]), False, Verdict.FAILED, id="less-money-and-loud"),
+        pytest.param(0, after([], BOOKS, failed="--books: exit code 1"), True, Verdict.FAILED, id="no-books"),
+        pytest.param(1, after([], BOOKS, broken=["net(*) == 0"]), False, Verdict.UNSAFE, id="an-invariant"),
+        pytest.param(None, after([], BOOKS), False, Verdict.HUNG, id="hung"),
+    ],
+)
+def test_the_verdict(code: int | None, end: Any, has_books: bool, wanted: Verdict) -> None:
+    reference = Reference(PAID, {"order-1"})
+    assert judged(code, end, reference, has_books=has_books, has_fired=True).verdict is wanted
+
+
+def test_a_fault_that_did_not_strike_says_nothing() -> None:
+    found = judged(0, after([], BOOKS), Reference(PAID, {"order-1"}), has_books=True, has_fired=False)
+    assert found.verdict is Verdict.NOT_REACHED
