@@ -16,7 +16,8 @@ NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "ret
 
 def order(reference: str | None = "order-1", currency: str = "AUD", **figures: float) -> dict[str, Any]:
     amounts = {**dict.fromkeys(NAMES, 0), **figures}
-    charge = {"chargeId": "ch_1", "postings": []}
+    taken = {"at": "1", "debit": "Assets:Receivable:p", "credit": "Income:Customers", "amount": amounts["captured"]}
+    charge = {"chargeId": "ch_1", "postings": [taken]}
     key = {"charge": None if reference else "ch_1", "subscription": None, "reference": reference}
     return {**key, "currency": currency, **amounts, "charges": [charge]}
 
