@@ -214,7 +214,7 @@ class Endpoint:
             return
         scope[STATUS] = status
         if reply.chunks is not None:
-            await stream(scope, receive, send, headers, reply.chunks)
+            await stream(receive, send, headers, reply.chunks)
         elif reply.parts is not None:
             await send_parts(send, status, reply.parts, headers)
         else:
