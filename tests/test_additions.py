@@ -31,12 +31,12 @@ ADDITIONS: Mapping[str, Mapping[str, list[Insertion]]] = {
     "a new kind of provider outcome": {
         "mockserver/scenario/provider_outcome.py": [
             (
-                """@part
-class WholeUnits(Said):
+                """@file_model
+class WholeUnits(OutcomeTraits):
     \"\"\"The provider approves no cents.\"\"\"
 
-    word: ClassVar[str] = "whole_units"
-    fits: ClassVar[frozenset[str]] = TAKING
+    word = "whole_units"
+    fits = TAKING
 
     def approved(self, amount: Decimal) -> Decimal:
         return amount // 1
@@ -65,7 +65,7 @@ class WholeUnits(Said):
     },
     "a transport fault": {
         "mockserver/scenario/transport.py": [
-            ('    SHOUT = "shout"\n', '    SLOW = "slow"\n'),
+            ("SHOUT ", "SLOW EDIT"),
             ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
             ("    shout: Switch = False\n", "    kind: FaultKind = field("),
         ],

@@ -548,7 +548,7 @@ def test_a_server_that_cannot_start_says_why(run: Run) -> None:
 
 def test_wrong_markers_are_refused(run: Run) -> None:
     markers = {
-        "scenaro='x'": "argument: got 'scenaro', allowed: scenario, profile, clock, allow, survives, books; nearest: scenario",
+        "scenaro='x'": "allowed: scenario, profile, clock, allow, survives, books; nearest: scenario",
         "profile='sdkk'": "profile: got 'sdkk', allowed: documented, sdk; nearest: sdk",
         "'declines'": "give its arguments by name",
         "scenario='no-such-file.yaml'": "no scenario file no-such-file.yaml in ",
