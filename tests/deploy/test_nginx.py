@@ -239,6 +239,7 @@ def test_only_the_keys_of_a_server_that_is_down_see_errors_until_it_is_back(
     victim = shards[1]
     victim.process.kill()
     victim.process.wait(20)
+    until(lambda: status_of(victim.port, "/healthz", "") is None, proxy.process)
     after = [status_of(proxy.port, "/charge", key) for key in keys]
     lost = after.count(None)
     assert 3 < lost < 40
