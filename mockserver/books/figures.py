@@ -87,7 +87,7 @@ def total(charges: Iterable[Charge], now: Micros, transfers: Iterable[Transfer] 
 
 
 def as_of(charge: Charge, state: ChargeState, at: Micros) -> Charge:
-    """A charge as it stood when it had come to a state at an instant, as far as it tells its story itself."""
+    """A charge as it was in a state at an instant; refunds that have failed since are not in it."""
     refunds = tuple(refund for refund in charge.refunds if refund.added <= at)
     held = charge.authorised if state is ChargeState.AUTHORISED else None
     return replace(

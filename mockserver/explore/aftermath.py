@@ -115,7 +115,9 @@ def follow(
         except ShopFailed as problem:
             failed = str(problem)
     money = RunMoney.of(books)
-    broken = [words for one in asked.invariants if (words := one.broken(money.orders)) is not None]
+    broken = [
+        words for one in asked.invariants if (words := one.broken([order.money for order in money.orders])) is not None
+    ]
     return RunEnd(money, books, findings, differed=differed, rows=rows, failed=failed, broken=broken)
 
 

@@ -28,36 +28,40 @@ _REFUND = "charge.refund"
 
 
 @record
-class RunMoney:
-    """The money of a run. ``peaks`` is the most that each order ever held of its customer's money; ``doubts`` are the
-    operations whose end the client never learnt."""
+class RunOrder:
+    """One order of a run. ``reference`` is the name that it has in every run, empty without one: a subscription and a
+    charge have another id each time. ``peak`` is the most that it ever held of its customer's money."""
 
-    orders: Sequence[OrderMoney]
-    peaks: Mapping[Place, Decimal]
+    money: OrderMoney
+    reference: str
+    peak: Decimal
+
+
+@record
+class RunMoney:
+    """The money of a run. ``doubts`` are the operations whose end the client never learnt."""
+
+    orders: Sequence[RunOrder]
     doubts: Sequence[str] = ()
 
     @classmethod
     def of(cls, books: Mapping[str, Any]) -> RunMoney:
         """The money that ``GET /__admin/books`` has answered."""
-        orders, peaks = [], {}
-        for row in books["orders"]:
-            # A subscription and a charge have another id in each run.
-            one = replace(OrderMoney.of(row), order=str(row["reference"] or ""))
-            orders.append(one)
-            peaks[one.order, one.currency] = _peak(row)
-        return cls(tuple(orders), peaks, tuple(doubt["line"].partition(" ")[0] for doubt in books["in_doubt"]))
+        orders = [RunOrder(OrderMoney.of(row), str(row["reference"] or ""), _peak(row)) for row in books["orders"]]
+        return cls(orders, [doubt["line"].partition(" ")[0] for doubt in books["in_doubt"]])
 
     def names(self) -> set[str]:
-        """The orders that have a name of their own."""
-        return {one.order for one in self.orders if one.order}
+        """The orders that have the same name in every run."""
+        return {one.reference for one in self.orders if one.reference}
 
     def by_place(self, shared: Collection[str]) -> dict[Place, tuple[Figures, Decimal]]:
         """The figures and the peak of each order that is ``shared``, and of all orders together."""
         found: dict[Place, tuple[Figures, Decimal]] = {}
         for one in self.orders:
-            for name in {one.order if one.order in shared else "", ""}:
-                figures, peak = found.get((name, one.currency), (Figures(), ZERO))
-                found[name, one.currency] = figures + one.figures, peak + self.peaks[one.order, one.currency]
+            for name in {one.reference if one.reference in shared else "", ""}:
+                place = name, one.money.currency
+                figures, peak = found.get(place, (Figures(), ZERO))
+                found[place] = figures + one.money.figures, peak + one.peak
         return found
 
 
@@ -106,13 +110,16 @@ def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[
     currencies = {currency for _, currency in before}
     found: list[MoneyDifference] = []
     for place in sorted(dict.fromkeys((*before, *after)), key=lambda place: not place[0]):
-        if found and not place[0]:
-            # What differs in an order differs in the total too.
-            continue
         (was, peak), (now, _) = before.get(place, nothing), after.get(place, nothing)
-        if (told := _difference(place, was, peak, now, refunds_lost=refunds_lost)) is not None:
+        told = _difference(place, was, peak, now, refunds_lost=refunds_lost)
+        if told is None:
+            continue
+        if currencies and place[1] not in currencies:
             # Money in another currency may be the same money: only the shop's books can say.
-            found.append(told if not currencies or place[1] in currencies else replace(told, is_harm=False))
+            told = replace(told, is_harm=False)
+        # What differs in an order differs in the total too; that counts only where it shows more.
+        if place[0] or not found or (told.is_harm and not any(one.is_harm for one in found)):
+            found.append(told)
     return found
 
 
@@ -145,7 +152,7 @@ def _difference(
 
 def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
     """Lines of a scenario that break when a run takes more than the run without a fault."""
-    named = [one for one in money.orders if one.order in shared and '"' not in one.order and "\\" not in one.order]
+    named = [one.money for one in money.orders if one.reference in shared and not {'"', "\\"} & set(one.reference)]
     single = {order for order, times in Counter(one.order for one in named).items() if times == 1}
     lines = []
     for one in named:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.books.invariants import Invariant
 from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen
 from mockserver.explore.trial import Verdict
 from mockserver.explore.verdicts import Reference, judged
@@ -14,11 +15,13 @@ from tests.explore.after import after
 NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "returned", "transferred")
 
 
-def order(reference: str | None = "order-1", currency: str = "AUD", **figures: float) -> dict[str, Any]:
+def order(
+    reference: str | None = "order-1", currency: str = "AUD", *, charge_id: str = "ch_1", **figures: float
+) -> dict[str, Any]:
     amounts = {**dict.fromkeys(NAMES, 0), **figures}
     taken = {"at": "1", "debit": "Assets:Receivable:p", "credit": "Income:Customers", "amount": amounts["captured"]}
-    charge = {"chargeId": "ch_1", "postings": [taken]}
-    key = {"charge": None if reference else "ch_1", "subscription": None, "reference": reference}
+    charge = {"chargeId": charge_id, "postings": [taken]}
+    key = {"charge": None if reference else charge_id, "subscription": None, "reference": reference}
     return {**key, "currency": currency, **amounts, "charges": [charge]}
 
 
@@ -71,6 +74,18 @@ def test_a_reference_of_each_run_counts_in_the_total_alone() -> None:
     assert [one.words for one in differences(first, money(order("a-3", captured=40)), set())] == [
         "customer paid 40.00 AUD for all orders of 20.00 AUD"
     ]
+
+
+def test_orders_without_a_reference_are_held_apart() -> None:
+    both = money(order(None, captured=20), order(None, charge_id="ch_2", captured=10))
+    assert differences(both, both, set()) == []
+    assert Invariant("total(AUD) == 30").broken([one.money for one in both.orders]) is None
+
+
+def test_money_taken_twice_shows_beside_an_order_that_was_declined() -> None:
+    base = money(order(captured=20), order("a-1", captured=20))
+    run = money(order("a-2", captured=60))
+    assert [one.is_harm for one in differences(base, run, {"order-1"})] == [False, True]
 
 
 def test_a_scenario_says_what_must_hold() -> None:
