@@ -66,21 +66,34 @@ class Watch:
         self.ledger.allowed = policy.allow
         self.declines.policy = self.pace.policy = self.webhooks.policy = policy
 
+    @property
+    def is_calm(self) -> bool:
+        """Whether nothing that it saw makes calls worth judging that go well."""
+        return not any(self._pending)
+
+    def read(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
+        """A call went well that read one object; all are as of ``Call``."""
+        self._read_often(op, subject, entry, at, pace)
+        self.webhooks.read(subject, entry)
+
     def called(self, call: Call) -> None:
-        """A call of the client was decided; ``ended`` follows when it is open."""
+        """A call of the client was decided; ``ended`` follows when it is open. One that went well while all
+        ``is_calm`` raises nothing, unless what stands in it does, and need not be told."""
         self.checks.called(call)
         if call.is_repeat:
             # It did nothing, so only what the client can know of the first call has changed.
             self.doubts.called(call)
             self.pace.called(call)
             return
-        if not call.is_usual or any(self._pending):
-            self._judge(call)
+        self._judge(call)
         if call.subject is not None and call.op in READS:
-            if call.pace is not None:
-                self.pace.read(call.op, call.entry, call.at, call.pace, call.subject)
+            self._read_often(call.op, call.subject, call.entry, call.at, call.pace)
             if call.doubt is None and call.is_ours:
                 self.webhooks.read(call.subject, call.entry)
+
+    def _read_often(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
+        if pace is not None:
+            self.pace.read(op, entry, at, pace, subject)
 
     def _judge(self, call: Call) -> None:
         if call.charge is not None and (call.events or call.code is not None):

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
-from mockserver.domain.bounded_cache import BoundedCache
-from mockserver.domain.clock import SECOND, Micros, iso
+from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import masked_key
@@ -102,8 +101,7 @@ class Access:
 
 def log_time(at: Micros) -> str:
     """An instant of the machine's time in UTC, in whole milliseconds."""
-    seconds, micros = divmod(at, SECOND)
-    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
+    return f"{iso(at)[:23]}Z"
 
 
 def _masked_key(key: str) -> str:
@@ -143,6 +141,3 @@ def _key_of(scope: Scope) -> str | None:
         return key
     sent = next((value for name, value in scope["headers"] if name == b"x-secretkey"), b"")
     return sent.decode("latin-1") or None
-
-
-_second_text = BoundedCache[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__

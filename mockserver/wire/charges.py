@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
-from mockserver.wire.dates import moment
+from mockserver.domain.clock import iso
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members
@@ -19,7 +19,7 @@ from mockserver.wire.shapes import (
 
 def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> Members:
     """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
-    added, succeeded = moment(charge.added), charge.succeeded
+    added, succeeded = iso(charge.added), charge.succeeded
     is_payer_shown = profile.shows_payer or charge.customer_id is not None
     return {
         "chargeId": charge.charge_id,
@@ -32,7 +32,7 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "status": profile.status[charge.status],
         "dateAdded": added,
         "successDate": added if succeeded == charge.added else optional_moment(succeeded),
-        "voidDate": None if charge.voided is None else moment(charge.voided),
+        "voidDate": None if charge.voided is None else iso(charge.voided),
         "refundedAmount": charge.refunded,
         "estimatedCost": charge.estimated_cost,
         "estimatedCostCurrency": None if charge.estimated_cost is None else charge.currency,
@@ -79,13 +79,13 @@ def _information(charge: Charge, profile: WireProfile) -> Members:
 
 
 def _refund(refund: Refund) -> Members:
-    return {"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment}
+    return {"amount": refund.amount, "dateAdded": iso(refund.added), "comment": refund.comment}
 
 
 def _attempt(attempt: FailedAttempt) -> Members:
     return {
         "providerId": attempt.provider_id,
-        "dateAttempted": moment(attempt.attempted),
+        "dateAttempted": iso(attempt.attempted),
         "errorCode": str(attempt.error_code),
         "errorMessage": attempt.error_message,
         "gatewayCode": attempt.gateway_code,

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from mockserver.domain.clock import iso
 from mockserver.domain.commands import (
     CardChanges,
     MethodTerms,
@@ -23,7 +24,6 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.vault import Expiry
 from mockserver.wire.base import Body, Flag, Map, Moment, Required, Whole
-from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
 from mockserver.wire.shapes import (
@@ -215,4 +215,4 @@ def network_token_reply(token: NetworkToken | None, profile: WireProfile) -> Mem
     """A network token in an answer (assumption ``network_token.date_added``)."""
     if token is None:
         return None
-    return reply_of("NetworkTokenReply", token, dateAdded=moment(token.added) if profile.network_token_date else None)
+    return reply_of("NetworkTokenReply", token, dateAdded=iso(token.added) if profile.network_token_date else None)

@@ -11,6 +11,7 @@ from pydantic import Field
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
+from mockserver.domain.clock import iso
 from mockserver.domain.commands import MethodTerms
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.fake_lookups import iin_data, ip_info
@@ -29,7 +30,6 @@ from mockserver.wire.base import (
     Text40,
     Whole,
 )
-from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members
 
@@ -195,8 +195,8 @@ def payer_reply(payer: Payer | None) -> Members | None:
         "lastName": payer.last_name,
         "email": payer.email,
         "phone": payer.phone,
-        "dateAdded": None if payer.added is None else moment(payer.added),
-        "dateRemoved": None if payer.removed is None else moment(payer.removed),
+        "dateAdded": None if payer.added is None else iso(payer.added),
+        "dateRemoved": None if payer.removed is None else iso(payer.removed),
     }
 
 
@@ -214,7 +214,7 @@ def ip_reply(ip: str | None, seed: int) -> Members | None:
 
 def optional_moment(instant: int | None) -> str | None:
     """A date-time of an answer, null where there is none."""
-    return None if instant is None else moment(instant)
+    return None if instant is None else iso(instant)
 
 
 def payer_of(

@@ -9,12 +9,11 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import duration_text
+from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
 from mockserver.domain.events import Subject
 from mockserver.domain.masking import mask_text
 from mockserver.wire.batches import batch_status_reply
-from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
@@ -23,7 +22,7 @@ from mockserver.wire.shapes import card_reply, optional_moment
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """The body of a webhook: the object of an event, in the voice of its sandbox."""
-    at, data = moment(notice.at), _data(notice, profile_of(assumed))
+    at, data = iso(notice.at), _data(notice, profile_of(assumed))
     meta = {"messageId": message_id, "timestamp": at, "type": message.type, "eventType": message.event_type}
     return {"meta": meta, "data": data}
 
@@ -60,14 +59,12 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
         charge,
         paymentInformation=information,
         status=profile.status[charge.status],
-        dateAdded=moment(charge.added),
+        dateAdded=iso(charge.added),
         successDate=optional_moment(charge.succeeded),
         voidDate=optional_moment(charge.voided),
         refundedAmount=charge.refunded if charge.refunds else None,
         estimatedCostCurrency=charge.currency if charge.estimated_cost is not None else None,
-        refunds=[
-            reply_of("TransactionRefundReply", refund, dateAdded=moment(refund.added)) for refund in charge.refunds
-        ],
+        refunds=[reply_of("TransactionRefundReply", refund, dateAdded=iso(refund.added)) for refund in charge.refunds],
     )
     present: dict[str, object] = _present(whole)
     return present
@@ -87,13 +84,13 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, obje
         "url": mask_text(delivery.url),
         "authorization": delivery.authorization is not None,
         "state": delivery.state.value,
-        "added": moment(delivery.added),
-        "next": moment(delivery.due) if under_way else None,
+        "added": iso(delivery.added),
+        "next": iso(delivery.due) if under_way else None,
         "signature": delivery.content.signature,
         "body": mask_body(delivery.content.body) if bodies else None,
         "tries": [
             {
-                "at": moment(made.at),
+                "at": iso(made.at),
                 "status": made.status,
                 "error": made.error,
                 "latency": duration_text(made.latency),

@@ -15,7 +15,7 @@ from mockserver.books.figures import NAMES, Figures, figures_of, postings_of
 from mockserver.books.invariants import Invariant, OrderMoney
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
@@ -36,7 +36,6 @@ from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
-from mockserver.wire.dates import moment
 from mockserver.wire.long_json import loads_in_slices
 from mockserver.wire.profile import profile_of
 
@@ -211,7 +210,7 @@ def _answer(
     profile = profile_of(sandbox.assumed)
     doubts = sandbox.watch.doubts if sandbox.watch is not None else None
     return {
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "orders": [_order(order, sandbox.now, entries) for order in orders],
         "next": then,
         "totals": {currency: _money(figures) for currency, figures in totals.items()},
@@ -239,7 +238,7 @@ def _order(order: OrderCharges, now: Micros, entries: Mapping[str, Sequence[int]
                 "journal": entries[charge.charge_id],
                 "postings": [
                     {
-                        "at": moment(posting.at),
+                        "at": iso(posting.at),
                         "what": posting.what,
                         "debit": posting.debit,
                         "credit": posting.credit,

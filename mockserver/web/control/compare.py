@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import Any
 
 from mockserver.domain.batch import Batch
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import mutable
@@ -19,7 +20,6 @@ from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.runner import for_each
-from mockserver.wire.dates import moment
 
 _EARLIEST_SHOWN = 10**15
 """Whole numbers from here on are instants, in microseconds."""
@@ -65,7 +65,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
 
 def _facts(here: Sandbox, there: Sandbox) -> list[tuple[str, object, object]]:
     return [
-        ("now", moment(here.now), moment(there.now)),
+        ("now", iso(here.now), iso(there.now)),
         ("clock", here.clock.mode.value, there.clock.mode.value),
         ("profile", here.assumed.profile.value, there.assumed.profile.value),
         ("seed", here.config.seed, there.config.seed),
@@ -91,7 +91,7 @@ def _shown(diff: KindDiff) -> dict[str, object]:
 
 
 def _value(value: object) -> object:
-    return moment(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
+    return iso(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
 
 
 async def _differences(here: Sandbox, there: Sandbox) -> dict[str, KindDiff]:

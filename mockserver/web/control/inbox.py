@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mockserver.domain.clock import iso
 from mockserver.domain.delivery import MediaType
 from mockserver.domain.masking import LONGEST_TEXT, mask_headers, mask_query, mask_start, mask_text
 from mockserver.domain.reading import whole_of
@@ -12,7 +13,6 @@ from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.request import Reply, Request
 from mockserver.web.runner import for_each
 from mockserver.web.shell import Endpoint
-from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
 
@@ -104,7 +104,7 @@ def _line(arrival: InboxMessage) -> dict[str, object]:
     kind = meta.get("eventType") if isinstance(meta, dict) else None
     return {
         "id": arrival.number,
-        "at": moment(arrival.at),
+        "at": iso(arrival.at),
         "method": arrival.method,
         "path": mask_text(arrival.path),
         "signature": arrival.signature.value,
@@ -129,7 +129,7 @@ def shown(arrival: InboxMessage) -> dict[str, object]:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
     return {
         "id": arrival.number,
-        "at": moment(arrival.at),
+        "at": iso(arrival.at),
         "method": arrival.method,
         "path": mask_text(arrival.path),
         "query": mask_query(arrival.query.encode()),

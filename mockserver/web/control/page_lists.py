@@ -10,6 +10,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
@@ -29,7 +30,6 @@ from mockserver.web.control.object_search import ObjectReader, object_tests
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.web.runner import for_each, search
-from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 
@@ -113,7 +113,7 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
     rules = [decision.rule for decision in entry.result.decisions if decision.rule]
     return [
         entry.number,
-        moment(entry.at),
+        iso(entry.at),
         entry.method,
         mask_start(entry.path, _LONGEST_PATH),
         entry.asked.op,
@@ -144,7 +144,7 @@ def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str,
 
 
 def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
-    return {"id": row_id, "added": moment(row.added), **_said(row, row_id, profile)}
+    return {"id": row_id, "added": iso(row.added), **_said(row, row_id, profile)}
 
 
 def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:

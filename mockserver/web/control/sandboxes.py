@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import Unauthorised, invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
@@ -14,7 +15,6 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.activity import SERVER
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import for_each
-from mockserver.wire.dates import moment
 
 _AT_ONCE = 200
 """Sandboxes of which a reset goes into the store together."""
@@ -127,7 +127,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
         "name": call.world.sandboxes.name_of(sandbox.key),
         "key": masked_key(sandbox.key),
         "publicKey": public_key,
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "clock": sandbox.clock.mode.value,
         "profile": sandbox.assumed.profile.value,
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],

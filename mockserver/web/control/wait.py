@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from mockserver.domain.clock import DAY, SECOND, ClockMode, Micros, duration_text
+from mockserver.domain.clock import DAY, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.engine import conditions
@@ -13,7 +13,6 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.control.clock import LONGEST, Mover, being_sent, journal_move, within_longest
 from mockserver.web.world import World
-from mockserver.wire.dates import moment
 
 WITHIN = 31 * DAY
 """How far a wait moves the clock when it does not say: long enough for a monthly renewal."""
@@ -48,7 +47,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout, why)
     answer: dict[str, object] = {
         "held": not why,
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "waited": duration_text(max(sandbox.now - begun, 0)),
         "why": why,
     }
@@ -108,7 +107,7 @@ def _why_it_ended(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros,
         return f"the timeout of {duration_text(timeout)} of real time has passed, and the clock stays where it was then"
     entries = sandbox.schedule.entries
     if entries:
-        return f"what is due next, at {moment(entries[0].at)}, lies beyond within: {duration_text(within)}"
+        return f"what is due next, at {iso(entries[0].at)}, lies beyond within: {duration_text(within)}"
     return "nothing more is due in this sandbox, so the clock was moved no further"
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from mockserver.assumptions import ROWS
-from mockserver.domain.clock import parse_instant
+from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.provider import Capability, Provider
 from mockserver.engine import info, providers
 from mockserver.web.endpoints.providers import shown
 from mockserver.web.routes import OperationCall
-from mockserver.wire.dates import moment
 from mockserver.wire.info import info_provider_reply, info_reply
 from mockserver.wire.replies import Members, reply_of
 
@@ -82,7 +81,7 @@ def version(call: OperationCall) -> Members:
     region: str = (
         suffix if suffix in ROWS["version.region"].kind.allowed.split(" | ") else call.step.assume("version.region")
     )
-    released = moment(parse_instant(call.step.assume("version.released")))
+    released = iso(parse_instant(call.step.assume("version.released")))
     return {"version": call.step.assume("version.number"), "released": released, "region": region}
 
 
