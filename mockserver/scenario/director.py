@@ -41,11 +41,11 @@ class Decision:
     outcome: Outcome
     rule: str | None
     stage: Stage
-    delay: Micros = 0
-    salt: str = ""
     bucket: Bucket | None = field(default=None, repr=False, compare=False)
     attempt: Attempt | None = field(default=None, repr=False, compare=False)
     passed: tuple[tuple[str, Difference], ...] = field(default=(), repr=False, compare=False)
+    delay: Micros = 0
+    salt: str = ""
     fired: Rule | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -158,10 +158,10 @@ class Director:
         for rule in bucket.candidates(attempt):
             found = self._ask(rule, attempt)
             if not isinstance(found, Difference):
-                silent = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
+                silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
                 return self._fired(silent, rule, *found)
             passed.append((rule.id, found))
-        return Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
+        return Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""

@@ -141,7 +141,7 @@ class OperationEndpoint(Endpoint):
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
         call = sandbox.director.count(self.op) if is_counted else None
-        asked = Asked(self.op, answers=True, headers=request.headers, path=request.path, request=fields, call=call)
+        asked = Asked(self.op, True, request.headers, request.path, fields, call)
         request.step = step = Step(sandbox, asked)
         if request.decided is not None:
             step.result.note(request.decided)
@@ -235,16 +235,8 @@ class OperationEndpoint(Endpoint):
         try:
             if body is None or query is None:
                 body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
-            call = OperationCall(
-                step=step,
-                profile=profile,
-                path=step.asked.path,
-                body=body if self.route.body is not None else None,
-                query=query,
-                headers=request.headers,
-                resource=request.resource,
-                ready=ready,
-            )
+            form = body if self.route.body is not None else None
+            call = OperationCall(step, profile, form, query, request.resource, ready)
             reply = self.route.handle(call) if sandbox.past is None else _as_of(sandbox.past, self.route, call)
             step_effects.plan(step)
         except Refused as refused:

@@ -44,8 +44,8 @@ class Request:
     path: Mapping[str, str]
     query: bytes
     headers: Headers
-    raw: bytes = field(default=b"", repr=False)
     receive: Receive = field(default=_disconnected, repr=False)
+    raw: bytes = field(default=b"", repr=False)
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None

@@ -76,17 +76,20 @@ class Success(StrEnum):
 
 @record
 class OperationCall:
-    """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
-    placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
+    """One authenticated, validated call. ``body`` and ``query`` are the models of the route; ``ready`` is what the
+    route's ``ahead`` has made, None when it was not asked to."""
 
     step: Step
     profile: WireProfile
-    path: Mapping[str, str]
     body: Any
     query: Any
-    headers: Mapping[str, str]
     resource: str
     ready: Any = None
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        """The placeholders of the route."""
+        return self.step.asked.path
 
     @property
     def sandbox(self) -> Sandbox:
@@ -96,7 +99,7 @@ class OperationCall:
     @property
     def provider(self) -> str | None:
         """The provider that is named in the header, the query or the body (published facts, 8 rows 18-19)."""
-        named: str | None = self.headers.get("providerid") or self.query.provider_id or self.body.provider_id
+        named: str | None = self.step.asked.headers.get("providerid") or self.query.provider_id or self.body.provider_id
         return named
 
 

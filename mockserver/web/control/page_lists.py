@@ -171,7 +171,7 @@ def _reader(kind: str, profile: WireProfile) -> ObjectReader:
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
     step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
-    call = OperationCall(step=step, profile=profile, path=path, body=None, query=None, headers={}, resource="")
+    call = OperationCall(step, profile, None, None, "")
     reply = route.handle(call)
     return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
 
