@@ -142,7 +142,7 @@ def release_held(sandbox: Sandbox, delivery_id: str) -> None:
     """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
-        sandbox.deliveries.held.get(delivery.url, []).remove(delivery_id)
+        sandbox.deliveries.held.get(delivery.overtaken_by, []).remove(delivery_id)
         _release(sandbox, delivery, delivery.ordering_key, sandbox.now)
 
 
@@ -202,8 +202,12 @@ def _plan_for(step: Step, news: News, room: int) -> int:
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        planned += copies
-        for delivery in _plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies):
+        made = list(_plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies))
+        if wanted.extra and planned + copies < room:
+            genuine = _notice(sandbox, news, notices, stale=False)
+            made += _plan_one(step, news.message, target, _ORDINARY, genuine, event=news.event)
+        planned += max(copies, len(made))
+        for delivery in made:
             step.result.webhooks += (delivery.delivery_id,)
             step.result.urgent = step.result.urgent or wanted.before_answer
             if wanted.before_answer or step.result.answered:
@@ -305,6 +309,7 @@ def _plan_one(
             entry=sandbox.journal.last + 1,
             reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,
+            held_for=wanted.held_for,
         )
         sandbox.deliveries.add(delivery)
         if event is None:
@@ -316,17 +321,19 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
     """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
     held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
-        waiting = held.setdefault(delivery.url, [])
+        waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
         # One that waits itself is still the next of those that wait already: it overtakes them.
         if not waiting:
             waiting.append(delivery.delivery_id)
-            sandbox.schedule.plan(sandbox.now + LONGEST_HOLD, Due.WEBHOOK_HELD, delivery.delivery_id)
+            until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
+            sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             return
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
-    for delivery_id in held.pop(delivery.url, ()):
+    about = f"{delivery.url} {delivery.message.subject_id}"
+    for delivery_id in (*held.pop(delivery.url, ()), *held.pop(about, ())):
         overtaken = sandbox.deliveries.get(delivery_id)
         if overtaken is not None and overtaken.state is DeliveryState.HELD:
             _release(sandbox, overtaken, delivery.ordering_key, delivery.due)
