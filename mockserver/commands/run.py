@@ -44,7 +44,7 @@ _SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 @record
-class Judged:
+class Wrongs:
     """What is wrong after a run: findings of any severity, and sentences about money, books and expectations."""
 
     findings: Sequence[Mapping[str, Any]] = ()
@@ -148,18 +148,18 @@ def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path) -> Judged:
+def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path) -> Wrongs:
     """Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
     if not is_reached(sandbox):
         used = others(sandbox)
         if not used:
-            return Judged(words=["no request has reached the server: does the command call MOCKSERVER_URL?"])
+            return Wrongs(words=["no request has reached the server: does the command call MOCKSERVER_URL?"])
         if not aftermath.has_books:
             # Clients with a sandbox for each test judge these themselves.
             click.echo(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
             )
-            return Judged()
+            return Wrongs()
     commands = Commands(environment())
 
     def beside(argv: Sequence[str], output: Path) -> Ended:
@@ -173,10 +173,10 @@ def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str
         sandbox.verify()
     except VerificationFailed as unmet:
         words.append(str(unmet))
-    return Judged(after.findings, words)
+    return Wrongs(after.findings, words)
 
 
-def _report(judged: Judged, form: str, out: Path | None, story: str | None) -> None:
+def _report(judged: Wrongs, form: str, out: Path | None, story: str | None) -> None:
     """``story`` is the timeline when the run failed."""
     told = [*judged.words]
     if judged.findings:
