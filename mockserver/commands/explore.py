@@ -35,7 +35,8 @@ from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 
-_SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+"""Options of a server that is started for a command."""
 
 
 @contextmanager
@@ -107,17 +108,9 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    is_url = books is not None and len(books) == 1 and books[0].startswith(("http://", "https://"))
-    asked["jobs"] = 1 if is_url else asked["jobs"]
+    aftermath = aftermath_of(books, books_state, settle=settle, reconcile=reconcile or (), invariants=invariant)
+    asked["jobs"] = 1 if aftermath.books_url is not None else asked["jobs"]
     plan = Plan(faults=faults or faults_of(None), **asked)
-    aftermath = Aftermath(
-        books=() if is_url else books or (),
-        books_url=books[0] if books and is_url else None,
-        states=books_state,
-        settle=settle,
-        reconcile=reconcile or (),
-        invariants=invariant,
-    )
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
@@ -137,6 +130,13 @@ def explore(
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
+
+
+def aftermath_of(books: list[str] | None, states: Mapping[str, str], **more: Any) -> Aftermath:
+    """What follows a run: ``books`` are the words of a command, or one address."""
+    if books is not None and len(books) == 1 and books[0].startswith(("http://", "https://")):
+        return Aftermath(books_url=books[0], states=states, **more)
+    return Aftermath(books=books or (), states=states, **more)
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def trial_runner(
                     )
                 yield runner
             return
-        started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
+        started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
             yield TrialRunner(started, argv, commands, Path(folder), seed, run, aftermath=aftermath)
         finally:

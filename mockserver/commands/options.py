@@ -88,6 +88,7 @@ def _cores() -> int:
 
 _READ: Mapping[str, Mapping[str, Any]] = {
     "text": {},
+    "texts": {"multiple": True},
     "flag": {"is_flag": True},
     "whole number": {"type": int},
     "path": {"type": click.Path(path_type=Path)},
