@@ -250,7 +250,7 @@ def explore(
 
 
 @record
-class Tried:
+class TrialResult:
     """What was seen of a trial, the verdict on it, and the plain data of the scenario file that repeats it."""
 
     seen: Observed
@@ -258,7 +258,7 @@ class Tried:
     scenario: dict[str, Any]
 
 
-def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tried:
+def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
     """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
@@ -272,7 +272,7 @@ def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tr
     told = "; ".join([*([names] if names else []), *made.words])
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
     scenario["description"] = ended + (f": {told}" if told else "")
-    return Tried(seen, made, scenario)
+    return TrialResult(seen, made, scenario)
 
 
 def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
