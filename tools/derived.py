@@ -113,7 +113,7 @@ def examples() -> str:
     from mockserver.web.control.call import CONTROL_ROUTES
 
     made = {f"{row.method} {row.path}": asyncio.run(_asked(row)) for row in CONTROL_ROUTES}
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(made, indent=1, ensure_ascii=False).replace(f"{ROOT}/", "") + "\n"
 
 
 async def _asked(row: Any) -> dict[str, Any]:
