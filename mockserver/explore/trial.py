@@ -99,7 +99,7 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 
 
 @record
-class Trial:
+class Observed:
     """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
     ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
 
@@ -169,7 +169,7 @@ class TrialRunner:
         key: str | None = None,
         *,
         ignored: Collection[tuple[str, str]] = (),
-    ) -> Trial:
+    ) -> Observed:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
         ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``.
 
@@ -234,11 +234,11 @@ def _key(*parts: object) -> str:
 
 def _seen(
     sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
-) -> Trial:
+) -> Observed:
     story = timeline(sandbox)
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    return Trial(ended, entries, after, fired, story, output=output, is_manual=is_manual)
+    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual)
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
