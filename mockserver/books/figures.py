@@ -149,13 +149,13 @@ def postings_of(charge: Charge, now: Micros, transfers: Sequence[Transfer] = ())
         post(charge.added, "pending", Account.PENDING, Account.EXPECTED, amount)
     elif not charge.capture and ended is not None:
         post(charge.added, "authorised", Account.HELD, Account.EXPECTED, held)
-        for one in charge.captures:
-            post(one.added, "released", Account.EXPECTED, Account.HELD, one.amount)
+        for part in charge.captures:
+            post(part.added, "released", Account.EXPECTED, Account.HELD, part.amount)
         if left := held - (charge.kept or ZERO) - sum((one.amount for one in charge.captures), ZERO):
             post(charge.voided or ended, "released", Account.EXPECTED, Account.HELD, left)
     if paid is not None and (state in TAKEN or charge.returned is not None):
-        for one in charge.captures or (Capture(amount, paid),):
-            post(one.added, "captured", receivable, Account.CUSTOMERS, one.amount)
+        for part in charge.captures or (Capture(amount, paid),):
+            post(part.added, "captured", receivable, Account.CUSTOMERS, part.amount)
         for refund in charge.refunds:
             if refund.moved <= now:
                 post(refund.moved, "refunded", Account.CUSTOMERS, receivable, refund.amount)

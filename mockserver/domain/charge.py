@@ -224,7 +224,8 @@ class Charge:
         return self if self.kept is None else replace(self, kept=None, voided=now)
 
     def after_refund(self, refund: Refund) -> Charge:
-        """Give back a part or all that is left (``refund_of``); what is held for captures is released. Raises ``WrongState`` (54)."""
+        """Give back a part or all that is left (``refund_of``); what is held for captures is released. Raises
+        ``WrongState`` (54)."""
         refunded = self.refunded + refund.amount
         event = ChargeEvent.FULLY_REFUNDED if refunded == self.amount else ChargeEvent.PARTLY_REFUNDED
         status = CHARGE.advance(self.status, event)

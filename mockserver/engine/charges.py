@@ -114,7 +114,8 @@ def capturing(charge: Charge) -> ChargeEvent:
 
 
 def void(step: Step, charge_id: str) -> Charge:
-    """Cancel an authorised charge, or what is still held of one. Raises ``NotFound`` 84, ``WrongState`` 54, ``ProviderRefused``."""
+    """Cancel an authorised charge, or what is still held of one. Raises ``NotFound`` 84, ``WrongState`` 54,
+    ``ProviderRefused``."""
     charge = get(step, charge_id)
     charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
     _consult(step, "charge.void", charge, Code.UNABLE_TO_VOID)

@@ -133,8 +133,8 @@ def cancel(step: Step, subscription_id: str) -> Subscription:
 
 
 def follow(step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False) -> None:
-    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end. A copy of one
-    that was taken twice is counted, and moves no date."""
+    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end. A copy of
+    one that was taken twice is counted, and moves no date."""
     row = step.sandbox.subscriptions.get(charge.subscription_id or "")
     if row is None:
         return
