@@ -11,7 +11,7 @@ from dataclasses import fields
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.charge import ZERO, Capture, Charge
+from mockserver.domain.charge import ZERO, Charge, PartCaptured
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeState, TransferState
@@ -154,7 +154,7 @@ def postings_of(charge: Charge, now: Micros, transfers: Sequence[Transfer] = ())
         if left := held - (charge.kept or ZERO) - sum((one.amount for one in charge.captures), ZERO):
             post(charge.voided or ended, "released", Account.EXPECTED, Account.HELD, left)
     if paid is not None and (state in TAKEN or charge.returned is not None):
-        for part in charge.captures or (Capture(amount, paid),):
+        for part in charge.captures or (PartCaptured(amount, paid),):
             post(part.added, "captured", receivable, Account.CUSTOMERS, part.amount)
         for refund in charge.refunds:
             if refund.moved <= now:

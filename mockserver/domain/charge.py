@@ -34,11 +34,6 @@ from mockserver.domain.states import CHARGE, ChargeEvent, ChargeState
 ZERO = Decimal(0)
 
 
-def provider_charge_id(charge_id: str) -> str:
-    """The provider's own id of a charge."""
-    return "ch_" + charge_id[:-25:-1]
-
-
 @record
 class Payer:
     """The customer as a charge shows it: stored, or only named in the request (assumption
@@ -84,7 +79,7 @@ class Refund:
 
 
 @record
-class Capture:
+class PartCaptured:
     """One of several captures of a charge."""
 
     amount: Amount
@@ -148,7 +143,7 @@ class Charge:
     transfer: CheckoutTransfer | None = None
     returned: Micros | None = None
     reserved: tuple[Refund, ...] | None = None
-    captures: tuple[Capture, ...] = ()
+    captures: tuple[PartCaptured, ...] = ()
     kept: Amount | None = None
     seq: int = -1
 
@@ -174,7 +169,7 @@ class Charge:
     def moved_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
         paid, returned = self.succeeded, self.returned
-        taken = self.captures or ((Capture(self.amount, paid),) if paid is not None else ())
+        taken = self.captures or ((PartCaptured(self.amount, paid),) if paid is not None else ())
         came = sum((one.amount for one in taken if one.added - one.added % DAY == day), ZERO)
         went = self.amount if returned is not None and returned - returned % DAY == day else ZERO
         return came - sum((one.amount for one in self.refunds if one.moved - one.moved % DAY == day), went)
@@ -202,7 +197,7 @@ class Charge:
             return replace(
                 self, status=status, amount=captured, succeeded=now if status is ChargeState.SUCCESS else None
             )
-        captures = (*self.captures, Capture(captured, now))
+        captures = (*self.captures, PartCaptured(captured, now))
         return replace(
             self,
             status=status,

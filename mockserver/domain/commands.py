@@ -7,7 +7,7 @@ from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.charge import Charge, FailedAttempt, Payer, WebhookTarget, provider_charge_id
+from mockserver.domain.charge import Charge, FailedAttempt, Payer, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
 from mockserver.domain.customer import CustomerDetails
 from mockserver.domain.ids import Ids
@@ -65,7 +65,7 @@ class NewCharge:
         card = instrument.card
         return Charge(
             charge_id=charge_id,
-            provider_charge_id=None if declined else provider_charge_id(charge_id),
+            provider_charge_id=None if declined else "ch_" + charge_id[:-25:-1],
             amount=amount,
             currency=currency.code,
             status=CHARGE.begin(event),

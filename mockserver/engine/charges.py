@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TypeAlias
 
 from mockserver.domain.batch import RowFailure
-from mockserver.domain.charge import Charge, FailedAttempt, provider_charge_id
+from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge, NewTransfer, NewTransferGroup
@@ -263,7 +264,8 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
-    made = command.begun(
+    begin = partial(
+        command.begun,
         sandbox.ids,
         event,
         provider=route.provider,
@@ -276,22 +278,16 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
         failed_attempts=failed,
         verified=begun.verified,
     )
-    charge = step.add(made, event)
+    charge = step.add(begin(), event)
     follow_up(step, charge, event, outcome)
     _follow(step, charge, None)
     for _ in range(1, outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
-        _store_again(step, made, event, outcome)
+        copy = step.add(begin(), event)
+        follow_up(step, copy, event, outcome)
+        _follow(step, copy, None, is_copy=True)
+        # The answer names the first one only.
         step.result.about["charge"] = charge
     return charge
-
-
-def _store_again(step: Step, made: Charge, event: ChargeEvent, outcome: Outcome) -> None:
-    """The same payment once more, by a fault of the service: a charge of its own, which the answer does not name."""
-    charge_id = step.sandbox.ids.hex32("charge")
-    copy = replace(made, charge_id=charge_id, provider_charge_id=provider_charge_id(charge_id))
-    charge = step.add(copy, event)
-    follow_up(step, charge, event, outcome)
-    _follow(step, charge, None, is_copy=True)
 
 
 def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
