@@ -28,16 +28,14 @@ from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
 from mockserver.scenario.transport import At, FaultKind, Transport
 from mockserver.web import watching
-from mockserver.web.asgi import JSON_TYPE, NOSNIFF
-from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, refusal
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields, no_fields
-from mockserver.wire.folding import pascal
+from mockserver.wire.fields import NO_FIELDS, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 

@@ -21,7 +21,7 @@ from mockserver.scenario.director import Decision
 from mockserver.scenario.edits import edited
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STATUS, STEP
-from mockserver.web.asgi import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 

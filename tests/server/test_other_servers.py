@@ -16,7 +16,7 @@ import pytest
 
 import mockserver
 from mockserver.scenario.transport import FaultKind
-from mockserver.web.asgi import TRANSPORT
+from mockserver.web.request import TRANSPORT
 from tests.driving import Api, card_charge
 
 FOREIGN = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}

@@ -14,11 +14,10 @@ from mockserver.domain.reading import whole_of
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
-from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal_facts import status_of
-from mockserver.web.control.journal_search import filters_of, look_through
+from mockserver.web.control.journal_search import filters_of, look_through, status_of
 from mockserver.web.operation import OperationEndpoint
+from mockserver.web.request import Message, Scope
 from mockserver.web.runner import for_each
 from mockserver.web.transport_faults import Cut
 from mockserver.web.watching import SENT_BY, is_own_page
