@@ -105,6 +105,8 @@ class Delivery:
     """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
     ``together`` do not wait.
 
+    Later ones to the receiver of one that ``blocks`` wait from its first try to its end.
+
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
     the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for, ``held_for``
@@ -123,6 +125,7 @@ class Delivery:
     due: Micros
     ordering_key: str
     together: bool = False
+    blocks: bool = False
     state: DeliveryState = DeliveryState.WAITING
     script: tuple[int | str, ...] = ()
     tries: list[Try] = field(default_factory=list)
@@ -154,6 +157,11 @@ class Delivery:
 def header_fault(text: str) -> str | None:
     """Why a text cannot be the value of a header, None when it can (RFC 9110, 5.5)."""
     return "wanted a text without control characters" if _CONTROLS.search(text) else None
+
+
+def previous_key(key: str) -> str:
+    """The signing key before this one, which receivers know while keys are changed."""
+    return f"previous-{key}"
 
 
 def sign(key: str, body: bytes) -> str:

@@ -42,8 +42,9 @@ Answer = Annotated[
 ]
 
 
-Signature = StrEnum("Signature", "NONE BAD STALE")
-"""What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
+Signature = StrEnum("Signature", "NONE BAD STALE PREVIOUS")
+"""What stands in the header of the signature: nothing, that of a wrong key, that of a day before, or that of the key
+before, as while keys are changed."""
 
 
 def _in_envelope(paths: Iterable[str]) -> None:
@@ -60,6 +61,7 @@ def _schema() -> dict[str, Any]:
     is_long = {"pattern": "[1-9]"}
     together = given_as("together", on)
     against = [
+        given_as("blocks", on),
         given_as("gap", is_long),
         given_as("swap_with_next", {"not": {"const": False}}),
         given_as("receiver", {"minItems": 1}),
@@ -81,6 +83,7 @@ def _schema() -> dict[str, Any]:
 
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     "drop": lambda _: "drop those of this call",
+    "blocks": lambda _: "later ones to the receiver wait for it",
     "delay": lambda delay: f"delay {duration_text(delay)}",
     "gap": lambda gap: f"gap {duration_text(gap)}",
     "swap_with_next": lambda within: f"swap_with_next{'' if within is True else f' within {duration_text(within)}'}",
@@ -114,6 +117,7 @@ class WebhookPlan:
     pad: Annotated[int, whole(1, MOST_BYTES)] = 0
     sent: Shift = 0
     together: Flag = False
+    blocks: Flag = False
     edit: Edit | None = None
     omit: Omit = ()
     authorization: Text | None = None
@@ -137,7 +141,7 @@ class WebhookPlan:
             raise ValueError(f"extra needs what is wrong with the one more: {', '.join(_WRONG)}")
         if self.bad_signature and self.signature is not None:
             raise ValueError("got bad_signature and signature, only one of them is allowed")
-        against = ["gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
+        against = ["blocks", "gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
         lost = [word for word in against if self.together and getattr(self, word)]
         if lost:
             raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
