@@ -16,6 +16,7 @@ from weakref import WeakMethod, proxy
 from mockserver.domain.clock import Micros
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.result import Result
+from mockserver.scenario.scalars import LAST_MOVE
 
 T = TypeVar("T")
 
@@ -94,7 +95,9 @@ class Past:
     def seen(self, result: Result, read: Callable[[], T]) -> T:
         """What is read in the step of a ``result``, as far behind as the rules say that decided it. Raises what
         ``read`` raises."""
-        until = self._sandbox.now - lag_of(result)
+        lag = lag_of(result)
+        last = self._changes[-1].at if self._changes else self._sandbox.now
+        until = last - 1 if lag == LAST_MOVE else self._sandbox.now - lag
         newer = [change for change in self._changes if change.at > until]
         self._is_rewound = True
         try:
@@ -114,5 +117,5 @@ class Past:
 
 
 def lag_of(result: Result) -> Micros:
-    """How far behind a step sees."""
-    return max((decision.outcome.lag for decision in result.decisions), default=0)
+    """How far behind a step sees; 0 when it sees the present."""
+    return next((lag for decision in result.decisions if (lag := decision.outcome.lag)), 0)
