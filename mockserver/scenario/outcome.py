@@ -45,8 +45,8 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 class Outcome:
     """Everything that one rule makes happen, level by level; None or empty where it says nothing.
 
-    With ``lag`` a read sees things as they stood so long ago, or before the last change; with ``replay`` a call is given the first answer of its
-    key.
+    With ``lag`` a read sees things as they stood so long ago, or before the last change; with ``replay`` a call is
+    given the first answer of its key.
     """
 
     provider: ProviderOutcome | None = None
