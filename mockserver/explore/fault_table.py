@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, READS, TAKING, UNREQUESTED
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, READS, TAKING, UNREQUESTED, operations_like
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -36,8 +37,12 @@ sees no answer."""
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
     the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``is_usual``
-    that it is tried unless faults are named; ``waits`` the seconds of real time that the client waits without an
-    answer."""
+    that it is tried unless faults are named.
+
+    It fits operations like ``ops`` that use a token, a vault item or a hold (``uses``), and batches of so many
+    ``rows``. One that ``stays`` strikes later calls with the same card too. It has struck when what ``comes_due`` has.
+    ``is_ours``: it takes or withholds money itself, and the client is not to blame. ``waits`` are the seconds of real
+    time that the client waits without an answer."""
 
     name: str
     at: str
@@ -45,15 +50,22 @@ class Fault:
     then: Mapping[str, Any]
     weight: int
     is_usual: bool = True
+    ops: str = "*"
+    uses: str = ""
+    rows: int = 0
+    stays: bool = False
+    comes_due: str = ""
+    is_ours: bool = False
     waits: float = 0
 
     def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
-        return point.op in _operations(self.name) and (self.at != "notify" or point.notifies)
+        is_there = (self.at != "notify" or point.notifies) and (not self.uses or self.uses == point.uses)
+        return is_there and point.op in _operations(self.name) and point.rows >= self.rows
 
     def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
         """The fault for a client that waits so long, by a clock that is set by hand or by the machine's."""
-        text, late = json.dumps(self.then), client_timeout + SECOND
+        text, late = json.dumps(self.then, default=float), client_timeout + SECOND
         if _CLIENT_TIMEOUT not in text:
             return self
         text = json.dumps(_GIVEN_UP) if is_manual else text
@@ -64,9 +76,22 @@ class Fault:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
         return {
             "id": f"{self.name}-{point.op}-{point.nth}",
-            "when": {"op": point.op, "call": point.nth},
-            "then": self.then,
+            "when": {"op": point.op, **self._when(point)},
+            **({"key": ["op"]} if point.is_counted else {}),
+            "then": self._then(point.rows),
         }
+
+    def _when(self, point: InjectionPoint) -> dict[str, Any]:
+        if point.is_counted:
+            return {"nth": point.nth, **({"attempt": 1} if self.at == "provider" else {})}
+        if self.stays and point.card and point.op in TAKING:
+            return {"call": {"gte": point.nth}, "card": {"bin": point.card[:6], "last4": point.card[-4:]}}
+        return {"call": point.nth}
+
+    def _then(self, rows: int) -> Any:
+        """What happens to a batch of so many rows."""
+        text = json.dumps(self.then, default=float).replace('"{middle}"', str((rows + 1) // 2))
+        return json.loads(text.replace('"{last}"', str(rows)), parse_float=Decimal)
 
 
 def _read() -> Mapping[str, Fault]:
@@ -114,6 +139,16 @@ class Trial:
     def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
         return [fault.rule(point) for point, fault in self.injections]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether one of the faults takes or withholds money itself."""
+        return any(fault.is_ours for _, fault in self.injections)
+
+    @property
+    def comes_due(self) -> list[str]:
+        """What must come due before all of it has struck."""
+        return [fault.comes_due for _, fault in self.injections if fault.comes_due]
 
     @property
     def waits(self) -> float:
@@ -207,11 +242,22 @@ def _weight(op: str) -> int:
     return 3 if op in _MONEY else 1 if op in READS else 2
 
 
+_DUE = {
+    "provider": frozenset({"batch.row"}),
+    "later": frozenset({"subscription.renew"}),
+    "notify": frozenset({"webhook.deliver"}),
+}
+"""What comes due without a call, and can fail there."""
+
+
 @cache
 def _operations(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
-    outcome = read_model(OutcomeMap, FAULTS[name].timed().then).outcome
-    operations = ALL_OPERATIONS - UNREQUESTED
+    fault = FAULTS[name]
+    outcome = read_model(OutcomeMap, fault.timed()._then(rows=3)).outcome
+    operations = (ALL_OPERATIONS - UNREQUESTED) | _DUE.get(fault.at, frozenset())
+    if fault.ops != "*":
+        operations &= frozenset[str]().union(*map(operations_like, fault.ops.split(",")))
     for _, fit in applicability(outcome):
         operations &= fit
     return operations & NOTIFYING if outcome.webhook is not None else operations

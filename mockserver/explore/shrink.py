@@ -102,7 +102,7 @@ def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None
                 yield (None if entry["call"] is None else place), decision
                 continue
             attempt += 1
-            if op in PROVIDER_OPERATIONS:
+            if op in PROVIDER_OPERATIONS - {_RENEWAL}:
                 yield (None if entry["call"] is None else Place(op, entry["call"], attempt)), decision
             else:
                 renewals[attempt] += 1
