@@ -26,9 +26,10 @@ from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
-from mockserver.scenario.transport import At, FaultKind, Transport
-from mockserver.web import watching
-from mockserver.web.asgi import JSON_TYPE, NOSNIFF
+from mockserver.scenario.operations import MONEY
+from mockserver.scenario.transport import At, Transport
+from mockserver.web import holds, watching
+from mockserver.web.asgi import JSON_TYPE, NOSNIFF, HungUp
 from mockserver.web.request import Reply, Request, Unanswerable, refusal
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
@@ -101,21 +102,36 @@ class OperationEndpoint(Endpoint):
         sandbox, limit = request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
+        if sandbox.holding.is_all:
+            return self._act_when_released(request)
+        if sandbox.holding.waiting and self.op in MONEY:
+            holds.came(self.world, sandbox)
         step, arrived = self.arrive(request, sandbox)
         # Webhooks wait for the answer.
         step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
-        if not arrived and self.route.ahead is None:
+        if arrived is None and self.route.ahead is None:
             return self.carry_out(request, step)
         return self._act_later(arrived, request, step)
 
-    async def _act_later(self, delay: Micros, request: Request, step: Step) -> Reply:
-        """Carry a request out after a delay, and when what it needs has been made ahead of it."""
-        runner, ready = self.world.runner, None
-        if delay:
-            watching.arrived(step, self.world.real_clock())
-            await asyncio.sleep(delay / SECOND)
+    async def _act_when_released(self, request: Request) -> Reply:
+        if not await holds.released(self.world, request):
+            raise HungUp
+        await self.world.runner.catch_up(request.sandbox)
+        acted = self.act(request)
+        return acted if isinstance(acted, Reply) else await acted
+
+    async def _act_later(self, fault: Transport | None, request: Request, step: Step) -> Reply:
+        """Carry a request out after the delay or the hold of a fault, and when what it needs has been made ahead of
+        it."""
+        world, runner, ready = self.world, self.world.runner, None
+        if fault is not None:
+            watching.arrived(step, world.real_clock())
+            await asyncio.sleep(fault.delay / SECOND)
+            stays = fault.hold is None or await holds.held(world, request, fault)
+            if not stays or not await holds.released(world, request):
+                return Reply(None, b"", step, fault)
             await runner.catch_up(step.sandbox)
         begun = self.route.ahead(step) if self.route.ahead is not None else None
         if begun is not None:
@@ -147,23 +163,26 @@ class OperationEndpoint(Endpoint):
             step.result.note(request.decided)
         return step
 
-    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> tuple[Step, Micros | Reply]:
-        """Read the request and ask the rules of arrival: its step, and after how long it may be acted on, or what it is
-        answered already. A set-up call suffers no fault and has no number among the calls of its operation."""
+    def arrive(
+        self, request: Request, sandbox: Sandbox, *, is_setup: bool = False
+    ) -> tuple[Step, Transport | Reply | None]:
+        """Read the request and ask the rules of arrival: its step, and the fault after whose time it may be acted on,
+        or what it is answered already. A set-up call suffers no fault and is not counted among the calls of its
+        operation."""
         try:
             step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
-                return step, 0
+                return step, None
             fault = self._early_fault(step)
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
             return step, self._refused(request, step, refused)
         if fault is None or is_setup:
-            return step, 0
+            return step, None
         _note_ignored(step, request)
-        return step, fault.delay if fault.kind is FaultKind.DELAY else Reply(None, b"", step, fault)
+        return step, fault if fault.goes_on else Reply(None, b"", step, fault)
 
     def _read(self, request: Request, sandbox: Sandbox) -> Fields:
         """Read body and query; what rules see of them. Raises ``MalformedJson``."""
