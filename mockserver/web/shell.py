@@ -207,7 +207,7 @@ class Endpoint:
                 await self.world.runner.flush_webhooks(step.sandbox, step)
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
-            if not await self._may_answer(request, reply):
+            if (reply.fault is not None or step.sandbox.holding.is_all) and not await self._may_answer(request, reply):
                 raise HungUp
         if (fault := reply.fault) is not None:
             conversation = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
