@@ -151,8 +151,10 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
-    if asks and any(one.transport is not None and one.transport.hold for one in outcomes if _strikes(At.RECEIVE, one)):
-        problems.add((), "hold at: receive comes before a provider is asked: use at: answer, or look at no provider")
+    if asks and any(one.transport is not None and one.transport.comes_first for one in outcomes):
+        problems.add(
+            (), "copies, hold, virtual at: receive come before a provider is asked: they go with no test of one"
+        )
     if any(one.replay for one in outcomes):
         for place, words in _misused_replay(model, plan, asks):
             problems.add(place, words)

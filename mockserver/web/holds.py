@@ -10,8 +10,7 @@ from collections.abc import Callable
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import At, HoldUntil, Transport
-from mockserver.web.asgi import Receive
-from mockserver.web.request import Request
+from mockserver.web.request import Receive, Request
 from mockserver.web.world import World
 
 LONGEST = 10 * MINUTE

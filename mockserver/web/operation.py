@@ -29,16 +29,25 @@ from mockserver.scenario.edits import unfound
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
-from mockserver.web.asgi import JSON_TYPE, NOSNIFF, HungUp
-from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.web.request import (
+    JSON_TYPE,
+    NOSNIFF,
+    HungUp,
+    Message,
+    Reply,
+    Request,
+    Scope,
+    Unanswerable,
+    refusal,
+)
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
+from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields, no_fields
-from mockserver.wire.folding import pascal
+from mockserver.wire.fields import NO_FIELDS, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
@@ -123,14 +132,13 @@ class OperationEndpoint(Endpoint):
         return acted if isinstance(acted, Reply) else await acted
 
     async def _act_later(self, fault: Transport | None, request: Request, step: Step) -> Reply:
-        """Carry a request out after the delay or the hold of a fault, and when what it needs has been made ahead of
-        it."""
-        world, runner, ready = self.world, self.world.runner, None
+        """Carry a request out after what holds it up, and when what it needs has been made ahead of it."""
+        runner, ready = self.world.runner, None
         if fault is not None:
-            watching.arrived(step, world.real_clock())
-            await asyncio.sleep(fault.delay / SECOND)
-            stays = fault.hold is None or await holds.held(world, request, fault)
-            if not stays or not await holds.released(world, request):
+            watching.arrived(step, self.world.real_clock())
+            await self._hold_up(fault, request, step)
+            stays = fault.hold is None or await holds.held(self.world, request, fault)
+            if not stays or not await holds.released(self.world, request):
                 return Reply(None, b"", step, fault)
             await runner.catch_up(step.sandbox)
         begun = self.route.ahead(step) if self.route.ahead is not None else None
@@ -138,6 +146,43 @@ class OperationEndpoint(Endpoint):
             ready = await begun
             await runner.catch_up(step.sandbox)
         return self.carry_out(request, step, ready)
+
+    async def _hold_up(self, fault: Transport, request: Request, step: Step) -> None:
+        """What comes between the receipt of a request and what it does."""
+        if fault.virtual:
+            await self.world.runner.advance(step.sandbox, fault.delay)
+        elif fault.delay:
+            await asyncio.sleep(fault.delay / SECOND)
+        if SENT_BY not in request.headers:
+            for _ in range(1, fault.copies or 1):
+                await self.send(request, "proxy")
+
+    async def send(self, request: Request, by: str) -> tuple[int | None, bytes]:
+        """Take the same request once more, marked with who sends it: the status and the answer; None and what came of
+        it when the connection broke."""
+        marked = {**request.headers, SENT_BY: by}
+        scope: Scope = {
+            "type": "http",
+            "method": request.method,
+            "path": request.resource,
+            "raw_path": request.resource.encode(),
+            "query_string": request.query,
+            "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items()),
+            "path_params": dict(request.path),
+        }
+        answered: list[Message] = []
+        waiting: list[Message] = [{"type": "http.request", "body": request.raw, "more_body": False}]
+
+        async def receive() -> Message:
+            return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            answered.append(message)
+
+        with suppress(Cut):
+            await self(scope, receive, send)
+        status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
+        return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -166,9 +211,8 @@ class OperationEndpoint(Endpoint):
     def arrive(
         self, request: Request, sandbox: Sandbox, *, is_setup: bool = False
     ) -> tuple[Step, Transport | Reply | None]:
-        """Read the request and ask the rules of arrival: its step, and the fault after whose time it may be acted on,
-        or what it is answered already. A set-up call suffers no fault and is not counted among the calls of its
-        operation."""
+        """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered already.
+        A set-up call suffers no fault and has no number among the calls of its operation."""
         try:
             step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:

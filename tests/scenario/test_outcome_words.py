@@ -25,7 +25,7 @@ from mockserver.scenario.provider_outcome import (
 )
 from mockserver.scenario.rule import Always
 from mockserver.scenario.transport import At, Dribble, ErrorBody, HoldUntil, Transport
-from mockserver.scenario.webhook_plan import WebhookPlan
+from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 from tests.scenario.telling import fault, one, told
 
 
@@ -150,6 +150,8 @@ WEBHOOKS: list[tuple[str, WebhookPlan]] = [
     ("copies: 3, gap: 1s", WebhookPlan(copies=3, gap=SECOND)),
     ("before_answer: true, copies: 2", WebhookPlan(before_answer=True, copies=2)),
     ("swap_with_next: true", WebhookPlan(swap_with_next=True)),
+    ("swap_with_next: 2s", WebhookPlan(swap_with_next=2_000_000)),
+    ("extra: true, signature: none", WebhookPlan(extra=True, signature=Signature.NONE)),
     ("stale: true", WebhookPlan(stale=True)),
     ("bad_signature: true", WebhookPlan(bad_signature=True)),
     ("authorization: Bearer x", WebhookPlan(authorization="Bearer x")),
@@ -232,7 +234,7 @@ REFUSED = [
     ("{transport: {at: answer, hold: for ever}}", "got 'for ever', wanted a duration above 0"),
     ("{transport: {at: upload, hold: all}}", "hold cannot be used at: upload"),
     ("{transport: {at: answer, hold: all, reset: true}}", "got reset and hold, only one of them"),
-    ("{transport: {at: receive, hold: all}, decline: do_not_honour}", "comes before a provider is asked"),
+    ("{transport: {at: receive, hold: all}, decline: do_not_honour}", "come before a provider is asked"),
     ("{webhook: {hold: true, receiver: [200]}}", "got hold and receiver, only one of them is allowed"),
     ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after need status"),
     ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 200 to 599"),
