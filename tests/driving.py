@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
 
+from starlette import routing
+
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
@@ -37,6 +39,8 @@ SHIPPED = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("*.yam
 """The files of the scenarios that come with the product."""
 
 _read = cache(load)
+# Each application compiles some three hundred paths of routes, the same ones.
+routing.compile_path = cache(routing.compile_path)
 
 
 @dataclass(frozen=True, slots=True)
