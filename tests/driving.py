@@ -223,8 +223,7 @@ class Api:
         """A charge that is taken; the fields of the body on top of an ordinary one."""
         reply = self.try_charge(**fields)
         assert reply.status in (200, 201), reply.raw
-        body: dict[str, Any] = reply.body
-        return body
+        return reply.body
 
     def method(self, number: str = VISA, **fields: object) -> str:
         """The id of a card that is stored; the fields of the body on top of an ordinary one."""
@@ -258,8 +257,7 @@ def _run(exchange: Coroutine[object, None, Reply], waits: bool) -> Reply:
         while exchange.send(None) is None:
             pass
     except StopIteration as stopped:
-        reply: Reply = stopped.value
-        return reply
+        return stopped.value
     exchange.close()
     raise AssertionError("the answer waits for something")
 

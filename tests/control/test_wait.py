@@ -35,15 +35,13 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[Sandbox]:
 def wait(api: Api, wanted: object, **more: object) -> dict[str, Any]:
     reply = api.call("POST", "/__admin/wait", {"for": wanted, **more}, waits=True)
     assert reply.status == 200, reply.raw
-    body: dict[str, Any] = reply.body
-    return body
+    return reply.body
 
 
 def bank_charge(api: Api, **more: object) -> str:
     account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
     body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account, **more}
-    made: str = api.call("POST", "/charge/bank_account", body).body["chargeId"]
-    return made
+    return api.call("POST", "/charge/bank_account", body).body["chargeId"]
 
 
 def test_what_holds_already_is_answered_at_once(api: Api) -> None:

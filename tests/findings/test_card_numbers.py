@@ -34,8 +34,7 @@ def told(api: Api) -> list[str]:
 
 
 def shown(api: Api, entry: int = -1) -> dict[str, Any]:
-    body: dict[str, Any] = api.get("/__admin/journal")["entries"][entry]["request"]["body"]
-    return body
+    return api.get("/__admin/journal")["entries"][entry]["request"]["body"]
 
 
 @pytest.mark.parametrize(

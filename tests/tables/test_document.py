@@ -92,14 +92,12 @@ class Book:
         return self.made[name]
 
     def public_key(self) -> str:
-        key: str = self.api.get("/__admin/sandbox")["publicKey"]
-        return key
+        return self.api.get("/__admin/sandbox")["publicKey"]
 
 
 def taken(reply: Reply) -> dict[str, Any]:
     assert reply.status in (200, 201), reply.raw
-    body: dict[str, Any] = reply.body
-    return body
+    return reply.body
 
 
 def check(value: object, kind: Any, place: str) -> None:

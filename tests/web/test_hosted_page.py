@@ -37,13 +37,11 @@ def pay(api: Api, path: str, shown: Document | None = None, **fields: str) -> Re
 
 
 def charges(api: Api) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get("/charge")["charges"]
-    return found
+    return api.get("/charge")["charges"]
 
 
 def count(api: Api, path: str) -> int:
-    counted: int = api.get(f"/payment_link/{path.rpartition('/')[2]}")["countPayments"]
-    return counted
+    return api.get(f"/payment_link/{path.rpartition('/')[2]}")["countPayments"]
 
 
 @pytest.mark.parametrize("kind", ["card", "paypal"])
