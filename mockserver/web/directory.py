@@ -11,7 +11,7 @@ from typing import Protocol
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, Unauthorised, invalid
+from mockserver.domain.errors import NotFound, Refused, Unauthorised, invalid
 from mockserver.engine.config import SandboxConfig, ServerConfig
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
@@ -194,7 +194,7 @@ class Directory:
     def of_control(self, headers: Headers, *, changes: bool) -> Sandbox:
         """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
         of the public key, which many know: it changes nothing. A call that only reads opens none, and sees what would
-        open. Raises ``Unauthorised`` (40)."""
+        open. Raises ``Unauthorised`` (40), and ``NotFound`` (1) for the id of no open sandbox."""
         real = self._real_clock()
         if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
             return self.sandboxes.open(headers.get("x-secretkey"), real, keep=changes)
@@ -202,7 +202,7 @@ class Directory:
             found = self.sandboxes.with_id(headers["x-sandbox"])
             if found is None:
                 reason = "no open sandbox has this id, GET /__admin/sandboxes lists them"
-                raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSandbox": reason})
+                raise NotFound(Code.UNKNOWN_ERROR, {"XSandbox": reason}, message="Not Found")
             return found
         if changes:
             reason = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
