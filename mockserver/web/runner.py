@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.domain.clock import SECOND, ClockMode, Micros
+from mockserver.domain.clock import LATEST, SECOND, ClockMode, Micros
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
 from mockserver.engine.indexed_table import Table
@@ -227,6 +227,20 @@ class Runner:
             sandbox.clock.move_to(to, self.real_clock())
             self.changed(sandbox)
         return True
+
+    async def advance(self, sandbox: Sandbox, length: Micros) -> None:
+        """Let time pass for a sandbox before a request is acted on, whatever its clock; others are served meanwhile."""
+        to = min(sandbox.now + length, LATEST)
+        sandbox.clock.hold(sandbox.now)
+        try:
+            due.run_slice(sandbox, to)
+            while due.is_behind(sandbox):
+                await self.turn(sandbox)
+                due.run_slice(sandbox, to)
+            sandbox.clock.virtual = max(sandbox.clock.virtual, sandbox.now)
+        finally:
+            sandbox.clock.release(self.real_clock())
+        self.changed(sandbox)
 
     def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""

@@ -71,8 +71,8 @@ class Conversation:
                 await self.cut(_GARBAGE)
             case FaultKind.HANG:
                 await self._hang(fault)
-            case FaultKind.SLOW:
-                raise ValueError("a body is read slowly by slowly")
+            case FaultKind.SLOW | FaultKind.COPIES:
+                raise ValueError("it is performed before there is an answer")
 
     async def cut(self, raw: bytes, *, reset: bool = False) -> None:
         """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut`` where there is none."""
