@@ -22,7 +22,7 @@ from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.wire.base import Body
-from mockserver.wire.folding import nested_body, parts_of
+from mockserver.wire.fields import nested_body, parts_of
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120
@@ -113,7 +113,9 @@ def examples() -> str:
     from mockserver.web.control.call import CONTROL_ROUTES
 
     made = {f"{row.method} {row.path}": asyncio.run(_asked(row)) for row in CONTROL_ROUTES}
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    # The folder of the checkout differs from machine to machine.
+    folder = f"{shipped_file(TEST_VALUES).parent}/"
+    return json.dumps(made, indent=1, ensure_ascii=False).replace(folder, "scenarios/") + "\n"
 
 
 async def _asked(row: Any) -> dict[str, Any]:
