@@ -65,7 +65,7 @@ class WholeUnits(OutcomeTraits):
     },
     "a transport fault": {
         "mockserver/scenario/transport.py": [
-            ("SHOUT ", "SLOW EDIT"),
+            ("SHOUT ", "SLOW COPIES EDIT"),
             ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
             ("    shout: Switch = False\n", "    kind: FaultKind = field("),
         ],
@@ -74,7 +74,7 @@ class WholeUnits(OutcomeTraits):
                 """            case FaultKind.SHOUT:
                 await self._answer(self.body.upper())
 """,
-                "            case FaultKind.SLOW:",
+                "            case FaultKind.SLOW |",
             ),
         ],
         "mockserver/scenario/reference.md": [

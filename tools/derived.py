@@ -22,7 +22,7 @@ from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.wire.base import Body
-from mockserver.wire.folding import nested_body, parts_of
+from mockserver.wire.fields import nested_body, parts_of
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120

@@ -11,7 +11,7 @@ from dataclasses import fields
 from decimal import Decimal
 from enum import StrEnum
 
-from mockserver.domain.charge import ZERO, Charge
+from mockserver.domain.charge import ZERO, Charge, PartCaptured
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeState, TransferState
@@ -73,7 +73,8 @@ def figures_of(charge: Charge, now: Micros) -> Figures:
         case state if state in TAKEN:
             shown = sum((refund.amount for refund in charge.refunds if refund.moved > now), ZERO)
             reserved = sum((refund.amount for refund in charge.reserved or ()), ZERO)
-            return Figures(captured=charge.amount, refunded=charge.refunded - shown, refunding=shown + reserved)
+            refunded = charge.refunded - shown
+            return Figures(charge.kept or ZERO, charge.amount, refunded=refunded, refunding=shown + reserved)
         case ChargeState.FAILED if charge.returned is not None:
             return Figures(returned=charge.amount)
         case _:
@@ -90,6 +91,10 @@ def as_of(charge: Charge, state: ChargeState, at: Micros) -> Charge:
     """A charge as it was in a state at an instant; refunds that have failed since are not in it."""
     refunds = tuple(refund for refund in charge.refunds if refund.added <= at)
     held = charge.authorised if state is ChargeState.AUTHORISED else None
+    kept = None
+    if charge.captures and state is ChargeState.SUCCESS:
+        held = sum((one.amount for one in charge.captures if one.added <= at), ZERO)
+        kept = (charge.authorised or held) - held if charge.voided is None or charge.voided > at else None
     return replace(
         charge,
         status=state,
@@ -97,6 +102,7 @@ def as_of(charge: Charge, state: ChargeState, at: Micros) -> Charge:
         refunds=refunds,
         refunded=sum((refund.amount for refund in refunds), ZERO),
         returned=charge.returned if state is ChargeState.FAILED else None,
+        kept=kept,
     )
 
 
@@ -143,9 +149,13 @@ def postings_of(charge: Charge, now: Micros, transfers: Sequence[Transfer] = ())
         post(charge.added, "pending", Account.PENDING, Account.EXPECTED, amount)
     elif not charge.capture and ended is not None:
         post(charge.added, "authorised", Account.HELD, Account.EXPECTED, held)
-        post(ended, "released", Account.EXPECTED, Account.HELD, held)
+        for part in charge.captures:
+            post(part.added, "released", Account.EXPECTED, Account.HELD, part.amount)
+        if left := held - (charge.kept or ZERO) - sum((one.amount for one in charge.captures), ZERO):
+            post(charge.voided or ended, "released", Account.EXPECTED, Account.HELD, left)
     if paid is not None and (state in TAKEN or charge.returned is not None):
-        post(paid, "captured", receivable, Account.CUSTOMERS, amount)
+        for part in charge.captures or (PartCaptured(amount, paid),):
+            post(part.added, "captured", receivable, Account.CUSTOMERS, part.amount)
         for refund in charge.refunds:
             if refund.moved <= now:
                 post(refund.moved, "refunded", Account.CUSTOMERS, receivable, refund.amount)

@@ -20,7 +20,7 @@ from mockserver.domain.record import record
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.run_money import unseen
-from mockserver.remote import ControlRefused, RemoteSandbox, timeline
+from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS
 
 
@@ -235,7 +235,7 @@ def _key(*parts: object) -> str:
 def _seen(
     sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
 ) -> Observed:
-    story = timeline(sandbox)
+    story = sandbox.report("timeline")
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual)

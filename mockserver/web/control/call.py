@@ -17,13 +17,12 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
 from mockserver.web.routes import InModule, RouteRow
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
-from mockserver.wire.control_fields import ControlBody, control_body, read_exactly
+from mockserver.wire.body_tables import ControlBody, control_body, read_exactly
 from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
