@@ -21,7 +21,7 @@ from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
-from mockserver.remote import ControlRefused, RemoteSandbox, timeline
+from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS
 
 
@@ -268,7 +268,7 @@ def _seen(
     output: Path,
     why_not: str,
 ) -> Observed:
-    story = timeline(sandbox)
+    story = sandbox.report("timeline")
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
