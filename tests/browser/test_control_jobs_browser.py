@@ -148,8 +148,7 @@ def copied(desk: Any, name: str) -> str:
     desk.get_by_test_id("copy").locator("summary").click()
     desk.get_by_test_id(f"copy-{name}").click()
     expect(desk.get_by_test_id("copied")).not_to_have_text("")
-    text: str = desk.get_by_test_id("copied").inner_text()
-    return text
+    return desk.get_by_test_id("copied").inner_text()
 
 
 RUNS = {"curl": ["bash", "-c"], "php": ["php", "-r"], "javascript": ["node", "-e"]}
