@@ -19,7 +19,15 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, READS, TAKING, UNREQUESTED, operations_like
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    MONEY,
+    OPERATIONS,
+    READS,
+    TAKING,
+    UNREQUESTED,
+    operations_like,
+)
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -31,6 +39,12 @@ _CLIENT_TIMEOUT = "{client_timeout}"
 _GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
 """An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
 sees no answer."""
+
+
+CRASH, TWICE = "crash", "twice"
+OWN_AXES = (CRASH, TWICE)
+"""Places of faults that an option of their own adds: the command is killed there and run again, or run a second time
+beside itself. They strike calls that move money."""
 
 
 @record
@@ -60,7 +74,7 @@ class Fault:
 
     def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
-        is_there = (self.at != "notify" or point.notifies) and (not self.uses or self.uses == point.uses)
+        is_there = ("webhook" not in self.then or point.notifies) and self.uses in ("", point.uses)
         return is_there and point.op in _operations(self.name) and point.rows >= self.rows
 
     def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
@@ -101,8 +115,6 @@ def _read() -> Mapping[str, Fault]:
 
 FAULTS = _read()
 """Every fault by its name, in the order in which reports show them."""
-
-_MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}) - UNREQUESTED
 
 
 @record
@@ -151,6 +163,11 @@ class Trial:
         return [fault.comes_due for _, fault in self.injections if fault.comes_due]
 
     @property
+    def is_of(self) -> str:
+        """The option that adds it; empty for faults of the usual kind."""
+        return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
+
+    @property
     def waits(self) -> float:
         """Seconds of real time that the client waits without an answer."""
         return sum(fault.waits for _, fault in self.injections)
@@ -178,8 +195,9 @@ def name_of(file: str, point: str, fault: str) -> str:
     return "+".join(map("/".join, zip(point.split("+"), fault.split("+"), strict=True)))
 
 
-OWN_AXES = ("crash", "twice")
-"""Places of faults that an option of their own adds: the command is run in another way under them."""
+def at_place(*places: str) -> list[Fault]:
+    """The faults at some places of an operation's life."""
+    return [row for row in FAULTS.values() if row.at in places]
 
 
 def faults_of(chosen: str | None) -> list[Fault]:
@@ -239,7 +257,7 @@ def fault(name: str) -> Fault:
 
 
 def _weight(op: str) -> int:
-    return 3 if op in _MONEY else 1 if op in READS else 2
+    return 3 if op in MONEY else 1 if op in READS else 2
 
 
 _DUE = {
@@ -255,7 +273,7 @@ def _operations(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
     fault = FAULTS[name]
     outcome = read_model(OutcomeMap, fault.timed()._then(rows=3)).outcome
-    operations = (ALL_OPERATIONS - UNREQUESTED) | _DUE.get(fault.at, frozenset())
+    operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(fault.at, frozenset())
     if fault.ops != "*":
         operations &= frozenset[str]().union(*map(operations_like, fault.ops.split(",")))
     for _, fit in applicability(outcome):

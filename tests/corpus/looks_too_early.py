@@ -1,4 +1,4 @@
-"""The shop takes no answer for the truth: it looks the payment up, and pays again when the list does not have it yet."""
+"""The shop takes no answer for the truth: it looks the payment up, and pays again when the list does not have it."""
 
 from contextlib import suppress
 

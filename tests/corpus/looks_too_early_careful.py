@@ -1,4 +1,4 @@
-"""As looks_too_early.py, but a payment that was answered is not sent again, and one that was not is looked for twice."""
+"""As looks_too_early.py, but what was answered is not sent again, and what was not answered is looked for twice."""
 
 from time import sleep
 

@@ -9,7 +9,7 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
-from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, followed, named, trials
+from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
 
 CHARGE, SEARCH, BATCH = (
@@ -53,7 +53,9 @@ def test_a_read_meets_the_faults_of_the_network_only() -> None:
 
 def test_a_batch_has_rows_that_fail_and_a_webhook_but_no_provider_of_its_own() -> None:
     assert "row_failed" in fitting(BATCH)
-    assert {FAULTS[name].at for name in fitting(BATCH)} == {"batch", "receive", "answer", "notify"}
+    assert {FAULTS[name].at for name in fitting(BATCH)} == {
+        *("batch", "receive", "answer", "notify", "crash", "twice"),
+    }
 
 
 ROWS = [
@@ -122,7 +124,7 @@ def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
 
 
 def test_the_weightiest_comes_first() -> None:
-    names = [one.file for one in trials([SEARCH, CHARGE], FAULTS.values())]
+    names = [one.file for one in trials([SEARCH, CHARGE], faults_of(None))]
     assert names[:2] == ["charge.create-1-lost_answer", "charge.create-1-error_after"]
     assert names.index("charge.create-1-lost_answer") < names.index("charge.create-1-too_slow")
     assert names[-1] == "charge.search-1-too_slow"
