@@ -9,6 +9,7 @@ from dataclasses import astuple, field
 from pathlib import Path
 from typing import Any
 
+from mockserver.adapters.failures import InjectionPoint
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
@@ -16,7 +17,7 @@ from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.fault_table import CRASH, FAULTS, TWICE, Fault, Trial, followed, name_of, trials
 from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.trial import InjectionPoint, Observed, TrialRunner, Verdict, differences
+from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
 
 FIRST_TIMEOUT = 600.0

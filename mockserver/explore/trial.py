@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from os import SEEK_END
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+from mockserver.adapters.failures import InjectionPoint
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
@@ -22,43 +23,21 @@ from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
 from mockserver.remote import ControlRefused, RemoteSandbox
-from mockserver.scenario.operations import OPERATIONS, UNREQUESTED
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class InjectionPoint:
-    """One call of a run: its operation, and its number among the calls of that operation, from 1.
-
-    ``notifies`` says that it caused webhooks in the run without faults, ``uses`` whether it needs a ``token``, an item
-    of the ``vault`` or a ``hold`` that is still there; ``card`` are the first six and the last four digits of the card
-    that it charged, ``rows`` how many rows its batch has. What comes due without a call is counted the same way.
-    """
-
-    op: str
-    nth: int
-    notifies: bool = False
-    uses: str = ""
-    card: str = ""
-    rows: int = 0
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether a rule must count for itself to find it: it has no number among the calls."""
-        return self.op in UNREQUESTED
-
-    def __str__(self) -> str:
-        return f"{self.op}#{self.nth}"
+from mockserver.scenario.operations import OPERATIONS
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
     found, rows, webhooks = list[InjectionPoint](), 0, 0
+    entries = list(entries)
+    # Rows that are not taken before the command ends cannot fail.
+    ran = any(entry["op"] == _ROWS for entry in entries)
     for entry in entries:
         if entry["call"] is not None and entry["op"] in OPERATIONS:
             point = _point_of(entry)
             found.append(point)
-            places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows else ()
+            places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
             found += [InjectionPoint("batch.row", rows + place) for place in places]
             rows += point.rows
         elif entry["webhooks"] and entry["call"] is None:
@@ -91,7 +70,7 @@ def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
 
 
 _DIGITS, _TAKEN = 10, (200, 201)
-_RENEWAL = "clock.subscription_renewal"
+_ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
 _FIRST_RENEWAL = InjectionPoint("subscription.renew", 1)
 
 

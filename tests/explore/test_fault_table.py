@@ -170,8 +170,13 @@ def entry(op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...
 
 def test_rows_renewals_and_later_webhooks_are_points_too() -> None:
     batch = {**entry("batch.create", 1), "request": {"path": "/batch", "body": {"count": 5}}}
-    later = [entry("clock.settlement", None, webhooks=("w2",)), entry("clock.subscription_renewal", None)]
-    journal = [entry("charge.create", 1, webhooks=("w1",)), batch, *later, *later[1:]]
+    later = [
+        entry("clock.batch_rows", None),
+        entry("clock.settlement", None, webhooks=("w2",)),
+        entry("clock.subscription_renewal", None),
+    ]
+    journal = [entry("charge.create", 1, webhooks=("w1",)), batch, *later, *later[2:]]
+    assert "batch.row#1" not in [str(point) for point in points_of([batch])]
     assert [str(point) for point in points_of(journal)] == [
         *("charge.create#1", "batch.create#1", "batch.row#1", "batch.row#3", "batch.row#5"),
         *("webhook.deliver#2", "subscription.renew#1"),
