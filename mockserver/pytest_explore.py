@@ -214,7 +214,9 @@ class Tried:
         """Whether it happened."""
         fired = [row["id"] for row in sandbox.rules() if row["hits"]]
         begins = [f"{fault.name}-{point.op}-" for point, fault in self.trial.injections]
-        return all(any(name.startswith(begin) for name in fired) for begin in begins)
+        story = sandbox.report("timeline") if self.trial.comes_due else ""
+        has_come = all(f"came due: {one}" in story for one in self.trial.comes_due)
+        return has_come and all(any(name.startswith(begin) for name in fired) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
@@ -415,6 +417,9 @@ class Explorer:
         broken = ended.get("rules", [])
         if broken or (sandbox is not None and sandbox.is_unsafe):
             found = Verdict.UNSAFE
+        elif found is Verdict.UNSAFE and tried.trial.is_ours:
+            # The fault itself takes or withholds money: a test does not show the shop's books.
+            found = Verdict.DOUBTFUL
         item.stash[_verdict_key] = found.value
         said = {
             Verdict.UNSAFE: "".join("\n\n" + told for told in (*broken, *("\n".join(lines_of(row)) for row in bad))),

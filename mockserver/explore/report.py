@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from mockserver.adapters.coverage import SURVIVED, TRIED, UNSAFE, Coverage
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
 from mockserver.explore.fault_table import FAULTS
@@ -79,12 +80,30 @@ def summary(made: Exploration) -> list[str]:
     calls = len(made.baseline.calls)
     runs = len(made.cells)
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    lines += [coverage(made).words] if runs else []
     if made.left_out:
         why = "interrupted" if made.is_interrupted else "--budget"
         names = ", ".join(f"{one.point} {one.fault}" for one in made.left_out[:5])
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines
+
+
+_STATES = {Verdict.UNSAFE: UNSAFE, Verdict.SURVIVED: SURVIVED, Verdict.HEALED: SURVIVED, Verdict.FAILED: SURVIVED}
+
+
+def coverage(made: Exploration) -> Coverage:
+    """Which failures struck, of all that there are for the operations that the command uses."""
+    struck = coverage_of((cell.point, cell.fault, cell.verdict) for cell in made.cells)
+    return Coverage.of({point.op for point in made.baseline.points}, struck)
+
+
+def coverage_of(cells: Iterable[tuple[str, str, Verdict]]) -> Iterator[tuple[str, str, str]]:
+    """What struck in runs, each with its calls, faults and verdict, and how that went."""
+    for points, faults, verdict in cells:
+        if verdict is not Verdict.NOT_REACHED:
+            for point, fault in zip(points.split("+"), faults.split("+"), strict=True):
+                yield point.partition("#")[0], fault, _STATES.get(verdict, TRIED)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
@@ -110,6 +129,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
             }
             for cell in made.cells
         ],
+        "coverage": coverage(made).shown(),
         "left_out": [{"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out],
     }
     return json.dumps(report, indent=2)
@@ -179,6 +199,8 @@ def page(made: Exploration) -> str:
         left_out=made.left_out,
         why=made.why,
         survived=Verdict.SURVIVED,
+        coverage=coverage(made),
+        marks={"never tried": "", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 
 
