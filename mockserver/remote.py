@@ -11,15 +11,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from json import dumps, loads
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 if TYPE_CHECKING:
     import httpx
-
-    from mockserver.books.invariants import Invariant
 
 
 TIMEOUT_SECONDS = 30.0
@@ -68,7 +66,7 @@ class RemoteSandbox:
         self.judged = False
         self.idle: list[str] = []
         self.since: str | None = None
-        self.invariants: list[Invariant] = []
+        self.invariants: list[str] = []
         self.is_unsafe = False
         self._pinned: str | None = None
         self._folders = tuple(folders)
@@ -243,16 +241,19 @@ class RemoteSandbox:
         ``ValueError`` for what is not such a sentence."""
         from mockserver.books.invariants import Invariant
 
-        self.invariants.append(Invariant(text))
+        self.invariants.append(Invariant(text).text)
 
-    def broken(self) -> list[str]:
-        """The invariants that do not hold, in words."""
-        from mockserver.books.invariants import OrderMoney
-
-        if not self.invariants:
-            return []
-        money = [OrderMoney.of(row) for row in self.money(self.since)["orders"]]
-        return [words for one in self.invariants if (words := one.broken(money)) is not None]
+    def broken(self, sentences: Sequence[str] = ()) -> list[str]:
+        """The invariants, and other sentences about the money, that do not hold, in words."""
+        asked = [*self.invariants, *sentences]
+        try:
+            if asked:
+                self.call("POST", "/__admin/verify", json={"money": asked}, params=self.from_mark)
+        except ControlRefused as refused:
+            if refused.status != 409 or not isinstance(refused.body, Mapping):
+                raise
+            return list(refused.body["differences"])
+        return []
 
     @contextmanager
     def money_safe(self) -> Iterator[None]:
@@ -285,10 +286,10 @@ class RemoteSandbox:
     ) -> dict[str, Any]:
         """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
         :class:`ControlRefused` for a bad row."""
-        asked = {"rows": rows, "states": dict(states or {}), "settled": settled}
-        asked |= {} if since is None else {"since": since}
+        asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
-        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", json=loads(dumps(asked, default=str)))
+        text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
+        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", content=text)
         return found
 
     def mark(self, name: str) -> None:

@@ -18,7 +18,7 @@ from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.rule import Expectation
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
-from mockserver.web.control.books import broken
+from mockserver.web.control.books import broken, sentences_of
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least
 from mockserver.web.control.findings import shown as finding_shown
@@ -51,13 +51,14 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     expected, faults = expectations(call.document.get("requests", []))
     body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
     least = body.findings
-    if not (body.requests or body.rules or least):
-        raise invalid({"Requests": "give requests, rules: true or findings: else nothing is verified"})
+    if not (body.requests or body.rules or body.money or least):
+        raise invalid({"Requests": "give requests, rules: true, money or findings: else nothing is verified"})
     after = call.since(sandbox)
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
-    unmet = [*sandbox.director.unmet(), *await broken(sandbox)] if body.rules else []
+    unmet = sandbox.director.unmet() if body.rules else []
+    unmet += await broken(sandbox, [*(body.money or ()), *(sentences_of(sandbox) if body.rules else ())], after)
     found = at_least(sandbox, _LEAST[least], after) if least is not None else []
     findings = [finding_shown(one, profile_of(sandbox.assumed)) for one in found]
     verdicts = [await judge(one, entries, loss) for one in expected]
