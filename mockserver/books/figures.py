@@ -119,7 +119,7 @@ def _moves(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
 
 
 @record
-class Order:
+class OrderMoney:
     """One order in one currency: its charges from the oldest on, and the money of ``each``."""
 
     key: OrderKey

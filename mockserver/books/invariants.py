@@ -5,67 +5,37 @@ Source: docs/books.md, Invariants.
 
 from __future__ import annotations
 
-import ast
 import operator
+import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import TypeAlias
 
-from mockserver.books.figures import Order, money_text
+from mockserver.books.figures import OrderMoney, money_text
 from mockserver.domain.charge import ZERO
 from mockserver.domain.errors import nearest
-from mockserver.domain.money import CURRENCIES, number_text
-from mockserver.domain.record import record
+from mockserver.domain.money import CURRENCIES
 
 LONGEST = 1_000
 """Characters of an invariant."""
 
-FUNCTIONS = ("net", "captured", "refunded", "held", "pending", "charges")
+FUNCTIONS = ("net", "captured", "refunded", "held", "pending", "charges", "total")
 """What may be asked of an order, by its name or of each (``*``); ``total(AUD)`` is the net of a currency."""
 
-_EACH = "*"
-_EXAMPLE = 'net("order-1") <= 20'
-_COMPARED: Mapping[type[ast.cmpop], Callable[[Decimal, Decimal], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
+_COMPARED: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
+    "<=": operator.le,
+    "<": operator.lt,
+    ">=": operator.ge,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
 }
+_TERM = r"""-?\d+(?:\.\d+)?|\w+\(\s*(?:\*|\w+|"[^"]*"|'[^']*')\s*\)"""
+_COMPARISON = re.compile(rf"\s*({_TERM})\s*({'|'.join(_COMPARED)})\s*({_TERM})\s*(?:(and|or)\b|$)")
 
-
-@record
-class _Scope:
-    """What the names of an invariant mean: in one currency, ``*`` being one order. ``said`` is what was looked at."""
-
-    known: Mapping[tuple[str, str], Order]
-    totals: Mapping[str, Decimal]
-    currency: str
-    each: str
-    said: dict[str, None] = field(default_factory=dict)
-
-    def ask(self, function: str, name: str) -> Decimal:
-        """What a function says of an order."""
-        name = self.each if name == _EACH else name
-        order = self.known.get((name, self.currency), Order(("", name), self.currency))
-        counted = function == "charges"
-        found: Decimal = Decimal(len(order.charges)) if counted else getattr(order.figures, function)
-        shown = number_text(found) if counted else money_text(found, self.currency)
-        self.said[f"{function} of {name} is {shown}"] = None
-        return found
-
-    def total(self, currency: str) -> Decimal:
-        """The net of a currency."""
-        found = self.totals.get(currency, ZERO)
-        self.said[f"the total is {money_text(found, currency)}"] = None
-        return found
-
-
-_Truth: TypeAlias = Callable[[_Scope], bool]
-_Value: TypeAlias = Callable[[_Scope], Decimal]
+_Term: TypeAlias = Decimal | tuple[str, str | None]
+"""A number, or a function and what it asks about: None for each order."""
 
 
 class Invariant:
@@ -75,66 +45,63 @@ class Invariant:
         self.text = text
         if len(text) > LONGEST:
             raise ValueError(f"got {len(text)} characters, at most {LONGEST} are allowed")
-        try:
-            tree = ast.parse(text.replace(f"({_EACH})", f'("{_EACH}")').strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            raise ValueError(f"got '{text[:80]}', wanted a comparison such as {_EXAMPLE}") from None
-        self._holds = _truth(tree)
-        self._asks_each = any(isinstance(node, ast.Constant) and node.value == _EACH for node in ast.walk(tree))
+        self._alternatives: list[list[tuple[_Term, str, _Term]]] = [[]]
+        at, joint = 0, "and"
+        while joint:
+            found = _COMPARISON.match(text, at)
+            if found is None:
+                raise ValueError(f"got '{text[at:][:80]}', wanted comparisons with and, or: net(\"order-1\") <= 20")
+            self._alternatives[-1].append((_term(found[1]), found[2], _term(found[3])))
+            at, joint = found.end(), found[4]
+            self._alternatives += [[]] if joint == "or" else []
 
-    def judged(self, orders: Iterable[Order]) -> Iterator[str]:
+    def judged(self, orders: Iterable[OrderMoney]) -> Iterator[str]:
         """Where it does not hold, in words: each currency by itself, and with ``*`` each order. Empty texts where it
         does, and nothing behind the first fault."""
         known = {(one.key[1], one.currency): one for one in orders}
         totals = defaultdict[str, Decimal](Decimal)
         for one in known.values():
             totals[one.currency] += one.figures.net
-        each = known if self._asks_each else [("", currency) for currency in totals]
-        for order, currency in each or [("", "")]:
-            scope = _Scope(known, totals, currency, order)
-            if not self._holds(scope):
-                yield f"{self.text} does not hold: {', '.join(scope.said)}"
+        terms = [term for each in self._alternatives for left, _, right in each for term in (left, right)]
+        is_of_each = any(not isinstance(term, Decimal) and term[1] is None for term in terms)
+        for order, currency in (known if is_of_each else [("", one) for one in totals]) or [("", "")]:
+            asked = {term: _asked(term, (order, currency), known, totals) for term in terms}
+            for each in self._alternatives:
+                if all(_COMPARED[by](asked[left][0], asked[right][0]) for left, by, right in each):
+                    yield ""
+                    break
+            else:
+                said = dict.fromkeys(words for _, words in asked.values() if words)
+                yield f"{self.text} does not hold: {', '.join(said)}"
                 return
-            yield ""
 
 
-def _truth(node: ast.expr) -> _Truth:
-    match node:
-        case ast.BoolOp(op=op, values=values):
-            parts, join = [_truth(one) for one in values], all if isinstance(op, ast.And) else any
-            return lambda scope: join(part(scope) for part in parts)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            inner = _truth(operand)
-            return lambda scope: not inner(scope)
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARED for op in ops):
-            return _comparison([_COMPARED[type(op)] for op in ops], [_value(one) for one in (left, *others)])
-        case _:
-            raise ValueError(f"got '{ast.unparse(node)[:80]}', wanted comparisons with and, or, not: {_EXAMPLE}")
+def _asked(
+    term: _Term, each: tuple[str, str], known: Mapping[tuple[str, str], OrderMoney], totals: Mapping[str, Decimal]
+) -> tuple[Decimal, str]:
+    """What a term is, and that in words; ``each`` is the order that ``*`` stands for, with its currency."""
+    if isinstance(term, Decimal):
+        return term, ""
+    function, name = term[0], each[0] if term[1] is None else term[1]
+    if function == "total":
+        total = totals.get(name, ZERO)
+        return total, f"the total is {money_text(total, name)}"
+    order = known.get((name, each[1]), OrderMoney(("", name), each[1]))
+    if function == "charges":
+        return Decimal(len(order.charges)), f"charges of {name} is {len(order.charges)}"
+    found: Decimal = getattr(order.figures, function)
+    return found, f"{function} of {name} is {money_text(found, each[1])}"
 
 
-def _comparison(compared: Sequence[Callable[[Decimal, Decimal], bool]], values: Sequence[_Value]) -> _Truth:
-    def holds(scope: _Scope) -> bool:
-        found = [value(scope) for value in values]
-        return all(fits(before, after) for fits, before, after in zip(compared, found, found[1:], strict=False))
-
-    return holds
-
-
-def _value(node: ast.expr) -> _Value:
-    match node:
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return lambda _: Decimal(str(number))
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as operand):
-            positive = _value(operand)
-            return lambda scope: -positive(scope)
-        case ast.Call(func=ast.Name(id="total"), args=[ast.Name(id=currency)], keywords=[]):
-            if currency not in CURRENCIES:
-                raise ValueError(f"got total({currency}), wanted a currency such as AUD{nearest(currency, CURRENCIES)}")
-            return lambda scope: scope.total(currency)
-        case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(name))], keywords=[]):
-            if function not in FUNCTIONS:
-                known = (*FUNCTIONS, "total")
-                raise ValueError(f"got {function}(), allowed: {', '.join(known)}{nearest(function, known)}")
-            return lambda scope: scope.ask(function, name)
-        case _:
-            raise ValueError(f"got '{ast.unparse(node)[:80]}', wanted a number or one of {', '.join(FUNCTIONS)}, total")
+def _term(text: str) -> _Term:
+    function, is_call, name = text.removesuffix(")").partition("(")
+    name = name.strip()
+    if not is_call:
+        return Decimal(text)
+    if function not in FUNCTIONS:
+        raise ValueError(f"got {function}(), allowed: {', '.join(FUNCTIONS)}{nearest(function, FUNCTIONS)}")
+    if function == "total" and name not in CURRENCIES:
+        raise ValueError(f"got total({name}), wanted a currency such as AUD{nearest(name, CURRENCIES)}")
+    if function != "total" and name != "*" and name[0] not in "\"'":
+        raise ValueError(f"got {function}({name}), wanted an order in quotes, or *")
+    return function, None if name == "*" else name.strip("\"'")

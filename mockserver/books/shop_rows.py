@@ -45,13 +45,15 @@ class BadRow(ValueError):
 class Claim(StrEnum):
     """What the state of a row claims."""
 
-    UNPAID = "unpaid"
-    ENDED = "ended"
-    TAKEN = "taken"
-    HELD = "held"
-    PENDING = "pending"
-    REFUNDED = "refunded"
-    UNKNOWN = "unknown"
+    UNPAID, ENDED, TAKEN, HELD, PENDING, REFUNDED, UNKNOWN = (
+        "unpaid",
+        "ended",
+        "taken",
+        "held",
+        "pending",
+        "refunded",
+        "?",
+    )
 
 
 STATES: Mapping[str, Claim] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from http.client import BAD_REQUEST
@@ -107,17 +107,9 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    is_url = books is not None and len(books) == 1 and books[0].startswith(("http://", "https://"))
-    asked["jobs"] = 1 if is_url else asked["jobs"]
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
     plan = Plan(faults=faults or [*FAULTS.values()], **asked)
-    aftermath = Aftermath(
-        books=() if is_url else books or (),
-        books_url=books[0] if books and is_url else None,
-        states=books_state,
-        settle=settle,
-        reconcile=reconcile or (),
-        invariants=invariant,
-    )
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
@@ -211,8 +203,9 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
-    told = [Invariant(text) for text in _money_of(scenario.source)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
+    told: Any = scenario.source.get("money", ())
+    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         trial = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -233,12 +226,6 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
     return found.verdict
-
-
-def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
-    """The sentences about money in a scenario file."""
-    told: Sequence[str] = source.get("money", ())
-    return told
 
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:

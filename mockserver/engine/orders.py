@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from mockserver.books.comparison import Belief, agrees
-from mockserver.books.figures import Figures, Order, OrderKey, figures_of, transferred
+from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
 from mockserver.domain.charge import Charge
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import ChargeState
@@ -35,13 +35,13 @@ def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
     return (charge for charge in sandbox.charges.find(kind, value) if key_of(charge) == key)
 
 
-def orders_of(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None = None) -> list[Order]:
+def orders_of(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None = None) -> list[OrderMoney]:
     """An order, once for each of its currencies; of its ``charges`` all, or these."""
     parted = defaultdict[str, list[Charge]](list)
     for charge in charges_of(sandbox, key) if charges is None else charges:
         parted[charge.currency].append(charge)
     return [
-        Order(key, currency, tuple(of), tuple(_money_of(sandbox, charge) for charge in of))
+        OrderMoney(key, currency, tuple(of), tuple(_money_of(sandbox, charge) for charge in of))
         for currency, of in parted.items()
     ]
 
@@ -64,7 +64,7 @@ def _of_charges(entry: JournalEntry) -> Iterator[Event]:
     return (event for event in entry.result.events if event.subject is Subject.CHARGE)
 
 
-def entries_about(sandbox: Sandbox, orders: Iterable[Order]) -> Mapping[str, list[JournalEntry]]:
+def entries_about(sandbox: Sandbox, orders: Iterable[OrderMoney]) -> Mapping[str, list[JournalEntry]]:
     """The journal entries in which each charge of some orders changed, oldest first, as far as they are kept."""
     found: dict[str, list[JournalEntry]] = {charge.charge_id: [] for order in orders for charge in order.charges}
     for entry in sandbox.journal.entries:
@@ -73,7 +73,9 @@ def entries_about(sandbox: Sandbox, orders: Iterable[Order]) -> Mapping[str, lis
     return found
 
 
-def parted(belief: Belief, order: Order, entries: Sequence[JournalEntry], *, is_settled: bool) -> JournalEntry | None:
+def parted(
+    belief: Belief, order: OrderMoney, entries: Sequence[JournalEntry], *, is_settled: bool
+) -> JournalEntry | None:
     """The journal entry with which an order and what the shop believes of it parted for good; None when they never
     agreed, or the journal does not hold the whole story of the order."""
     known = {charge.charge_id: charge for charge in order.charges}

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from mockserver.books.comparison import COMPARED, Belief, beliefs_of, difference
-from mockserver.books.figures import Order, OrderKey
+from mockserver.books.figures import OrderKey, OrderMoney
 from mockserver.books.shop_rows import BadRow, ShopRow
 from mockserver.domain.charge import Charge
 from mockserver.domain.delivery import Delivery
@@ -25,13 +25,13 @@ _LONGEST_NAME = 60
 
 
 @record
-class Difference:
+class BookDifference:
     """A difference: the name of the finding, what it cost in words, and what either side knows."""
 
     name: str
     words: str
     belief: Belief
-    order: Order
+    order: OrderMoney
 
 
 class ShopBooks:
@@ -64,18 +64,18 @@ class ShopBooks:
         if key not in self.rows and charge.charge_id not in self._named:
             self.unknown[key].append(charge)
 
-    def differences(self, key: OrderKey) -> Iterator[Difference]:
+    def differences(self, key: OrderKey) -> Iterator[BookDifference]:
         """The finding of an order in each of its currencies."""
         orders = {order.currency: order for order in orders_of(self._sandbox, key, self._charges(key))}
         name = mask_start(key[1], _LONGEST_NAME)
         beliefs = beliefs_of(name, (row for _, row in self.rows.get(key, ())), list(orders))
         for currency in dict.fromkeys((*orders, *beliefs)):
-            order, belief = orders.get(currency, Order(key, currency)), beliefs.get(currency, Belief(name))
+            order, belief = orders.get(currency, OrderMoney(key, currency)), beliefs.get(currency, Belief(name))
             found = difference(belief, order, is_settled=self._is_settled)
             if found is not None:
-                yield Difference(*found, belief, order)
+                yield BookDifference(*found, belief, order)
 
-    def parting(self, found: Difference, entries: Sequence[JournalEntry]) -> JournalEntry | None:
+    def parting(self, found: BookDifference, entries: Sequence[JournalEntry]) -> JournalEntry | None:
         """The journal entry with which the books and an order parted for good, if there is one."""
         return parted(found.belief, found.order, entries, is_settled=self._is_settled)
 
@@ -89,7 +89,7 @@ class Report:
     """What a comparison found, with the journal entries and webhooks of each order. What an earlier one reported is
     forgotten: the books were read anew."""
 
-    def __init__(self, sandbox: Sandbox, ledger: Ledger, books: ShopBooks, found: Sequence[Difference]) -> None:
+    def __init__(self, sandbox: Sandbox, ledger: Ledger, books: ShopBooks, found: Sequence[BookDifference]) -> None:
         self._now, self._ledger, self._books = sandbox.now, ledger, books
         self._entries = entries_about(sandbox, (one.order for one in found))
         self._webhooks = defaultdict[str, list[Delivery]](list)
@@ -98,7 +98,7 @@ class Report:
                 self._webhooks[sent.message.subject_id].append(sent)
         ledger.retract(COMPARED)
 
-    def add(self, found: Difference) -> None:
+    def add(self, found: BookDifference) -> None:
         """Raise one finding."""
         order, currency = found.order, found.order.currency
         ids = [charge.charge_id for charge in order.charges]

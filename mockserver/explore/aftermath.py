@@ -27,7 +27,6 @@ UNDER_WAY = 5.0
 
 _ANSWER_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
-_RUNNING = ("RECEIVED", "CREATED", "IN_PROGRESS")
 _LONGEST_WORDS = 400
 
 Run = Callable[[Sequence[str], Path], Ended]
@@ -40,11 +39,10 @@ class ShopFailed(Exception):
 
 @record
 class Aftermath:
-    """What follows each run: ``books`` is the command, or the address (``books_url``), that gives the shop's books,
-    ``states`` what the shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job."""
+    """What follows each run: ``books`` is the command, or the address, that gives the shop's books, ``states`` what the
+    shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job."""
 
     books: Sequence[str] = ()
-    books_url: str | None = None
     states: Mapping[str, str] | None = None
     settle: Micros | None = None
     reconcile: Sequence[str] = ()
@@ -53,12 +51,12 @@ class Aftermath:
     @property
     def has_books(self) -> bool:
         """Whether the shop's books are read."""
-        return bool(self.books) or self.books_url is not None
+        return bool(self.books)
 
     @property
-    def changes(self) -> bool:
-        """Whether anything happens after the command that may put its books right."""
-        return self.settle is not None or bool(self.reconcile)
+    def url(self) -> str | None:
+        """The address of the books, if they have one."""
+        return self.books[0] if self.books and self.books[0].startswith(("http://", "https://")) else None
 
 
 NOTHING_MORE = Aftermath()
@@ -96,7 +94,7 @@ def follow(
     failed = ""
     settle_down(sandbox)
     try:
-        if asked.has_books and asked.changes:
+        if asked.has_books and (asked.settle is not None or asked.reconcile):
             differed = shop.compared(shop.rows())
         if asked.settle is not None:
             sandbox.clock.advance(duration_text(asked.settle))
@@ -124,16 +122,8 @@ def settle_down(sandbox: RemoteSandbox) -> None:
     """Wait until the answers on their way, the batches that run and the webhooks that are being sent have ended, five
     seconds at most."""
     end = time.monotonic() + UNDER_WAY
-    while time.monotonic() < end and sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"]:
+    while sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"] and time.monotonic() < end:
         Event().wait(_LOOK_AGAIN)
-    for state in _RUNNING:
-        for batch in sandbox.rows("/__admin/objects", "objects", kind="batch", q=f"state:{state}"):
-            ended = {"batch": {"id": batch["id"], "status": {"in": ["SUCCESS", "FAILED"]}}}
-            left = max(0.0, end - time.monotonic())
-            sandbox.call("POST", "/__admin/wait", json={"for": ended, "timeout": f"{left:.3f}s"})
-    if sandbox.call("GET", "/__admin/webhooks", params={"state": "sending", "limit": 1})["count"]:
-        # Time stands while webhooks are being sent.
-        sandbox.call("POST", "/__admin/clock/advance", json={"by": "0s", "timeout": f"{UNDER_WAY}s"})
 
 
 @record
@@ -148,7 +138,7 @@ class _Shop:
 
     def rows(self) -> list[Any]:
         """The rows of its books. Raises ``ShopFailed``."""
-        url = self.asked.books_url
+        url = self.asked.url
         raw = self.printed("books", self.asked.books) if url is None else _fetched(url)
         try:
             return checked_rows(raw, self.asked.states)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.books.comparison import Belief, difference
-from mockserver.books.figures import Order, figures_of
+from mockserver.books.figures import OrderMoney, figures_of
 from mockserver.books.shop_rows import read_row
 from mockserver.domain.charge import Charge, Refund
 from mockserver.domain.states import ChargeState
@@ -35,7 +35,7 @@ def refunded(amount: str, *, settles: int | None = None, of: str = "20") -> Char
 def told(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, is_settled: bool = False) -> Any:
     rows = [] if row is None else row if isinstance(row, list) else [row]
     belief = Belief("order-5", [read_row({"reference": "order-5", **one}) for one in rows])
-    order = Order(("reference", "order-5"), "AUD", charges, tuple(figures_of(charge, 1) for charge in charges))
+    order = OrderMoney(("reference", "order-5"), "AUD", charges, tuple(figures_of(charge, 1) for charge in charges))
     return difference(belief, order, is_settled=is_settled)
 
 

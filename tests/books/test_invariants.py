@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.books.figures import Figures, Order
+from mockserver.books.figures import Figures, OrderMoney
 from mockserver.books.invariants import Invariant
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
@@ -15,8 +15,8 @@ from tests.charges import charge_in
 CHARGE = charge_in(ChargeState.SUCCESS)
 
 
-def order(name: str, currency: str, *each: Figures) -> Order:
-    return Order(("reference", name), currency, (CHARGE,) * len(each), each)
+def order(name: str, currency: str, *each: Figures) -> OrderMoney:
+    return OrderMoney(("reference", name), currency, (CHARGE,) * len(each), each)
 
 
 ORDERS = [
@@ -26,7 +26,7 @@ ORDERS = [
 ]
 
 
-def broken(text: str, orders: Sequence[Order] = ORDERS) -> str | None:
+def broken(text: str, orders: Sequence[OrderMoney] = ORDERS) -> str | None:
     return next(filter(None, Invariant(text).judged(orders)), None)
 
 
@@ -38,8 +38,8 @@ def broken(text: str, orders: Sequence[Order] = ORDERS) -> str | None:
         "held(*) <= 12.5",
         "total(AUD) == 20",
         "total(AUD) <= 20 or total(JPY) == 1",
-        "not total(NZD) > 0",
-        "0 <= net(*) <= 500",
+        "total(NZD) == 0 and 0 <= net(*)",
+        "net('order-2') == 0",
         'net("nobody") == 0',
         "net(*) > -1",
     ],
@@ -70,19 +70,21 @@ def test_it_holds_of_a_sandbox_without_orders() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "wanted a comparison such as"),
-        ("net(", "wanted a comparison such as"),
-        ("net(*)", "wanted comparisons with and, or, not"),
-        ("1 + 1 == 2", "wanted a number or one of net"),
+        ("", "wanted comparisons with and, or"),
+        ("net(", "wanted comparisons with and, or"),
+        ("net(*) < 5 and", "got '', wanted comparisons"),
+        ("net(*)", "wanted comparisons with and, or"),
+        ("net(order) < 5", "wanted an order in quotes, or *"),
+        ("1 + 1 == 2", "wanted comparisons"),
         (
             "nett(*) < 1",
             "got nett(), allowed: net, captured, refunded, held, pending, charges, total - did you",
         ),
         ("total(AUDD) < 1", "did you mean 'AUD'?"),
-        ("__import__('os').system('x') == 0", "wanted a number or one of net"),
+        ("__import__('os').system('x') == 0", "wanted comparisons"),
         ("net(*) in 5", "wanted comparisons"),
-        ("net(*) < True", "wanted a number"),
-        ("(" * 500 + ")" * 500, "wanted a comparison"),
+        ("net(*) < True", "wanted comparisons"),
+        ("(" * 500 + ")" * 500, "wanted comparisons"),
         ("1<" * 800 + "1", "at most 1000 are allowed"),
     ],
 )

@@ -11,12 +11,13 @@ from itertools import chain
 from typing import Any
 
 from mockserver.books.comparison import COMPARED
-from mockserver.books.figures import NAMES, Figures, Order, OrderKey, peak
+from mockserver.books.figures import NAMES, Figures, OrderKey, OrderMoney, peak
 from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.states import BatchState
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.orders import charges_of, entries_about, key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
@@ -32,6 +33,7 @@ from mockserver.wire.long_json import loads_in_slices
 from mockserver.wire.profile import profile_of
 
 _MOST_WARNINGS = 20
+_RUNNING = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
 
 
 async def read(call: ControlCall) -> tuple[int, object]:
@@ -63,7 +65,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
         "next": end,
         "totals": {currency: _money(figures) for currency, figures in totals.items()},
         "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for one in in_doubt],
-        "under_way": 0 if doubts is None else doubts.under_way,
+        "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
 
 
@@ -84,10 +86,10 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     if after is None:
         await for_each(sandbox.charges, books.note_unknown)
     else:
-        recent = set(touched(sandbox, after))
+        recent = dict.fromkeys(touched(sandbox, after))
         # What an earlier test has left is not this one's.
         known = {key: {key_of(charge) for charge in charges_of(sandbox, key)} for key in keys}
-        keys = [key for key in keys if not known[key] or known[key] & recent]
+        keys = [key for key in keys if not known[key] or known[key] & recent.keys()]
         for charge in chain.from_iterable(charges_of(sandbox, key) for key in recent):
             books.note_unknown(charge)
     found = await for_each([*keys, *books.unknown], lambda key: list(books.differences(key)))
@@ -174,8 +176,16 @@ def _first_charges(sandbox: Sandbox, begin: int, most: int) -> Iterator[tuple[in
             return
 
 
-async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[Order]:
+async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney]:
     return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
+
+
+def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
+    """How many webhooks are being sent, and batches run by themselves."""
+    sending = len(call.world.runner.sending(sandbox))
+    if sandbox.clock.mode is ClockMode.MANUAL:
+        return sending
+    return sending + sum(sandbox.batches.count("status", state) for state in _RUNNING)
 
 
 async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
@@ -185,7 +195,7 @@ async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
     return sandbox.totals.at(sandbox.now)
 
 
-def _order(order: Order, entries: Mapping[str, Sequence[JournalEntry]], now: Micros) -> dict[str, object]:
+def _order(order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], now: Micros) -> dict[str, object]:
     return {
         **dict.fromkeys(KEYS),
         order.key[0]: mask_text(order.key[1]),
