@@ -69,7 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         _EXPLORE,
         nargs="?",
-        const="all",
+        const="usual",
         metavar="FAULTS",
         help="run each test that has a sandbox again under each fault at each of its calls; "
         "FAULTS: some of them only, such as lost_answer,webhook_twice",

@@ -117,7 +117,7 @@ def docstrings() -> Iterator[tuple[Path, str]]:
 
 def test_every_source_of_a_docstring_is_in_the_repository() -> None:
     found = [(path, sentence) for path, text in docstrings() for sentence in SENTENCE.findall(text)]
-    assert len(found) > 120
+    assert len(found) > 90
     wrong = {str(path): missing for path, sentence in found if (missing := bad_sentence(sentence))}
     assert wrong == {}
 

@@ -17,7 +17,11 @@ POLL_SECONDS = 0.01
 
 
 class CannotStart(Exception):
-    """The server did not become ready; the text holds what it said."""
+    """The server did not become ready; the text holds what it said, ``code`` is its exit code when it ended."""
+
+    def __init__(self, words: str, code: int | None = None) -> None:
+        self.code = code
+        super().__init__(words)
 
 
 def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[bytes]]:
@@ -55,7 +59,7 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
     process.wait()
     said = log_file.read_text("utf-8", "replace").strip()
     how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
-    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}")
+    raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}", ended)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

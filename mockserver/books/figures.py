@@ -87,7 +87,11 @@ def figures_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> 
             refunded = sum((one.amount for one in charge.refunds if one.moved <= at), ZERO)
             asked = (one for one in (*charge.refunds, *(charge.reserved or ())) if one.added <= at)
             refunding = sum((one.amount for one in asked), -refunded)
-            return Figures(captured=charge.amount, refunded=refunded, refunding=refunding)
+            parts = (one.amount for one in charge.captures if one.added <= at)
+            captured = sum(parts, ZERO) if charge.captures else charge.amount
+            keeps_rest = charge.captures and (charge.voided is None or charge.voided > at)
+            held = (charge.authorised or captured) - captured if keeps_rest else ZERO
+            return Figures(held, captured, refunded, refunding)
         case _:
             return Figures()
 
@@ -107,14 +111,15 @@ def peak(charges: Iterable[Charge], now: Micros) -> Decimal:
 
 def _moves(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
     """When a charge took money from its customer (less than 0), and when it gave some back."""
-    authorised, ended = charge.authorised or charge.amount, charge.voided or charge.returned
-    is_held = charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING)
-    if is_held or charge.status in TAKEN or ended is not None:
+    authorised, is_taken = charge.authorised or charge.amount, charge.status in TAKEN
+    ended = None if is_taken else charge.voided or charge.returned
+    if is_taken or ended is not None or charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING):
         yield charge.added, -authorised
     if ended is not None:
         yield ended, authorised
-    elif charge.succeeded is not None:
-        yield charge.succeeded, authorised - charge.amount
+    if is_taken:
+        if charge.kept is None:
+            yield charge.voided or charge.succeeded or charge.added, authorised - charge.amount
         yield from ((refund.moved, refund.amount) for refund in charge.refunds if refund.moved <= now)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from http.client import BAD_REQUEST
@@ -28,14 +28,15 @@ from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
-from mockserver.explore.fault_table import FAULTS, Fault
+from mockserver.explore.fault_table import FAULTS, Fault, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.trial import TrialRunner, Verdict, isolated
-from mockserver.explore.verdicts import Reference, judged
+from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
+from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 
-_SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+"""Options of a server that is started for a command."""
 
 
 @contextmanager
@@ -89,7 +90,7 @@ def explore(
     command: tuple[str, ...],
     out: Path,
     seed: int,
-    replay: Path | None,
+    replay: str | None,
     fail_on: str,
     form: str,
     resume: bool,
@@ -109,7 +110,7 @@ def explore(
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
     asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
-    plan = Plan(faults=faults or [*FAULTS.values()], **asked)
+    plan = Plan(faults=faults or faults_of(None), **asked)
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
@@ -151,7 +152,7 @@ def trial_runner(
                     )
                 yield runner
             return
-        started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
+        started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
             yield TrialRunner(started, argv, commands, Path(folder), seed, run, aftermath=aftermath)
         finally:
@@ -194,8 +195,11 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
-    """Run once under a scenario file and print what happened; the verdict."""
+def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
+    """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
+    if not Path(given).exists() and "/" in given and "#" in given:
+        return _replay_name(runner, given, plan)
+    file = Path(given)
     try:
         scenario = read_file(file)
     except ScenarioRefused as refused:
@@ -207,21 +211,38 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     also = [*runner.aftermath.invariants, *map(Invariant, told)]
     runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
-        trial = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
+        seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
         if refused.status != BAD_REQUEST:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
-    missed = [rule.id for rule in scenario.rules if rule.id not in trial.fired]
-    has_books, has_fired = runner.aftermath.has_books, bool(scenario.rules) and not missed
-    found = judged(trial.ended.exit, trial.after, Reference(), has_books=has_books, has_fired=has_fired)
-    shown = [f"{found.verdict}: {trial.ended} in {trial.ended.seconds:.2f} s", *found.words]
-    shown += [scenario.description] if scenario.description else []
+    rules = [rule.id for rule in scenario.rules]
+    has_books, has_fired = runner.aftermath.has_books, bool(rules) and seen.fired.issuperset(rules)
+    found = judged(seen.ended.exit, seen.after, Reference(), has_books=has_books, has_fired=has_fired)
+    return _show(seen, found, scenario.description, rules)
+
+
+def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
+    base = _baseline(runner, plan)
+    try:
+        trial = named(name, base.points, plan.timed(FAULTS.values(), base))
+    except ValueError as problem:
+        raise click.UsageError(f"--replay: {problem}") from None
+    tried = exploration.try_one(runner, plan, base, trial)
+    rules = [str(rule["id"]) for rule in trial.rules]
+    return _show(tried.seen, tried.made, trial.story, rules)
+
+
+def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
+    """Print what happened in one run; its verdict."""
+    missed = [rule for rule in rules if rule not in seen.fired]
+    shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
+    shown += [story] if story else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else []
-    if trial.findings:
-        shown += ["", text(trial.findings)]
-    shown += ["", trial.timeline]
-    said = trial.printed().rstrip()
+    if seen.findings:
+        shown += ["", text(seen.findings)]
+    shown += ["", seen.timeline]
+    said = seen.printed().rstrip()
     if said:
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
@@ -236,7 +257,7 @@ def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -
     (kept.folder / "report.json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            shown = report.text(made, scenarios) + f"\nfull report: {kept.folder / 'report.html'}"
+            shown = report.text(made) + f"\nfull report: {kept.folder / 'report.html'}"
         case "junit":
             shown = explored(made, scenarios, least)
         case "html":

@@ -57,7 +57,7 @@ def _while(state: StrEnum | None, act: Callable[[Step, Any, str], object]) -> Wo
 WORK: Mapping[Due, Work] = {
     Due.VAULT_EXPIRY: _while(VaultState.STORED, lambda step, item, _: vault.end(step, item, VaultEvent.EXPIRED)),
     Due.CCV_DELAY: _while(None, lambda step, item, _: vault.remove_ccv(step, item, CcvEvent.DELAY_PASSED)),
-    Due.AUTHORISATION_EXPIRY: _while(ChargeState.AUTHORISED, charges.expire),
+    Due.AUTHORISATION_EXPIRY: _while(None, charges.expire),
     Due.CHALLENGE_EXPIRY: _while(ChargeState.PENDING_CHECKOUT, three_ds.abandon),
     Due.SETTLEMENT: _while(
         ChargeState.PENDING, lambda step, charge, _: charges.settle(step, charge, ChargeEvent.SETTLED)

@@ -179,11 +179,9 @@ _PAYER: Mapping[str, ChallengeAnswer] = {
 
 _CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], object]] = {
     Move.CAPTURE: lambda step, charge, detail: charges.move(
-        step, charge, charge.after_capture(_amount(detail), step.sandbox.now), ChargeEvent.CAPTURED
+        step, charge, charges.captured(step, charge, _amount(detail)), charges.capturing(charge)
     ),
-    Move.VOID: lambda step, charge, _: charges.move(
-        step, charge, charge.after_void(ChargeEvent.VOIDED, step.sandbox.now), ChargeEvent.VOIDED
-    ),
+    Move.VOID: lambda step, charge, _: charges.let_go(step, charge, ChargeEvent.VOIDED),
     Move.REFUND: _refund,
     Move.SETTLE: _settle,
     Move.EMIT: _emit,

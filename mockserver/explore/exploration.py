@@ -13,10 +13,10 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
-from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
+from mockserver.explore.fault_table import FAULTS, Fault, Trial, followed, name_of, trials
 from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences
-from mockserver.explore.verdicts import Reference, judged
+from mockserver.explore.trial import InjectionPoint, Observed, TrialRunner, Verdict, differences
+from mockserver.explore.verdicts import Judged, Reference, judged
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""
@@ -45,6 +45,10 @@ class Plan:
     budget: float | None = None
     pairs: bool = False
 
+    def timed(self, faults: Iterable[Fault], base: Baseline) -> list[Fault]:
+        """Faults for a client that waits so long."""
+        return [fault.timed(self.client_timeout, is_manual=base.is_manual) for fault in faults]
+
 
 class NoBaseline(Exception):
     """The command does not pass, or not twice alike, without any fault: the text says what is wrong."""
@@ -69,11 +73,11 @@ class Baseline:
 
 @record
 class Cell:
-    """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is
-    the text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it
-    survived. ``money`` says in money what happened."""
+    """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files, ``calls`` are the
+    points of the run, ``scenario`` is the text of the file that reproduces it, ``output`` the end of what the command
+    printed, both empty when it survived. ``money`` says in money what happened."""
 
-    name: str
+    file: str
     point: str
     fault: str
     verdict: Verdict
@@ -85,6 +89,16 @@ class Cell:
     scenario: str = ""
     output: str = ""
     money: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of what was tried: ``charge.create#1/lost_answer``."""
+        return name_of(self.file, self.point, self.fault)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one fault at one call: a cell of the matrix."""
+        return self.name == f"{self.point}/{self.fault}" and "+" not in self.fault
 
     @property
     def injections(self) -> list[tuple[str, str]]:
@@ -105,7 +119,7 @@ class Exploration:
     seed: int
     baseline: Baseline
     cells: list[Cell] = field(default_factory=list)
-    left_out: list[Experiment] = field(default_factory=list)
+    left_out: list[Trial] = field(default_factory=list)
     is_interrupted: bool = False
 
     @property
@@ -130,8 +144,8 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     statuses = [entry["status"] for entry in first.entries if entry["call"] is not None]
     seeded = [row for row in first.unseen if row in second.unseen]
     ignored = {key for row in seeded if (key := key_of(row)) is not None}
-    for trial in (first, second):
-        _check_books(trial, ignored)
+    for seen in (first, second):
+        _check_books(seen, ignored)
     one, other = first.after.money, second.after.money
     reference = Reference(one, one.names() & other.names()) if same_money(one, other) else Reference()
     return Baseline(
@@ -143,9 +157,9 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     )
 
 
-def _check_books(trial: Trial, ignored: Collection[tuple[str, str]]) -> None:
+def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
     """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault."""
-    after = trial.after
+    after = seen.after
     if after.failed:
         raise NoBaseline(f"without any fault the shop's books cannot be read: {after.failed}")
     if after.broken:
@@ -153,23 +167,23 @@ def _check_books(trial: Trial, ignored: Collection[tuple[str, str]]) -> None:
     found = [row for row in after.differing if not any(one in ignored for one in row["about"].items())]
     if found:
         told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in found)
-        raise NoBaseline(f"without any fault the shop's books differ from the sandbox's:\n{told}\n{trial.timeline}")
+        raise NoBaseline(f"without any fault the shop's books differ from the sandbox's:\n{told}\n{seen.timeline}")
 
 
-def _passed(trial: Trial, argv: Sequence[str]) -> Trial:
+def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
     """A run without faults that is fit to be compared. Raises ``NoBaseline``."""
-    said = trial.words
-    if trial.ended.exit is None:
-        raise NoBaseline(f"without any fault the command was not done in {trial.ended.seconds:.0f} s (--timeout){said}")
-    if trial.ended.exit != 0:
-        raise NoBaseline(f"without any fault the command ended with exit code {trial.ended.exit}{said}")
-    if not trial.has_called:
+    said = seen.words
+    if seen.ended.exit is None:
+        raise NoBaseline(f"without any fault the command was not done in {seen.ended.seconds:.0f} s (--timeout){said}")
+    if seen.ended.exit != 0:
+        raise NoBaseline(f"without any fault the command ended with exit code {seen.ended.exit}{said}")
+    if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in trial.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
+    errors = [row for row in seen.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
-        raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{trial.timeline}")
-    return trial
+        raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}")
+    return seen
 
 
 def explore(
@@ -187,17 +201,17 @@ def explore(
     earlier = {cell.name: cell for cell in known}
     made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
-    faults = [fault.timed(plan.client_timeout, is_manual=base.is_manual) for fault in plan.faults]
-    queue = experiments(points, faults)
+    faults = plan.timed(plan.faults, base)
+    queue = trials(points, faults)
     total = len(queue)
-    running: dict[Future[Cell], Experiment] = {}
+    running: dict[Future[Cell], Trial] = {}
 
-    def take(cell: Cell, experiment: Experiment) -> None:
+    def take(cell: Cell, trial: Trial) -> None:
         nonlocal total
         made.cells.append(cell)
-        if plan.pairs and len(experiment.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
+        if plan.pairs and len(trial.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
             calls = [point for call in cell.calls if (point := InjectionPoint(*call)).op in plan.operations]
-            more = followed(experiment, calls, faults)
+            more = followed(trial, calls, faults)
             queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
@@ -207,11 +221,11 @@ def explore(
         try:
             while queue or running:
                 while queue and len(running) < plan.jobs and (end is None or time.monotonic() < end):
-                    experiment = queue.pop(0)
-                    if experiment.name in earlier:
-                        take(earlier[experiment.name], experiment)
+                    trial = queue.pop(0)
+                    if trial.name in earlier:
+                        take(earlier[trial.name], trial)
                     else:
-                        running[pool.submit(_try, runner, plan, base, experiment)] = experiment
+                        running[pool.submit(_try, runner, plan, base, trial)] = trial
                 if not running:
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -235,36 +249,50 @@ def explore(
     return made
 
 
-def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
-    rules, story = experiment.rules, experiment.story
+@record
+class TrialResult:
+    """What was seen of a trial, the verdict on it, and the plain data of the scenario file that repeats it."""
+
+    seen: Observed
+    made: Judged
+    scenario: dict[str, Any]
+
+
+def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
+    """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
-    scenario = _scenario(experiment.name, story, runner.seed, rules)
-    if base.reference.money is not None and not runner.aftermath.has_books:
-        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
-    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits, ignored=base.ignored)
-    has_fired = trial.fired.issuperset(rule["id"] for rule in rules)
+    scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     has_books = runner.aftermath.has_books
-    made = judged(trial.ended.exit, trial.after, base.reference, has_books=has_books, has_fired=has_fired)
-    found = made.verdict
-    names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
+    if base.reference.money is not None and not has_books:
+        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
+    seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
+    has_fired = seen.fired.issuperset(rule["id"] for rule in trial.rules)
+    made = judged(seen.ended.exit, seen.after, base.reference, has_books=has_books, has_fired=has_fired)
+    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
     told = "; ".join([*([names] if names else []), *made.words])
-    scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {told}" if told else "")
-    has_survived = found is Verdict.SURVIVED
+    ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
+    scenario["description"] = ended + (f": {told}" if told else "")
+    return TrialResult(seen, made, scenario)
+
+
+def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
+    tried = try_one(runner, plan, base, trial)
+    seen, has_survived = tried.seen, tried.made.verdict is Verdict.SURVIVED
     cell = Cell(
-        experiment.name,
-        experiment.point,
-        experiment.fault,
-        verdict=found,
-        exit=trial.ended.exit,
-        seconds=round(trial.ended.seconds, 3),
-        findings=trial.findings,
-        timeline=trial.timeline,
-        calls=tuple((point.op, point.nth, point.notifies) for point in trial.points),
-        scenario="" if has_survived else scenario_text(scenario),
-        output="" if has_survived else trial.printed(),
-        money=tuple(made.words),
+        trial.file,
+        trial.point,
+        trial.fault,
+        verdict=tried.made.verdict,
+        exit=seen.ended.exit,
+        seconds=round(seen.ended.seconds, 3),
+        findings=seen.findings,
+        timeline=seen.timeline,
+        calls=tuple((point.op, point.nth, point.notifies) for point in seen.points),
+        scenario="" if has_survived else scenario_text(tried.scenario),
+        output="" if has_survived else seen.printed(),
+        money=tuple(tried.made.words),
     )
-    trial.output.unlink()
+    seen.output.unlink()
     return cell
 
 

@@ -1,6 +1,7 @@
-"""The faults that are tried: ``faults.yaml`` has them. Source: docs/explore.md, What it runs.
+"""What can be tried, one table: ``faults.yaml``. Source: docs/explore.md, What it runs.
 
-Each row is a rule of the scenario language; where it fits follows from what the language lets happen there.
+Each row is a rule of the scenario language. Where it fits follows from what the language lets happen there, and how
+the command is run under it from the rule itself: crashes and second runs are rows like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, READS, TAKING, UNREQUESTED
+from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, READS, TAKING, UNREQUESTED
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -34,14 +35,16 @@ sees no answer."""
 @record
 class Fault:
     """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``waits`` the
-    seconds of real time that the client waits without an answer."""
+    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``is_usual``
+    that it is tried unless faults are named; ``waits`` the seconds of real time that the client waits without an
+    answer."""
 
     name: str
     at: str
     what: str
     then: Mapping[str, Any]
     weight: int
+    is_usual: bool = True
     waits: float = 0
 
     def fits(self, point: InjectionPoint) -> bool:
@@ -68,7 +71,7 @@ class Fault:
 
 def _read() -> Mapping[str, Fault]:
     rows: Any = read(Path(__file__).with_name("faults.yaml").read_text("utf-8"), "faults.yaml").data
-    return {name: Fault(name=name, **row) for name, row in rows.items()}
+    return {name: Fault(name, is_usual=row.pop("default", True), **row) for name, row in rows.items()}
 
 
 FAULTS = _read()
@@ -78,14 +81,23 @@ _MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.cre
 
 
 @record
-class Experiment:
-    """What is tried in one run: faults at calls, one of each unless pairs are tried."""
+class Trial:
+    """What is tried in one run: faults at calls, one of each unless pairs are tried; in a run of a swarm those that its
+    ``seed`` has drawn."""
 
     injections: tuple[tuple[InjectionPoint, Fault], ...]
+    seed: int | None = None
 
     @property
     def name(self) -> str:
-        """Unique in an exploration, and fit for the name of a file: ``charge.create-1-lost_answer``."""
+        """Unique in an exploration; what ``--replay`` takes: ``charge.create#1/lost_answer``, ``seed-17``."""
+        return name_of(self.file, self.point, self.fault)
+
+    @property
+    def file(self) -> str:
+        """The same, fit for the name of a file: ``charge.create-1-lost_answer``."""
+        if self.seed is not None:
+            return f"{SEED}{self.seed}"
         return "--".join(f"{point.op}-{point.nth}-{fault.name}" for point, fault in self.injections)
 
     @property
@@ -120,20 +132,66 @@ class Experiment:
         return min(fault.weight * _weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
 
 
-def experiments(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
+SEED = "seed-"
+"""How the name of a run of a swarm begins."""
+
+
+def name_of(file: str, point: str, fault: str) -> str:
+    """The name of what was tried, by that of its file, its calls and its faults."""
+    if file.startswith(SEED):
+        return file
+    return "+".join(map("/".join, zip(point.split("+"), fault.split("+"), strict=True)))
+
+
+OWN_AXES = ("crash", "twice")
+"""Places of faults that an option of their own adds: the command is run in another way under them."""
+
+
+def faults_of(chosen: str | None) -> list[Fault]:
+    """The faults that are named, parted by commas: None means the usual ones, ``all`` every one but those that an
+    option of their own adds. Raises ``ValueError`` with the nearest known name."""
+    if chosen is None or chosen.strip() == "all":
+        rows = [row for row in FAULTS.values() if row.at not in OWN_AXES]
+        return rows if chosen is not None else [row for row in rows if row.is_usual]
+    return [fault(one.strip()) for one in chosen.split(",")]
+
+
+def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
     """Each fault at each call where it makes sense, the most weight first, else in the order of calls and table."""
     chosen = list(faults)
-    found = [Experiment(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
+    found = [Trial(((point, fault),)) for point in points for fault in chosen if fault.fits(point)]
     return sorted(found, key=lambda one: -one.priority)
 
 
-def followed(first: Experiment, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Experiment]:
+def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
+    """The trial of a name, for a command that makes these calls when nothing fails. Raises ``ValueError`` with what is
+    wrong with the name."""
+    known = {str(point): point for point in points}
+    by_name = {one.name: one for one in faults}
+    found: list[tuple[InjectionPoint, Fault]] = []
+    for part in name.split("+"):
+        call, _, given = part.partition("/")
+        op, _, nth = call.partition("#")
+        # What a command does to recover comes after the first fault only.
+        if call not in known and not (found and op in OPERATIONS and nth.isdecimal() and int(nth)):
+            calls = ", ".join(known)
+            raise ValueError(
+                f"got '{call[:60]}', which is no call of the command{nearest(call, known)}; it makes {calls}"
+            )
+        point, row = known.get(call) or InjectionPoint(op, int(nth), notifies=True), by_name[fault(given).name]
+        if not row.fits(point):
+            raise ValueError(f"{row.name} makes no sense at {call}: {row.what}")
+        found.append((point, row))
+    return Trial(tuple(found))
+
+
+def followed(first: Trial, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
     """A second fault after the first: at each of the calls that the command made under the first one, after that was
     struck. So also what it does to recover can fail."""
     [(struck, fault)] = first.injections
     places = [place for place, point in enumerate(points) if (point.op, point.nth) == (struck.op, struck.nth)]
     later = points[places[0] + 1 :] if places else ()
-    return [Experiment(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]
+    return [Trial(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]
 
 
 def fault(name: str) -> Fault:

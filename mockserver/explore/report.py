@@ -53,23 +53,22 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
     return lines
 
 
-def text(made: Exploration, scenarios: Mapping[str, Path]) -> str:
-    """For people: the tables, then what did harm or needs a look, with findings and scenario file. A single fault
+def text(made: Exploration) -> str:
+    """For people: the tables, then what did harm or needs a look, with findings. A single fault
     under which the command failed stands in the tables only: it noticed."""
-    single = [cell for cell in made.cells if len(cell.injections) == 1]
+    single = [cell for cell in made.cells if cell.is_single]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
     quiet = (Verdict.SURVIVED, Verdict.FAILED)
-    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if len(cell.injections) == 1 else 1]]
+    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if cell.is_single else 1]]
     worst = _worst_first(shown)
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
     for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
         lines += [line, *(f"    {told}" for told in cell.money)]
     lines += [""] if listed else []
-    if scenarios:
-        folder = next(iter(scenarios.values())).parent
-        file, command = shlex.quote(f"{folder}/NAME.yaml"), mask_text(shlex.join(made.command))
-        lines += [f"To see one alone: mockserver explore --replay {file} -- {command}", ""]
+    if made.cells:
+        name, command = (worst or made.cells)[0].name, mask_text(shlex.join(made.command))
+        lines += [f"To see one alone: mockserver explore --replay {name} -- {command}", ""]
     return "\n".join([*lines, *summary(made)])
 
 
@@ -99,6 +98,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
         },
         "cells": [
             {
+                "name": cell.name,
                 "point": cell.point,
                 "fault": cell.fault,
                 "verdict": cell.verdict.value,
@@ -157,7 +157,7 @@ def page(made: Exploration) -> str:
         lstrip_blocks=True,
     )
     points = [str(point) for point in made.baseline.points]
-    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if len(cell.injections) == 1})
+    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if cell.is_single})
     rows = [
         (point, [cell for _, _, table in tables for cell in table[place]])
         for place, point in enumerate(points)
@@ -172,7 +172,7 @@ def page(made: Exploration) -> str:
         groups=[(at, len(faults)) for at, faults, _ in tables],
         faults=[FAULTS[name] for _, faults, _ in tables for name in faults],
         rows=rows,
-        pairs=_worst_first([cell for cell in made.cells if len(cell.injections) > 1]),
+        pairs=_worst_first([cell for cell in made.cells if not cell.is_single]),
         cells=_worst_first(made.cells),
         signs=_SIGNS,
         legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],

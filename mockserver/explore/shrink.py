@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
-from mockserver.explore.trial import Trial, TrialRunner
+from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
 from mockserver.scenario.outcome import ThenMap
@@ -181,20 +181,20 @@ class Stopped(Exception):
         self.made = made
 
 
-def failure_of(trial: Trial, finding: str | None) -> str | None:
+def failure_of(seen: Observed, finding: str | None) -> str | None:
     """How a run fails, as a word for the name of a file; None when it does not: by the finding that is looked for, when
     one is, else by its exit code, else by its first finding of severity error."""
     if finding is not None:
-        return finding if finding in _failures(trial) else None
-    if trial.ended.exit != 0:
-        return _failures(trial)[0]
-    return next((row["finding"] for row in trial.findings if row["severity"] == "error"), None)
+        return finding if finding in _failures(seen) else None
+    if seen.ended.exit != 0:
+        return _failures(seen)[0]
+    return next((row["finding"] for row in seen.findings if row["severity"] == "error"), None)
 
 
-def _failures(trial: Trial) -> list[str]:
+def _failures(seen: Observed) -> list[str]:
     """Every way in which a run fails: its exit code, then its findings."""
-    code = trial.ended.exit
-    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in trial.findings)]
+    code = seen.ended.exit
+    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in seen.findings)]
 
 
 def _in_words(failure: str) -> str:
@@ -315,11 +315,11 @@ class Shrinking:
         )
         return Shrunk(failure, calls, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
 
-    def _run(self, faults: Sequence[FiredFault], timeout: float | None = None) -> Trial:
+    def _run(self, faults: Sequence[FiredFault], timeout: float | None = None) -> Observed:
         scenario = scenario_of(faults, self.source, name=str(self.source["name"]), story="")
         return self._try(scenario, timeout)
 
-    def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Trial:
+    def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Observed:
         return self.runner.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
 
 

@@ -99,7 +99,7 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 
 
 @record
-class Trial:
+class Observed:
     """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
     ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
 
@@ -169,7 +169,7 @@ class TrialRunner:
         key: str | None = None,
         *,
         ignored: Collection[tuple[str, str]] = (),
-    ) -> Trial:
+    ) -> Observed:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
         ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``.
 
@@ -181,20 +181,19 @@ class TrialRunner:
         # Another exploration may have used the server before.
         sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
         sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
-        given = {"url": self.url, "secret_key": key, "public_key": sandbox.public_key}
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
-        given["run_dir"] = str(own)
-        variables = {f"MOCKSERVER_{word.upper()}": value for word, value in given.items()}
+        given = given_to(sandbox, own)
+        variables = variables_of(given)
 
         def beside(argv: Sequence[str], printed: Path) -> Ended:
-            words, mark = [_filled(word, given) for word in argv], f"{self.run}-{printed.name}"
+            words, mark = [filled(word, given) for word in argv], f"{self.run}-{printed.name}"
             errors = printed.with_suffix(".err")
             with self.commands.run(words, variables, mark, printed, timeout, errors=errors) as ended:
                 return ended
 
         try:
-            words = [_filled(word, given) for word in self.argv]
+            words = [filled(word, given) for word in self.argv]
             with self.commands.run(words, variables, f"{self.run}-{name}", output, timeout) as ended:
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
@@ -235,14 +234,26 @@ def _key(*parts: object) -> str:
 
 def _seen(
     sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
-) -> Trial:
+) -> Observed:
     story = timeline(sandbox)
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    return Trial(ended, entries, after, fired, story, output=output, is_manual=is_manual)
+    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual)
 
 
-def _filled(word: str, given: Mapping[str, str]) -> str:
+def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
+    """What a command is told of its sandbox, and of a folder that is its own for one run."""
+    names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}
+    return {**names, "run_dir": str(folder)}
+
+
+def variables_of(given: Mapping[str, str]) -> dict[str, str]:
+    """The same as variables of its environment."""
+    return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
+
+
+def filled(word: str, given: Mapping[str, str]) -> str:
+    """A word of the command with what stands for ``{url}`` and the like."""
     for name, value in given.items():
         word = word.replace(f"{{{name}}}", value)
     return word

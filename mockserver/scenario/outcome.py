@@ -103,6 +103,8 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
+        if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
+            yield "approve: copies", TAKING
     if outcome.latency is not None:
         yield "latency", _WAITED_FOR
     if outcome.transport is not None:

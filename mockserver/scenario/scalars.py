@@ -183,6 +183,11 @@ Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", 
 Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
 Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
 Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Swap = Annotated[
+    bool | Micros,
+    BeforeValidator(lambda value: value if isinstance(value, bool) else read_duration(value)),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, _DURATION_SCHEMA]}),
+]
 Count = Annotated[
     int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})
 ]

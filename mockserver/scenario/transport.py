@@ -29,6 +29,8 @@ _UNREADABLE = _FRAMING | {"content-encoding"}
 _HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
 _LONGEST_PAUSE = 86_400
+MOST_COPIES = 10
+"""Times that one request can reach the service."""
 
 
 At = StrEnum("At", "CONNECT UPLOAD RECEIVE ANSWER")
@@ -37,7 +39,7 @@ all of it did."""
 
 
 FaultKind = StrEnum(
-    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG MALFORMED_JSON SLOW EDIT"
+    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG MALFORMED_JSON SLOW COPIES EDIT"
 )
 """Everything that a scenario can make the network do to an answer."""
 
@@ -45,19 +47,21 @@ FaultKind = StrEnum(
 @record
 class _Row:
     """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's time, whether it
-    strikes the reading of a body, which then goes on, and whether it ends the connection itself."""
+    strikes the reading of a body, which then goes on, whether it ends the connection itself, and whether a request that
+    it meets at its receipt is acted on."""
 
     places: tuple[At, ...]
     doubt: UncertainResult | None = None
     is_slow: bool = False
     is_reading: bool = False
     cuts: bool = False
+    goes_on: bool = False
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
 _KINDS: Mapping[str, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
-    FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
+    FaultKind.DELAY: _Row(_WHOLE, is_slow=True, goes_on=True),
     FaultKind.RESET: _Row(tuple(At), UncertainResult.RESET, cuts=True),
     FaultKind.CLOSE_AFTER: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
     FaultKind.TRUNCATE: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
@@ -66,9 +70,11 @@ _KINDS: Mapping[str, _Row] = {
     FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, UncertainResult.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
+    FaultKind.COPIES: _Row((At.RECEIVE,), goes_on=True),
     FaultKind.EDIT: _Row(_ANSWER),
 }
 _MISPLACED = {
+    (False, At.ANSWER): "{word} comes before anything happens; use at: receive",
     (False, At.RECEIVE): "{word} changes an answer, and at: receive there is none; use at: answer",
     (False, At.UPLOAD): "{word} cannot be used at: upload, which has only reset, hang and slow",
     (False, At.CONNECT): "{word} cannot be used at: connect, which has only reset",
@@ -150,7 +156,7 @@ def _schema() -> dict[str, Any]:
         "oneOf": [*one_of(_ALONE)["oneOf"], {"not": alone, **any_of(("delay", *_OF_EDIT))}],
         "allOf": [
             *(needs(given(word), given("status")) for word in ("body", "retry_after")),
-            needs(given("virtual"), {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}),
+            needs(given("virtual"), {**given("delay"), "properties": {"at": {"enum": list(_WHOLE)}}}),
             *(needs(given(word), {"not": alone}) for word in ("edit", "omit")),
             needs(given("headers"), {"not": any_of(kind for kind in _ALONE if kind != "status")}),
             *places,
@@ -182,6 +188,7 @@ class Transport:
     garbage: Switch = False
     hang: Switch = False
     malformed_json: Switch = False
+    copies: Annotated[int, whole(2, MOST_COPIES)] | None = None
     kind: FaultKind = field(init=False)
 
     @classmethod
@@ -201,8 +208,8 @@ class Transport:
         edits = [word for word in _OF_EDIT if getattr(self, word) and (word != "headers" or self.status is None)]
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
-        if self.virtual and (not self.delay or self.at is not At.ANSWER):
-            raise ValueError("virtual needs delay and at: answer: it says how the delay of an answer passes")
+        if self.virtual and (not self.delay or self.at not in _WHOLE):
+            raise ValueError("virtual needs delay and at: receive or answer: it says how that time passes")
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind
@@ -246,6 +253,16 @@ class Transport:
         return self.delay > 0 or _KINDS[self.kind].is_slow
 
     @property
+    def goes_on(self) -> bool:
+        """Whether a request that it meets at its receipt is acted on all the same."""
+        return _KINDS[self.kind].goes_on
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether it must be decided before anything has been asked of a provider."""
+        return self.at is At.RECEIVE and (self.virtual or self.kind is FaultKind.COPIES)
+
+    @property
     def is_reading(self) -> bool:
         """Whether it strikes the reading of a body, and the request goes on."""
         return _KINDS[self.kind].is_reading
@@ -278,8 +295,11 @@ class Transport:
                 words = f"close after {self.close_after} bytes"
             case FaultKind.DRIBBLE | FaultKind.SLOW if (pieces := self.dribble or self.slow) is not None:
                 words = f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
+            case FaultKind.COPIES:
+                words = f"reaches the service {self.copies} times"
             case FaultKind.DELAY:
-                return f"transport at {self.at}: delay {duration_text(self.delay)}"
+                passed = "so much time passes: " if self.virtual else "delay "
+                return f"transport at {self.at}: {passed}{duration_text(self.delay)}"
             case _:
                 words = self.kind.value
         return f"transport at {self.at}: {words}" + (f" after {duration_text(self.delay)}" if self.delay else "")

@@ -9,23 +9,79 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import httptools
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.server import bad_request
+from mockserver.domain.codes import Code
+from mockserver.domain.problem import problem
 from mockserver.server.body_receiver import BodyReceiver
-from mockserver.web.asgi import TRANSPORT
+from mockserver.web.request import TRANSPORT
+
+ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+"""Paths that are answered however many connections are open."""
+
+MOST_HEAD = 65_536
+"""Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
+
+HEAD_TOO_LARGE = (
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    f"wanted a request line and headers of at most {MOST_HEAD} bytes",
+)
+TIMED_OUT = HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner"
+CONNECT_REFUSED = HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this server is not a proxy"
+"""Of this one, because what follows on its connection is not HTTP."""
+
+_WANTED: tuple[tuple[type[Exception], str], ...] = (
+    (httptools.HttpParserInvalidMethodError, "wanted a method of HTTP, such as GET or POST"),
+    (httptools.HttpParserCallbackError, "wanted a target of ASCII characters, at most 65535 of them"),
+)
+
+
+def malformed(fault: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
+    """Status and reason of the answer to what the parser refuses. Its words quote nothing of what was sent."""
+    wanted = next((words for kind, words in _WANTED if isinstance(fault, kind)), None)
+    return HTTPStatus.BAD_REQUEST, wanted or f"wanted a request of HTTP/1.1: {fault}"
+
+
+def refusal_text(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """The whole answer as it stands on the wire, with the headers of the server besides its own."""
+    answer = _response(status, reason, Code.VALIDATION_ERROR)
+    lines = [f"HTTP/1.1 {status} {status.phrase}".encode()]
+    lines += [name + b": " + value for name, value in (*server_headers, *answer.raw_headers)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body)
+
+
+async def too_many_connections(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """The application on a connection too many: whether the server lives can be asked even then."""
+    reason = "more connections are open than this server has files for"
+    refused = _response(HTTPStatus.SERVICE_UNAVAILABLE, reason, Code.UNKNOWN_ERROR)
+    await (app if scope["path"] in ALWAYS_ANSWERED else refused)(scope, receive, send)
+
+
+def _response(status: HTTPStatus, reason: str, code: Code) -> Response:
+    is_retryable = status is HTTPStatus.SERVICE_UNAVAILABLE
+    body = problem(status, code, code.message, None, {"Request": reason}, is_retryable=is_retryable)
+    headers = {
+        "content-type": "application/json; charset=utf-8",
+        "x-content-type-options": "nosniff",
+        "connection": "close",
+    }
+    return Response(json.dumps(body, separators=(",", ":")), status, headers)
+
 
 HEAD_SECONDS = 20
 """How long a client may take to send a request's line and headers."""
@@ -106,15 +162,15 @@ class GuardedProtocol(HttpToolsProtocol):
     def _let_in(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(bad_request.too_many_connections, self.app)
+            self.app = partial(too_many_connections, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        most = bad_request.MOST_HEAD
+        most = MOST_HEAD
         if len(data) > most and not self._open and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n"):
-            self._refuse(*bad_request.HEAD_TOO_LARGE)
+            self._refuse(*HEAD_TOO_LARGE)
             return
         self._packet = len(data)
         self._feed(data)
@@ -188,7 +244,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(*bad_request.CONNECT_REFUSED)
+                    self._refuse(*CONNECT_REFUSED)
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -196,7 +252,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
                 self.logger.warning("Invalid HTTP request received.")
-                self._refuse(*bad_request.malformed(fault))
+                self._refuse(*malformed(fault))
                 return
 
     def _should_upgrade(self) -> bool:
@@ -252,8 +308,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _await_rest(self) -> None:
         """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
-        if self._overhead > bad_request.MOST_HEAD:
-            self._refuse(*bad_request.HEAD_TOO_LARGE)
+        if self._overhead > MOST_HEAD:
+            self._refuse(*HEAD_TOO_LARGE)
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -316,7 +372,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
         """Read no further: where the next request begins is unknown. The refusal comes after the answers to
         all requests that are whole."""
-        self._refusal, self._due = bad_request.refusal(status, reason, self.server_state.default_headers), None
+        self._refusal, self._due = refusal_text(status, reason, self.server_state.default_headers), None
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
@@ -368,7 +424,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(*bad_request.TIMED_OUT)
+            self._refuse(*TIMED_OUT)
         else:
             self.hang_up()
 

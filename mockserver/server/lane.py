@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, ST
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.server.body_receiver import BodyReceiver
 from mockserver.server.guards import GuardedProtocol
-from mockserver.web.asgi import TRANSPORT, Send
+from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 Head: TypeAlias = tuple[str, str, bytes, bytes, Headers, int]

@@ -15,7 +15,8 @@ import socket
 import ssl
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,13 @@ from uvicorn.lifespan.on import LifespanOn
 from uvicorn.server import Server
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.reloading import reloading, watching
+from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol, fast_app
 from mockserver.server.listeners import Listeners, accept, allow_connections
-from mockserver.web.asgi import TRANSPORT
+from mockserver.web.request import TRANSPORT
 
 BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
@@ -226,3 +227,50 @@ def _signals(app: Any, server: Server, log: ServerLog) -> Iterator[None]:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
             signal.signal(number, previous)
+
+
+EVERY_SECONDS = 0.5
+"""How often the files are looked at. A look asks the system for the times of the files and reads none."""
+
+
+def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
+    """A call that lets ``app`` read its files again, once at a time, and logs how it went."""
+    alone = asyncio.Lock()
+    running: set[asyncio.Task[None]] = set()
+
+    async def read() -> None:
+        async with alone:
+            try:
+                await app.reload()
+                problems = list(getattr(app, "ready_problems", []))
+            except Exception as problem:
+                problems = [str(problem)]
+        for problem_line in problems:
+            log.error(f"reload failed, the old rules stay in force: {problem_line}")
+        if not problems:
+            log.info("scenarios reloaded")
+
+    def reload() -> None:
+        task = asyncio.get_running_loop().create_task(read())
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    return reload
+
+
+@asynccontextmanager
+async def watching(names: tuple[str, ...], reload: Callable[[], None]) -> AsyncIterator[None]:
+    """Call ``reload`` whenever one of the files changes, as long as the block lasts."""
+    task = asyncio.create_task(_watch(names, stamps(names), reload))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _watch(names: tuple[str, ...], seen: Mapping[str, object], reload: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        before, seen = seen, stamps(names)
+        if seen != before:
+            reload()

@@ -1,23 +1,27 @@
-"""What the log shows: one line of each request, put into words when it has been answered, and lines about other events.
-Nothing in them is secret.
+"""What is noted of each request: its line in the log, put into words when it has been answered, and the counts that
+``GET /metrics`` shows, in whole numbers; and lines about other events. Nothing in them is secret, and labels of counts
+are bounded: operations are those of the tables, statuses three digits.
 
 Source: docs/security.md; the command line's ``--log-format``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
 from mockserver.domain.bounded_cache import BoundedCache
-from mockserver.domain.clock import SECOND, Micros, iso
+from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
-from mockserver.web.asgi import Scope
+from mockserver.web.request import Scope
 from mockserver.wire.jsonio import dumps
 
 STEP = "mockserver.step"
@@ -146,3 +150,66 @@ def _key_of(scope: Scope) -> str | None:
 
 
 _second_text = BoundedCache[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
+
+
+BOUNDS: tuple[Micros, ...] = tuple(
+    int(bound * MILLISECOND) for bound in (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+)
+"""Upper bounds of the buckets of the histogram."""
+
+BEAT = 0.25
+"""Seconds between two looks at how late the event loop comes."""
+
+WINDOW = 60
+"""Seconds over which the longest lag counts."""
+
+
+class OperationCounts:
+    """The requests of one operation: the number by status (0: no answer), in each bucket of ``BOUNDS`` and beyond the
+    last, and their total time."""
+
+    __slots__ = ("buckets", "statuses", "took")
+
+    def __init__(self) -> None:
+        self.statuses = Counter[int]()
+        self.buckets = [0] * (len(BOUNDS) + 1)
+        self.took: Micros = 0
+
+
+class Requests:
+    """The requests that were answered, by operation. An answer includes the time that a scenario lets it take."""
+
+    __slots__ = ("by_op",)
+
+    def __init__(self) -> None:
+        self.by_op: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
+
+    def note(self, access: Access) -> None:
+        """Count one."""
+        found = self.by_op[access.scope.get(OPERATION, REFUSED)]
+        took = access.ended - access.began
+        found.statuses[access.status] += 1
+        found.buckets[bisect_left(BOUNDS, took)] += 1
+        found.took += took
+
+
+class Lag:
+    """How late the event loop is, in seconds: every request waits that long."""
+
+    __slots__ = ("_lately",)
+
+    def __init__(self) -> None:
+        self._lately: deque[float] = deque(maxlen=round(WINDOW / BEAT))
+
+    @property
+    def longest(self) -> float:
+        """The longest lag within ``WINDOW``."""
+        return max(self._lately, default=0.0)
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        time = asyncio.get_running_loop().time
+        while True:
+            due = time() + BEAT
+            await asyncio.sleep(BEAT)
+            self._lately.append(max(time() - due, 0.0))

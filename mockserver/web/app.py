@@ -19,7 +19,7 @@ from mockserver.domain.clock import Micros, parse_duration
 from mockserver.scenario.scenario import Certificate
 from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
-from mockserver.web.control.inbox import INBOX_METHODS, INBOX_PATH, InboxEndpoint
+from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
 from mockserver.web.idle import IDLE_IN_STORE, Freeing, Idle

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from inspect import getdoc
+from inspect import getdoc, isfunction
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,7 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
     status = assumed["response.created_status"] if row.success is Success.CREATED else 200
-    words = getdoc(row.handle) or row.summary
+    words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     shown: dict[str, Any] = {
         "operationId": _name(row),
         "tags": [_tag(row)],

@@ -20,23 +20,27 @@ from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
 from mockserver.web import watching
 from mockserver.web.access import OPERATION, STATUS, STEP
-from mockserver.web.asgi import (
+from mockserver.web.request import (
     ASKED_PATH,
     JSON_TYPE,
     NOSNIFF,
     HungUp,
     RawHeader,
     Receive,
+    Reply,
+    Request,
     Scope,
     Send,
+    Unanswerable,
     decoded,
     headers_by,
     read_parts,
+    refusal,
+    retry_after,
     send_bytes,
     send_parts,
     stream,
 )
-from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import World
 from mockserver.wire.fields import Fields

@@ -157,7 +157,7 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
     """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
     nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
-    from mockserver.wire.sdk_fields import is_sent_by_sdk
+    from mockserver.wire.fields import is_sent_by_sdk
 
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = names_of(model) if model is not None else []

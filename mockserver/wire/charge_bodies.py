@@ -3,6 +3,7 @@
 Source: docs/spec/service.md, Charges; docs/spec/published-facts.md, 1.2, 1.3.
 """
 
+from decimal import Decimal
 from typing import ClassVar
 
 from pydantic import Field
@@ -121,6 +122,10 @@ class Capture(Body):
     """Complete an authorised charge; without an amount, all of it."""
 
     amount: Number | None = None
+
+    def command(self) -> Decimal | None:
+        """How much is captured, None for all."""
+        return self.amount
 
 
 class ChallengeInput(Body):

@@ -3,18 +3,14 @@
 Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/published-facts.md, 2.2, 2.3, 2.4.
 """
 
-from dataclasses import asdict
 from typing import ClassVar, TypeAlias
 
 from pydantic import Field
 
 from mockserver.domain.bounded_cache import BoundedCache
-from mockserver.domain.cards import Card
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.commands import MethodTerms
 from mockserver.domain.customer import CustomerDetails, PostalAddress
-from mockserver.domain.fake_lookups import iin_data, ip_info
-from mockserver.domain.provider import ProviderSummary
 from mockserver.domain.sources import BankAccount, CardDetails
 from mockserver.wire.base import (
     Body,
@@ -29,9 +25,6 @@ from mockserver.wire.base import (
     Text40,
     Whole,
 )
-from mockserver.wire.dates import moment
-from mockserver.wire.profile import WireProfile
-from mockserver.wire.replies import Members
 
 
 class CardRequestInformation(Body):
@@ -146,75 +139,6 @@ class BankPaymentInformation(Body):
     bank_code: Required
     account_number: Required
     account_name: Required
-
-
-def card_reply(card: Card | None, profile: WireProfile) -> Members | None:
-    """A card in an answer (assumption ``card.masking``)."""
-    if card is None:
-        return None
-    number = card.number
-    iin = iin_data(number.iin, number.brand, number.funding)
-    return {
-        "cardNumber": profile.masked(number),
-        "expiryDate": card.expiry,
-        "cardholder": card.cardholder,
-        "type": number.brand,
-        "cardType": number.funding,
-        "cardIin": number.iin[: profile.iin_digits],
-        "ccvCheck": card.ccv_given,
-        "threeDSServerTransID": card.three_ds_server_trans_id,
-        "iinData": {
-            "scheme": iin.scheme,
-            "country": iin.country,
-            "issuer": iin.issuer,
-            "countryCode": iin.country_code,
-            "cardType": iin.card_type,
-        },
-    }
-
-
-def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | None:
-    """A bank account in an answer."""
-    if account is None:
-        return None
-    return {
-        "bankCode": account.bank_code,
-        "accountNumber": profile.account(account.account_number),
-        "accountName": account.account_name,
-    }
-
-
-def payer_reply(payer: Payer | None) -> Members | None:
-    """The customer of a charge or a payment method in an answer."""
-    if payer is None:
-        return None
-    return {
-        "customerId": payer.customer_id,
-        "reference": payer.reference,
-        "firstName": payer.first_name,
-        "lastName": payer.last_name,
-        "email": payer.email,
-        "phone": payer.phone,
-        "dateAdded": None if payer.added is None else moment(payer.added),
-        "dateRemoved": None if payer.removed is None else moment(payer.removed),
-    }
-
-
-def provider_summary_reply(provider: ProviderSummary) -> Members:
-    """The provider of a charge or a payment method in an answer."""
-    return {"providerId": provider.provider_id, "type": provider.type, "name": provider.name}
-
-
-def ip_reply(ip: str | None, seed: int) -> Members | None:
-    """Data about a caller's address, in an answer."""
-    if not ip:
-        return None
-    return asdict(ip_info(ip, seed))
-
-
-def optional_moment(instant: int | None) -> str | None:
-    """A date-time of an answer, null where there is none."""
-    return None if instant is None else moment(instant)
 
 
 def payer_of(

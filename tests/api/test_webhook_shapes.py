@@ -177,6 +177,8 @@ REFUSED = [
     ("{edit: {status: X}}", "got 'status', and a webhook has meta and data - did you mean 'data.status'?"),
     ("{omit: [dat.amount]}", "got 'dat.amount', and a webhook has meta and data - did you mean 'data'?"),
     ("{drop: true, form: true}", "drop sends nothing"),
+    ("{extra: true}", "extra needs what is wrong with the one more: bad_signature, signature, edit, omit"),
+    ("{together: true, swap_with_next: 2s}", "got together and swap_with_next"),
     ("{signatur: none}", "unknown key 'signatur' - did you mean 'signature'?"),
 ]
 

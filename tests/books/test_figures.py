@@ -7,12 +7,13 @@ from decimal import Decimal
 import pytest
 
 from mockserver.books.figures import Figures, figures_of, peak, transferred
-from mockserver.domain.charge import Charge, Refund
+from mockserver.domain.charge import Charge, PartCaptured, Refund
 from mockserver.domain.states import ChargeState, TransferState
 from mockserver.domain.transfer import Transfer
 from tests.charges import charge_in
 
 REFUND, LATE = Refund(Decimal(5), 3, None), Refund(Decimal(4), 3, None, settles=8)
+PARTS = (PartCaptured(Decimal(5), 1), PartCaptured(Decimal(7), 3))
 CHARGES = {
     "held": charge_in(ChargeState.AUTHORISED, capture=False, authorised=Decimal(20)),
     "pending": charge_in(ChargeState.PENDING),
@@ -22,6 +23,12 @@ CHARGES = {
     "paid": charge_in(ChargeState.SUCCESS, succeeded=1),
     "captured-in-part": charge_in(
         ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), succeeded=2
+    ),
+    "captured-in-parts": charge_in(
+        ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), captures=PARTS, kept=Decimal(8)
+    ),
+    "rest-released": charge_in(
+        ChargeState.SUCCESS, capture=False, amount=Decimal(12), authorised=Decimal(20), captures=PARTS, voided=4
     ),
     "refunded": charge_in(ChargeState.PARTIAL_REFUND, succeeded=1, refunded=Decimal(5), refunds=(REFUND,)),
     "refunding": charge_in(
@@ -41,6 +48,8 @@ CHARGES = {
         ("voided", Figures(), 20),
         ("paid", Figures(captured=Decimal(20)), 20),
         ("captured-in-part", Figures(captured=Decimal(12)), 20),
+        ("captured-in-parts", Figures(held=Decimal(8), captured=Decimal(12)), 20),
+        ("rest-released", Figures(captured=Decimal(12)), 20),
         ("refunded", Figures(captured=Decimal(20), refunded=Decimal(5)), 20),
         ("returned", Figures(returned=Decimal(20)), 20),
     ],
@@ -98,3 +107,9 @@ def test_a_charge_as_it_was(state: ChargeState, at: int, figures: Figures) -> No
         refunds=(REFUND,),
     )
     assert figures_of(charge, at, state) == figures
+
+
+def test_captures_in_parts_are_as_they_were() -> None:
+    charge = CHARGES["rest-released"]
+    assert figures_of(charge, 2, ChargeState.SUCCESS) == Figures(held=Decimal(15), captured=Decimal(5))
+    assert figures_of(charge, 3, ChargeState.SUCCESS) == Figures(held=Decimal(8), captured=Decimal(12))

@@ -11,7 +11,7 @@ import pytest
 from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web import activity
+from mockserver.web import runner
 from tests.driving import DUMMY, NOW, Api
 
 CHARGE = {
@@ -25,7 +25,7 @@ HOOK = {"url": "http://127.0.0.1:4111/__inbox/shop"}
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Sandbox]:
     """The sandbox of each look at a condition."""
-    monkeypatch.setattr(activity, "REST", 0)
+    monkeypatch.setattr(runner, "REST", 0)
     looks: list[Sandbox] = []
     unmet = WaitCondition.unmet
     monkeypatch.setattr(WaitCondition, "unmet", lambda self, sandbox: looks.append(sandbox) or unmet(self, sandbox))

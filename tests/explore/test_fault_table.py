@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
-from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, fault, followed
+from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
 
 CHARGE, SEARCH, BATCH = (
@@ -60,7 +62,7 @@ def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
 
 
 def test_the_weightiest_comes_first() -> None:
-    names = [one.name for one in experiments([SEARCH, CHARGE], FAULTS.values())]
+    names = [one.file for one in trials([SEARCH, CHARGE], FAULTS.values())]
     assert names[:2] == ["charge.create-1-lost_answer", "charge.create-1-error_after"]
     assert names.index("charge.create-1-lost_answer") < names.index("charge.create-1-too_slow")
     assert names[-1] == "charge.search-1-too_slow"
@@ -68,15 +70,36 @@ def test_the_weightiest_comes_first() -> None:
 
 
 def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recovers() -> None:
-    first = Experiment(((CHARGE, fault("lost_answer")),))
+    first = Trial(((CHARGE, fault("lost_answer")),))
     retry = InjectionPoint("charge.create", 2)
     found = followed(first, [SEARCH, CHARGE, retry], [fault("lost_answer"), fault("row_failed"), fault("pending")])
-    assert [one.name for one in found] == [
+    assert [one.file for one in found] == [
         "charge.create-1-lost_answer--charge.create-2-lost_answer",
         "charge.create-1-lost_answer--charge.create-2-pending",
     ]
     assert (found[0].point, found[0].fault) == ("charge.create#1+charge.create#2", "lost_answer+lost_answer")
     assert followed(first, [SEARCH], FAULTS.values()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["charge.create#1/lost_answer", "charge.create#1/lost_request+charge.create#2/declined_hard"]
+)
+def test_a_trial_is_known_by_its_name(name: str) -> None:
+    assert named(name, [CHARGE, SEARCH], FAULTS.values()).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("charge.create#2/lost_answer", "no call of the command - did you mean 'charge.create#1'?; it makes"),
+        ("charge.create#1/lost_anser", "is not a fault - did you mean 'lost_answer'"),
+        ("charge.search#1/declined_hard", "declined_hard makes no sense at charge.search#1"),
+        ("charge.create#1/lost_answer+charge.crate#2/lost_answer", "got 'charge.crate#2', which is no call"),
+    ],
+)
+def test_a_name_that_says_nothing_to_try_is_refused(name: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        named(name, [CHARGE, SEARCH], FAULTS.values())
 
 
 def entry(op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...] = ()) -> dict[str, object]:

@@ -25,7 +25,7 @@ from mockserver.scenario.provider_outcome import (
 )
 from mockserver.scenario.rule import Always
 from mockserver.scenario.transport import At, Dribble, ErrorBody, Transport
-from mockserver.scenario.webhook_plan import WebhookPlan
+from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 from tests.scenario.telling import fault, one, told
 
 
@@ -147,6 +147,8 @@ WEBHOOKS: list[tuple[str, WebhookPlan]] = [
     ("copies: 3, gap: 1s", WebhookPlan(copies=3, gap=SECOND)),
     ("before_answer: true, copies: 2", WebhookPlan(before_answer=True, copies=2)),
     ("swap_with_next: true", WebhookPlan(swap_with_next=True)),
+    ("swap_with_next: 2s", WebhookPlan(swap_with_next=2_000_000)),
+    ("extra: true, signature: none", WebhookPlan(extra=True, signature=Signature.NONE)),
     ("stale: true", WebhookPlan(stale=True)),
     ("bad_signature: true", WebhookPlan(bad_signature=True)),
     ("authorization: Bearer x", WebhookPlan(authorization="Bearer x")),

@@ -85,6 +85,7 @@ FILES: Mapping[str, Callable[[Json], Json]] = {
     "sequence": lambda part: one_rule({"when": {"op": "charge.create"}, "sequence": [part]}),
     "then": at("charge.create"),
     "decline": at("charge.create", "decline"),
+    "approve": at("charge.create", "approve"),
     "pending": at("charge.create", "pending"),
     "challenge": at("charge.create", "challenge"),
     "latency": at("charge.create", "latency"),

@@ -18,7 +18,7 @@ from mockserver.domain.problem import Problem
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES, Auth
 from mockserver.wire.base import names_of
-from mockserver.wire.folding import Folded, validate
+from mockserver.wire.fields import Folded, validate
 from mockserver.wire.replies import reply_type
 from tests.driving import Api, card_charge
 

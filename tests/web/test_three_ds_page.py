@@ -111,7 +111,7 @@ def test_without_an_address_the_page_tells_the_result(api: Api) -> None:
     moved = answer(api, charge, "fail")
     html = api.send("GET", moved.headers["location"]).raw.decode()
     assert "Not paid" in html
-    assert "3D Secure Failed" in html
+    assert "could not confirm that it is you" in html
     assert 'data-testid="pass"' not in html
 
 

@@ -27,7 +27,7 @@ from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
-from mockserver.wire.control_fields import ControlBody, read_exactly
+from mockserver.wire.body_tables import ControlBody, read_exactly
 from mockserver.wire.dates import moment
 from mockserver.wire.long_json import loads_in_slices
 from mockserver.wire.profile import profile_of

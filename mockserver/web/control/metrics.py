@@ -14,8 +14,8 @@ from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
+from mockserver.web.access import BOUNDS, WINDOW
 from mockserver.web.control.call import ControlCall
-from mockserver.web.request_counts import BOUNDS, WINDOW
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
 

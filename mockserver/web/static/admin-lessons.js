@@ -1,12 +1,18 @@
 // What an empty view says: what it is for, and a line that fills it.
 import { h } from "./admin-dom.js";
-import { keyOf } from "./admin-api.js";
+import { chosen, keyOf } from "./admin-api.js";
 
 const PROVIDER = "a26c371f-94f6-40da-add2-28ec8e9da8ed";
 const CARD = '{"cardNumber": "4000000000009995", "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}';
 
+// Another key would fill another sandbox.
+function secret() {
+  if (keyOf()) return `'x-secretkey: ${keyOf()}'`;
+  return chosen() ? '"x-secretkey: $PAYFURL_SECRET_KEY"' : "'x-secretkey: sk_demo'";
+}
+
 function curl(path, body) {
-  return `curl ${location.origin}${path} -H 'x-secretkey: ${keyOf() || "sk_demo"}'${body ? ` \\\n  -H 'content-type: application/json' \\\n  -d '${body}'` : ""}`;
+  return `curl ${location.origin}${path} -H ${secret()}${body ? ` \\\n  -H 'content-type: application/json' \\\n  -d '${body}'` : ""}`;
 }
 
 function charge(more = "") {
@@ -23,5 +29,6 @@ const LESSONS = {
 
 export function lesson(view) {
   const [title, words, command] = LESSONS[view];
-  return [h("section", { class: "hint", "data-testid": `${view}-lesson` }, h("h2", {}, title), h("p", {}, words), h("pre", { tabindex: "0", "aria-label": "Command" }, command()))];
+  return [h("section", { class: "hint", "data-testid": `${view}-lesson` }, h("h2", {}, title), h("p", {}, words),
+    chosen() && !keyOf() && view !== "explorations" ? h("p", { class: "soft" }, "PAYFURL_SECRET_KEY is the secret key of this sandbox, which the page does not know.") : null, h("pre", { tabindex: "0", "aria-label": "Command" }, command()))];
 }

@@ -1,6 +1,6 @@
 // Objects: what the sandbox holds, searched on the server, read page by page as they come into sight.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { search } from "./admin-search.js";
 import { diagram } from "./admin-diagram.js";
@@ -22,11 +22,12 @@ export function objects(panel, count) {
   const bar = search({
     testid: "object-filter", label: "Search objects", hint: "order-5, a part of an id, state:SUCCESS …",
     examples: ["state:FAILED", "is:finding", "currency:AUD"],
+    leave: () => list.element.focus(),
     changed: (value) => { q = value; history.replaceState(null, "", route("objects", kind, shown, { q })); detail.chosen(shown, route("objects", kind, { q })); again(); },
   });
   const summary = h("span", { class: "soft", role: "status", "data-testid": "objects-summary" });
   const list = new List({
-    label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item) => { location.hash = route("objects", kind, item.id, { q }); },
+    label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item, replaces) => visit(route("objects", kind, item.id, { q }), replaces),
     inSight: (first, last) => { sight = [first, last]; need(); }, look: (item) => (stateClass(item.state) === "s-5" ? "failed" : ""),
     draw: (item) => [
       h("span", { class: "line" }, h("span", { class: "c-time" }, time(item.added).slice(0, 19)), mark("object", item.id),
@@ -71,7 +72,12 @@ export function objects(panel, count) {
       count(Object.values(got.counts).reduce((sum, one) => sum + one, 0) || "");
       if (!shown) clear(detail).append(...(got.count || q ? [h("p", { class: "soft hint" }, got.count ? "Choose an object to see its state, its story and what may happen to it next." : "Nothing fits.")] : lesson("objects")));
     } catch (problem) {
-      if (mine === run && problem.status === 400) bar.problem(problem.message.replace(/^Q: /, ""));
+      if (mine === run && problem.status === 400) {
+        rows = [];
+        list.set(rows);
+        summary.textContent = "";
+        bar.problem(problem.message.replace(/^Q: /, ""));
+      }
       else if (mine === run) say(problem.message);
     } finally {
       if (mine === run) asking.delete(page);
