@@ -113,7 +113,8 @@ def follow(
     except ShopFailed as problem:
         failed = str(problem)
     judged = [row for row in findings if row["finding"] not in COMPARED]
-    broken = sandbox.broken([one.text for one in asked.invariants])
+    sandbox.invariants = [*asked.invariants]
+    broken = sandbox.end_of_test(None, rules=False)["rules"]
     found = [*judged, *compared]
     return RunEnd(RunMoney.of(books), books, found, differed=differed, rows=rows, failed=failed, broken=broken)
 

@@ -89,13 +89,18 @@ class MoneyDifference:
     words: str
 
 
-def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[MoneyDifference]:
-    """How the money of a run differs from that of the run without a fault, order by order."""
+def differences(
+    base: RunMoney, run: RunMoney, shared: Collection[str], *, totals: bool = True
+) -> list[MoneyDifference]:
+    """How the money of a run differs from that of the run without a fault, order by order; with ``totals`` also that
+    of all orders together."""
     before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
     nothing = (Figures(), ZERO)
     currencies = {currency for _, currency in before}
     found: list[MoneyDifference] = []
     for place in sorted(dict.fromkeys((*before, *after)), key=lambda place: not place[0]):
+        if not place[0] and not totals:
+            continue
         was, now = before.get(place, nothing), after.get(place, nothing)[0]
         told = _difference(place, was, now, is_refund_lost=_REFUND in run.doubts)
         if told is None:

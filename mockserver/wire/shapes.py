@@ -3,11 +3,10 @@
 Source: docs/spec/service.md, Common request objects, and Charge; docs/spec/published-facts.md, 2.2, 2.3, 2.4.
 """
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from pydantic import Field
 
-from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.charge import Payer, WebhookTarget
 from mockserver.domain.commands import MethodTerms
 from mockserver.domain.customer import CustomerDetails, PostalAddress
@@ -151,18 +150,4 @@ def payer_of(
     """The payer that a request names, or None when it names nobody (assumption ``charge.customer_summary``)."""
     if first_name is last_name is email is phone is None:
         return None
-    names = first_name, last_name, email, phone
-    first_name, last_name, email, phone = _SHARED[names]
     return Payer(None, reference, first_name, last_name, email, phone)
-
-
-_LONGEST_SHARED, _MOST_SHARED = 200, 1_024
-_Names: TypeAlias = tuple[str | None, str | None, str | None, str | None]
-
-
-def _are_short(names: _Names) -> bool:
-    return sum(len(name) for name in names if name) <= _LONGEST_SHARED
-
-
-_SHARED: BoundedCache[_Names, _Names] = BoundedCache(_MOST_SHARED, lambda names: names, _are_short)
-"""Payers come back: equal texts are kept once, 230 bytes of a charge."""

@@ -103,26 +103,21 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     return 200, {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": shown_warnings}
 
 
-async def broken(sandbox: Sandbox, sentences: Iterable[str], after: int) -> list[str]:
-    """Where sentences about the money do not hold, in words: of all orders, or of those touched after an entry.
+def sentences(sandbox: Sandbox) -> list[Invariant]:
+    """What the scenarios in force say of the money."""
+    told: Iterable[Any] = (scenario.source.get("money", ()) for scenario in sandbox.config.scenarios)
+    return list(map(Invariant, chain.from_iterable(told)))
 
-    Raises ``Invalid`` (90) for what is not such a sentence."""
-    try:
-        invariants = [Invariant(str(text)) for text in sentences]
-    except ValueError as fault:
-        raise invalid({"Money": str(fault)}) from None
-    if not invariants:
+
+async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
+    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal
+    entry."""
+    if not wanted:
         return []
     keys = touched(sandbox, after) if after else dict.fromkeys(await for_each(sandbox.charges, key_of))
     orders = await _orders(sandbox, keys)
-    told = [await for_each(one.judged(orders), str) for one in invariants]
+    told = [await for_each(one.judged(orders), str) for one in wanted]
     return [words for words in chain.from_iterable(told) if words]
-
-
-def sentences_of(sandbox: Sandbox) -> Iterator[str]:
-    """The sentences about money of the scenarios in force."""
-    told: Iterable[Any] = (scenario.source.get("money", ()) for scenario in sandbox.config.scenarios)
-    return chain.from_iterable(told)
 
 
 async def _read(sandbox: Sandbox, given: Sequence[object], asked: Any) -> tuple[list[ShopRow], ShopBooks]:
