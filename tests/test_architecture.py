@@ -58,8 +58,7 @@ def circle(graph: Mapping[str, Iterable[str]]) -> list[str]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as fault:
-        found: list[str] = fault.args[1]
-        return found
+        return fault.args[1]
     return []
 
 

@@ -152,7 +152,9 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
     if asks and any(one.transport is not None and one.transport.comes_first for one in outcomes):
-        problems.add((), "copies and virtual at: receive come before a provider is asked: they go with no test of one")
+        problems.add(
+            (), "copies, hold, virtual at: receive come before a provider is asked: they go with no test of one"
+        )
     if any(one.replay for one in outcomes):
         for place, words in _misused_replay(model, plan, asks):
             problems.add(place, words)

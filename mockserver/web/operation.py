@@ -26,11 +26,13 @@ from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
+from mockserver.scenario.operations import MONEY
 from mockserver.scenario.transport import At, Transport
-from mockserver.web import watching
+from mockserver.web import holds, watching
 from mockserver.web.request import (
     JSON_TYPE,
     NOSNIFF,
+    HungUp,
     Message,
     Reply,
     Request,
@@ -109,6 +111,10 @@ class OperationEndpoint(Endpoint):
         sandbox, limit = request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
+        if sandbox.holding.is_all:
+            return self._act_when_released(request)
+        if sandbox.holding.waiting and self.op in MONEY:
+            holds.came(self.world, sandbox)
         step, arrived = self.arrive(request, sandbox)
         # Webhooks wait for the answer.
         step.result.answered = False
@@ -118,12 +124,22 @@ class OperationEndpoint(Endpoint):
             return self.carry_out(request, step)
         return self._act_later(arrived, request, step)
 
+    async def _act_when_released(self, request: Request) -> Reply:
+        if not await holds.released(self.world, request):
+            raise HungUp
+        await self.world.runner.catch_up(request.sandbox)
+        acted = self.act(request)
+        return acted if isinstance(acted, Reply) else await acted
+
     async def _act_later(self, fault: Transport | None, request: Request, step: Step) -> Reply:
         """Carry a request out after what holds it up, and when what it needs has been made ahead of it."""
         runner, ready = self.world.runner, None
         if fault is not None:
             watching.arrived(step, self.world.real_clock())
             await self._hold_up(fault, request, step)
+            stays = fault.hold is None or await holds.held(self.world, request, fault)
+            if not stays or not await holds.released(self.world, request):
+                return Reply(None, b"", step, fault)
             await runner.catch_up(step.sandbox)
         begun = self.route.ahead(step) if self.route.ahead is not None else None
         if begun is not None:

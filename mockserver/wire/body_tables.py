@@ -181,6 +181,7 @@ _HELD: Mapping[str, Any] = {
     "address": _reads(_read_address, {"type": "string", "format": "uri"}),
     "header": HeaderText,
     "severity": _word_of("none", "warning", "error"),
+    "end of hold": _word_of("held", "gone"),
     "rate": _whole(1, FASTEST),
     "clock mode": one_of(ClockMode),
     "profile": one_of(Profile),
