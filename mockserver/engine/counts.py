@@ -51,7 +51,8 @@ class Counts:
         for decision in result.decisions:
             if decision.rule is not None and decision.attempt is not None and len(self.struck) < MOST_STRUCK:
                 outcome, attempt = decision.outcome, decision.attempt
-                if outcome.webhook is None or result.events:
+                is_told = result.webhooks or (outcome.webhook is not None and outcome.webhook.drop and result.events)
+                if outcome.webhook is None or is_told:
                     self.struck.setdefault((attempt.also or attempt.op, outcome.words), outcome)
 
     def decided(self, decision: Decision) -> None:

@@ -30,6 +30,8 @@ def test_a_failure_counts_once_it_has_struck() -> None:
     assert found["declined_soft"] == "tried"
     assert {name for name, state in found.items() if state} == {"declined_soft"}
     api.charge(reference="rich")
+    assert states(api)["charge.create"]["webhook_twice"] is None  # nobody wanted to hear of it
+    api.charge(reference="rich", webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
     assert states(api)["charge.create"]["webhook_twice"] == "tried"
     whole = api.get("/__admin/coverage")
     assert whole["covered"] == 2
