@@ -181,7 +181,7 @@ def trial_runner(
             return
         started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, **way)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, **way)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()

@@ -127,7 +127,8 @@ def settle_down(sandbox: RemoteSandbox) -> None:
     end = time.monotonic() + _ANSWER_SECONDS
     while time.monotonic() < end and sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"]:
         Event().wait(_LOOK_AGAIN)
-    for state in _RUNNING:
+    has_batches = sandbox.call("GET", "/__admin/objects", params={"kind": "batch", "limit": 1})["objects"]
+    for state in _RUNNING if has_batches else ():
         for batch in sandbox.call("GET", "/__admin/objects", params={"kind": "batch", "q": f"state:{state}"})[
             "objects"
         ]:
