@@ -118,8 +118,8 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    aftermath = aftermath_of(books, books_state, settle=settle, reconcile=reconcile or (), invariants=invariant)
-    asked["jobs"] = 1 if aftermath.books_url is not None else asked["jobs"]
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
     faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
@@ -151,13 +151,6 @@ def explore(
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
-
-
-def aftermath_of(books: list[str] | None, states: Mapping[str, str], **more: Any) -> Aftermath:
-    """What follows a run: ``books`` are the words of a command, or one address."""
-    if books is not None and len(books) == 1 and books[0].startswith(("http://", "https://")):
-        return Aftermath(books_url=books[0], states=states, **more)
-    return Aftermath(books=books or (), states=states, **more)
 
 
 @contextmanager
@@ -236,8 +229,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
-    told = [Invariant(text) for text in _money_of(scenario.source)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
+    told: Any = scenario.source.get("money", ())
+    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -313,12 +307,6 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
     return found.verdict
-
-
-def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
-    """The sentences about money in a scenario file."""
-    told: Sequence[str] = source.get("money", ())
-    return told
 
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
