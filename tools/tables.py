@@ -173,6 +173,7 @@ def findings() -> str:
 
 def faults() -> str:
     """What ``mockserver explore`` tries at each call, in the order of its reports."""
+
     def asked(fault: Fault) -> str:
         return f"`--{fault.at}`" if fault.at in OWN_AXES else "yes" if fault.is_usual else "no"
 
