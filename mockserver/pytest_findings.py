@@ -135,7 +135,7 @@ def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> N
 
 def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None:
     """One line, and the report where a file is named for it."""
-    from mockserver.adapters.coverage import Coverage
+    from mockserver.scenario.failure_coverage import Coverage
 
     kept = reporter.config.stash.get(_covered_key, [])
     if not kept:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from mockserver.adapters.coverage import UNSAFE, Coverage
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.explore import stop
 from mockserver.commands.findings import served
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
+from mockserver.scenario.failure_coverage import UNSAFE, Coverage
 
 
 @click.command()

@@ -9,7 +9,6 @@ from dataclasses import astuple, field
 from pathlib import Path
 from typing import Any
 
-from mockserver.adapters.failures import InjectionPoint
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
@@ -22,6 +21,7 @@ from mockserver.explore.run_money import invariants_of, key_of, same_money
 from mockserver.explore.swarm import drawn
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
+from mockserver.scenario.failures import InjectionPoint
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mockserver.adapters.failures import (
+from mockserver.domain.errors import nearest
+from mockserver.domain.record import record
+from mockserver.scenario.failures import (
     CLIENT_TIMEOUT,
     CRASH,
     FAULTS,
@@ -19,8 +21,6 @@ from mockserver.adapters.failures import (
     InjectionPoint,
     fault,
 )
-from mockserver.domain.errors import nearest
-from mockserver.domain.record import record
 from mockserver.scenario.operations import MONEY, OPERATIONS, READS
 
 __all__ = ["CLIENT_TIMEOUT", "CRASH", "FAULTS", "TWICE", "Fault", "fault"]

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from mockserver.adapters.coverage import SURVIVED, TRIED, UNSAFE, Coverage
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, SEED
 from mockserver.explore.trial import Verdict
+from mockserver.scenario.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from mockserver.adapters.failures import OWN_AXES, InjectionPoint
 from mockserver.domain.ids import digest
 from mockserver.explore.fault_table import Fault, Trial, weight
+from mockserver.scenario.failures import OWN_AXES, InjectionPoint
 
 MOST_FAULTS = 4
 """Faults of one run."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from mockserver.adapters.failures import InjectionPoint
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
@@ -24,6 +23,7 @@ from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
 from mockserver.explore.trial_sandbox import TrialSandbox
 from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
 
 

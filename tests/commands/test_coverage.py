@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mockserver.adapters.coverage import SURVIVED, UNSAFE, Coverage
 from mockserver.cli import main
+from mockserver.scenario.failure_coverage import SURVIVED, UNSAFE, Coverage
 
 FOUND = Coverage.of(["charge.get"], [("charge.get", "lost_answer", SURVIVED), ("charge.get", "cut_answer", UNSAFE)])
 

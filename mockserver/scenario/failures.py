@@ -1,4 +1,4 @@
-"""The failures that a client can meet, one table: ``faults.yaml``. Source: docs/explore.md, What it runs.
+"""The failures that a client can meet, one table: ``faults.csv``. Source: docs/explore.md, What it runs.
 
 Each row is a rule of the scenario language. Where it fits follows from what the language lets happen there.
 """
@@ -13,10 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
+from mockserver.domain.reference_data import read_table
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, TAKING, UNREQUESTED, operations_like
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
@@ -126,8 +126,22 @@ class Fault:
 
 
 def _read() -> Mapping[str, Fault]:
-    rows: Any = read(Path(__file__).with_name("faults.yaml").read_text("utf-8"), "faults.yaml").data
-    return {name: Fault(name, is_usual=row.pop("default", True), **row) for name, row in rows.items()}
+    return {fault.name: fault for fault in read_table("faults", _fault, Path(__file__).parent)}
+
+
+def _fault(
+    *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: str
+) -> Fault:
+    return Fault(
+        weight=int(weight),
+        is_usual=bool(default),
+        ops=ops or "*",
+        rows=int(rows or 0),
+        stays=bool(stays),
+        is_ours=bool(is_ours),
+        then=json.loads(then, parse_float=Decimal),
+        **texts,
+    )
 
 
 FAULTS = _read()
@@ -158,7 +172,7 @@ def operations_of(name: str) -> frozenset[str]:
     outcome = read_model(OutcomeMap, fault.timed().then_of(rows=3)).outcome
     operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(fault.at, frozenset())
     if fault.ops != "*":
-        operations &= frozenset[str]().union(*map(operations_like, fault.ops.split(",")))
+        operations &= frozenset[str]().union(*map(operations_like, fault.ops.split()))
     for _, fit in applicability(outcome):
         operations &= fit
     return operations & NOTIFYING if outcome.webhook is not None else operations

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mockserver.adapters.failures import FAULTS, OWN_AXES, operations_of
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
+from mockserver.scenario.failures import FAULTS, OWN_AXES, operations_of
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.outcome import Outcome, OutcomeMap
 from mockserver.scenario.outcome_catalogue import PROVIDER_DOWN, PROVIDER_TIMEOUT
