@@ -19,6 +19,7 @@ from cryptography.x509 import Certificate, load_pem_x509_certificate
 from trustme import CA
 
 from mockserver.scenario.scenario import Certificate as Flaw
+from mockserver.scenario.scenario import TlsMap
 from mockserver.settings import Settings, data_directory
 
 # Clients refuse certificates of a server that are valid for more than 398 days.
@@ -30,13 +31,21 @@ OTHER_NAME = "another.example"
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
-def listener_context(settings: Settings, flaw: Flaw | None) -> ssl.SSLContext:
-    """The TLS settings of a server: with ``flaw`` what scenarios want to be wrong with its certificate. Raises as
+def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
+    """The TLS settings of a server: with ``plan`` what scenarios want to be wrong with them. Raises as
     :func:`server_context`."""
     directory = data_directory(settings, os.environ)
-    if flaw is not None:
-        return flawed_context(directory, flaw)
-    return server_context(directory, settings.tls_cert, settings.tls_key)
+    if plan is None:
+        return server_context(directory, settings.tls_cert, settings.tls_key)
+    if plan.certificate is not None:
+        context = flawed_context(directory, plan.certificate)
+    else:
+        context = server_context(directory, settings.tls_cert, settings.tls_key)
+    if plan.min_version == "1.3":
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if plan.refuse is not None:
+        context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE
+    return context
 
 
 def server_context(directory: Path, cert: str | None, key: str | None) -> ssl.SSLContext:

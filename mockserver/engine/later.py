@@ -24,14 +24,15 @@ from mockserver.domain.states import (
     NetworkTokenState,
     PayToState,
     SubscriptionState,
+    VaultEvent,
 )
-from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, vault
+from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
-from mockserver.scenario.outcome import DELETABLE
+from mockserver.scenario.outcome import DELETABLE, EXPIRABLE
 
 _PART = "|"
 
@@ -64,6 +65,8 @@ def happen(step: Step, entry: ScheduledWork) -> None:
                 step.result.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
         elif move == Move.DELETE:
             _DELETE[kind](step, entry.subject)
+        elif move == Move.EXPIRE:
+            _EXPIRE[kind](step, entry.subject)
         else:
             charge = charges.get(step, entry.subject)
             _CHARGE[Move(move)](step, charge, detail)
@@ -110,6 +113,11 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             ]
         case Move.DELETE:
             return [(DELETABLE.get(step.asked.op, ""), ())]
+        case Move.EXPIRE:
+            charge = step.result.about.get("charge")
+            is_held = isinstance(charge, Charge) and charge.status is ChargeState.AUTHORISED
+            is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
+            return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(said["to"]),))]
         case Move.EMIT:
@@ -129,7 +137,7 @@ def _subject(step: Step, kind: str) -> str | None:
     for event in step.result.events:
         if event.subject.value == kind:
             return event.subject_id
-    id_name = KINDS[kind][0] if kind in KINDS else ""
+    id_name = "token_id" if kind == "token" else KINDS[kind][0] if kind in KINDS else ""
     for known in (step.result.about.get(kind), step.result.about.get("payment_method")):
         found = getattr(known, id_name, None)
         if isinstance(found, str):
@@ -210,6 +218,13 @@ _DELETE: Mapping[str, Callable[[Step, str], object]] = {
 }
 """Kinds that can go."""
 
+_EXPIRE: Mapping[str, Callable[[Step, str], object]] = {
+    "vault": lambda step, subject: vault.end(step, vault.get(step, subject), VaultEvent.EXPIRED),
+    "token": lambda step, subject: tokens.expire(step, tokens.get(step, subject)),
+    "charge": lambda step, subject: charges.let_go(step, charges.get(step, subject), ChargeEvent.EXPIRED),
+}
+"""Kinds that can expire."""
+
 _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
     Move.SET: (
         _SET,
@@ -223,5 +238,6 @@ _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], 
     ),
     Move.SETTLE: (("charge",), lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
     Move.DELETE: (_DELETE, lambda kind, given: not given, "nothing more"),
+    Move.EXPIRE: (_EXPIRE, lambda kind, given: not given, "nothing more"),
 }
 """The details that each move can do something with, and of which kinds of objects."""

@@ -20,7 +20,7 @@ N = TypeVar("N", int, Decimal)
 
 _TIME_OF_DAY = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?"
 _ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-_DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
+DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 
 def _text(value: object, wanted: str) -> str:
@@ -132,7 +132,7 @@ def whole(low: int, high: int) -> BeforeValidator:
 
 _DURATION_SCHEMA: dict[str, Any] = {
     "type": "string",
-    "pattern": _DURATION_PATTERN,
+    "pattern": DURATION_PATTERN,
     "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
 }
 _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
@@ -159,7 +159,7 @@ Shift = Annotated[
     Micros,
     BeforeValidator(read_shift),
     WithJsonSchema(
-        {**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
+        {**_DURATION_SCHEMA, "pattern": "^-?" + DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
     ),
 ]
 Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]

@@ -491,7 +491,9 @@ def test_connection_reset() -> None:
 
 def refused_by_client(name: str, folder: Path) -> str:
     """Why a client that trusts the authority of this server refuses its certificate."""
-    certificate = shop(name).app.certificate
+    plan = shop(name).app.tls
+    assert plan is not None
+    certificate = plan.certificate
     assert certificate is not None
     with pytest.raises(ssl.SSLCertVerificationError) as refused:
         handshake(flawed_context(folder, certificate), authority_pem(folder), "localhost")
