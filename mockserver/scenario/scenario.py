@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
@@ -46,7 +46,11 @@ class TlsMap:
     certificate: Certificate | None = None
     refuse: Literal["handshake"] | None = None
     hang: Literal["handshake"] | None = None
-    min_version: Literal["1.2", "1.3"] | None = None
+    min_version: Annotated[
+        Literal["1.2", "1.3"] | None,
+        BeforeValidator(lambda value: str(value) if isinstance(value, Decimal) else value),
+        WithJsonSchema({"enum": ["1.2", "1.3", 1.2, 1.3, None]}),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.refuse is not None and self.hang is not None:

@@ -29,7 +29,7 @@ _MOST_PAIRS = 500_000
 
 _Tests: TypeAlias = Mapping[str, FieldTest]
 
-_QUIET = frozenset({"webhook", "later"})
+_QUIET = frozenset({"latency", "webhook", "later"})
 _COUNTED = frozenset({"nth", "call", "attempt"})
 _PROVIDER_PATHS = frozenset({"provider", "request.providerId", "state.charge.provider"})
 _AFTERWARDS = frozenset({"charge.capture", "charge.void", "charge.refund", "charge.challenge"})

@@ -65,7 +65,7 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collect
     context, flaw = None, getattr(app, "tls", None)
     if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
-        log.error(f"--scenario: tls: {flaw.words}: {needed}")
+        log.error(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
         return Exit.USAGE
     if bound.tls:
         try:
