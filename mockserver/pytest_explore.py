@@ -30,13 +30,13 @@ from httpx import HTTPError
 from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
 from mockserver.explore.report import tables, word
 from mockserver.explore.trial import Verdict, differences, points_of
 from mockserver.explore.verdicts import verdict
+from mockserver.findings.lines import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 LEARN = "--mockserver-explore-learn"
@@ -406,11 +406,11 @@ class Explorer:
         """The verdict on a try, and what is said of it."""
         sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
         allowed = self.asked_of(item).allow or ()
-        rows = sandbox.findings("error", finish=True) if sandbox is not None else []
-        bad = [row for row in rows if row["finding"] not in allowed]
+        ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
+        bad = [row for row in ended.get("findings", ()) if pytest_findings.is_bad(row, "error", allowed)]
         item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
         found = verdict(int(failed) if limit is None else None, bad, has_fired=has_fired)
-        broken = sandbox.broken() if sandbox is not None else []
+        broken = ended.get("rules", [])
         if broken or (sandbox is not None and sandbox.is_unsafe):
             found = Verdict.UNSAFE
         item.stash[_verdict_key] = found.value

@@ -274,12 +274,8 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     unmet = ""
     allowed = pytest_findings.allowed_by(item, _asked(item).allow)
     try:
-        if not sandbox.judged and sandbox.since is None:
-            sandbox.verify()
         _compare_books(item, sandbox)
-        if broken := sandbox.broken():
-            raise VerificationFailed("\n".join(broken))
-        pytest_findings.judge(item, sandbox, allowed)
+        unmet = pytest_findings.judge(item, sandbox, allowed)
     except (VerificationFailed, ControlRefused) as failed:
         unmet = str(failed)
     except HTTPError:
@@ -304,9 +300,9 @@ def _timeline(sandbox: RemoteSandbox) -> str:
     """What was asked of the sandbox, as lines; why there are none when it cannot be read."""
     from httpx import HTTPError
 
-    from mockserver.remote import ControlRefused, timeline
+    from mockserver.remote import ControlRefused
 
     try:
-        return timeline(sandbox)
+        return sandbox.report("timeline")
     except (ControlRefused, HTTPError) as problem:
         return f"the journal could not be read: {problem}"

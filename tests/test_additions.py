@@ -65,7 +65,7 @@ class WholeUnits(OutcomeTraits):
     },
     "a transport fault": {
         "mockserver/scenario/transport.py": [
-            ("SHOUT ", "SLOW EDIT"),
+            ("SHOUT ", "SLOW COPIES EDIT"),
             ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
             ("    shout: Switch = False\n", "    kind: FaultKind = field("),
         ],
@@ -74,7 +74,7 @@ class WholeUnits(OutcomeTraits):
                 """            case FaultKind.SHOUT:
                 await self._answer(self.body.upper())
 """,
-                "            case FaultKind.SLOW:",
+                "            case FaultKind.SLOW |",
             ),
         ],
         "mockserver/scenario/reference.md": [
@@ -284,8 +284,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             text=True,
         )
         assert used.returncode == 0, used.stderr
-    found: dict[str, Any] = json.loads(used.stdout)
-    return found
+    return json.loads(used.stdout)
 
 
 def add(path: Path, insertions: list[Insertion]) -> None:

@@ -25,11 +25,12 @@ from mockserver.commands.options import options
 from mockserver.commands.reports import explored, text
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.explore import exploration, report
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
+from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
-from mockserver.explore.fault_table import FAULTS, Fault, faults_of, named
+from mockserver.explore.fault_table import CRASH, FAULTS, TWICE, Fault, at_place, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
+from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
 from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
@@ -100,6 +101,9 @@ def explore(
     settle: Micros | None,
     reconcile: list[str] | None,
     invariant: list[Invariant],
+    crash: bool,
+    twice: bool,
+    restart: list[str] | None,
     **asked: Any,
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
@@ -110,16 +114,19 @@ def explore(
     """
     aftermath = aftermath_of(books, books_state, settle=settle, reconcile=reconcile or (), invariants=invariant)
     asked["jobs"] = 1 if aftermath.books_url is not None else asked["jobs"]
-    plan = Plan(faults=faults or faults_of(None), **asked)
+    axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
+    chosen = faults or faults_of(None)
+    plan = Plan(faults=[*chosen, *(one for one in at_place(*axes) if one not in chosen)], **asked)
+    way = {"aftermath": aftermath, "restart": restart or ()}
     least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
         try:
             if replay is not None:
-                with trial_runner(url, admin_token, command, seed, aftermath) as runner:
+                with trial_runner(url, admin_token, command, seed, **way) as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
-            with kept.claimed(), trial_runner(url, admin_token, command, seed, aftermath) as runner:
+            with kept.claimed(), trial_runner(url, admin_token, command, seed, **way) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
                 _report(made, kept, form, least)
         except NoBaseline as problem:
@@ -141,15 +148,14 @@ def aftermath_of(books: list[str] | None, states: Mapping[str, str], **more: Any
 
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, aftermath: Aftermath = NOTHING_MORE
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, **way: Any
 ) -> Iterator[TrialRunner]:
-    """A server, started here unless one is given, and all that the command is run with."""
+    """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
+    runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            given = TrialRunner(
-                url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, aftermath=aftermath
-            )
+            given = TrialRunner(url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, **way)
             with isolated(given) as runner:
                 if runner.salt:
                     click.echo(
@@ -161,7 +167,7 @@ def trial_runner(
             return
         started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, aftermath=aftermath)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, **way)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()
@@ -170,6 +176,8 @@ def trial_runner(
 
 def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
     base = exploration.baseline(runner, plan.timeout)
+    if any(fault.at == CRASH for fault in plan.faults):
+        base = exploration.crash_baseline(runner, base, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
@@ -223,8 +231,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     rules = [rule.id for rule in scenario.rules]
-    has_books, has_fired = runner.aftermath.has_books, bool(rules) and seen.fired.issuperset(rules)
-    found = judged(seen.ended.exit, seen.after, Reference(), has_books=has_books, has_fired=has_fired)
+    reference = Reference(of_two=held_until(scenario.source) == "released")
+    has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
+    found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
     return _show(seen, found, scenario.description, rules)
 
 
@@ -244,7 +253,7 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     missed = [rule for rule in rules if rule not in seen.fired]
     shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
     shown += [story] if story else []
-    shown += [f"did not strike: {', '.join(missed)}"] if missed else []
+    shown += [f"did not strike: {', '.join(missed)}"] if missed else [seen.why_not] if seen.why_not else []
     if seen.findings:
         shown += ["", text(seen.findings)]
     shown += ["", seen.timeline]

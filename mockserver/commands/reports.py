@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from mockserver import __version__
 from mockserver.domain.record import record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
+from mockserver.findings.lines import lines_of, place
 
 if TYPE_CHECKING:
     from mockserver.adapters.scenario_check import ExampleReport
@@ -31,18 +32,6 @@ def text(rows: Sequence[Row]) -> str:
     if not rows:
         return "no findings"
     return "\n\n".join("\n".join(lines_of(row)) for row in rows)
-
-
-def lines_of(row: Row) -> list[str]:
-    """One finding in lines."""
-    times = f" ({row['count']} times)" if row["count"] > 1 else ""
-    return [
-        f"{row['severity']} {row['finding']}: {row['title']}{times}",
-        *(f"    {what}: {subject}" for what, subject in row["about"].items()),
-        *(f"    {_place(line)}  {line['line']}" for line in row["evidence"]),
-        f"    why: {row['why']}",
-        f"    advice: {row['advice']}",
-    ]
 
 
 def junit(rows: Sequence[Row]) -> str:
@@ -143,7 +132,7 @@ def _rule(kind: FindingKind) -> dict[str, object]:
 
 def _result(row: Row, rule_index: int) -> dict[str, object]:
     places = [{"kind": "member", "fullyQualifiedName": f"{what} {subject}"} for what, subject in row["about"].items()]
-    evidence = "\n".join(f"{_place(line)}  {line['line']}" for line in row["evidence"])
+    evidence = "\n".join(f"{place(line)}  {line['line']}" for line in row["evidence"])
     result: dict[str, object] = {
         "ruleId": row["finding"],
         "ruleIndex": rule_index,
@@ -155,12 +144,6 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
     if places:
         result["locations"] = [{"logicalLocations": places}]
     return result
-
-
-def _place(line: Mapping[str, Any]) -> str:
-    if line["webhook"] is not None:
-        return f"webhook {line['webhook']}"
-    return f"journal {line['entry']}" if line["entry"] is not None else "-"
 
 
 def _document(suites: Sequence[ElementTree.Element]) -> str:

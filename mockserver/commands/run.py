@@ -31,7 +31,7 @@ from mockserver.explore.aftermath import Aftermath, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.trial import filled, given_to, variables_of
 from mockserver.findings.catalogue import severity_of
-from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed, timeline
+from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
 
 KEY = "sk_mockserver_run"
 """Secret key of the command's sandbox: nothing else uses its server."""
@@ -90,7 +90,7 @@ def run(
         code = _ended([filled(word, given) for word in command], variables_of(given))
         try:
             judged = _judge(sandbox, aftermath, given, folder)
-            story = timeline(sandbox)
+            story = sandbox.report("timeline")
         except (HTTPError, ControlRefused) as problem:
             log = (folder / "log").read_text("utf-8", "replace").strip()
             stop(code or Exit.NOT_READY, f"mockserver: the server is gone or refuses: {problem}\n{log}")

@@ -18,7 +18,7 @@ from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
-from mockserver.scenario.transport import At, FaultKind
+from mockserver.scenario.transport import At
 
 _PROVIDER = Stage.PROVIDER
 
@@ -60,7 +60,7 @@ def ask(
     decision = step.ask(_PROVIDER, attempt)
     fault = decision.outcome.transport
     if fault is not None and fault.at is At.RECEIVE and step.asked.answers:
-        if fault.kind is not FaultKind.DELAY:
+        if not fault.goes_on:
             raise Unreached(fault)
         step.result.latency += fault.delay
     slowing = decision.slowing if decision.rule is not None else None

@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Content, Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
@@ -28,6 +28,7 @@ from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of, worded
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 
 MOST_OF_STEP = 500
@@ -123,6 +124,10 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
+    if delivery.holds and made.is_accepted:
+        delivery.holds = False
+        sandbox.holding.begin(HoldUntil.ALL)
+        made = replace(made, status=None, error="taken, which does not count: hold")
     delivery.tries.append(made)
     delivery.series += 1
     pauses = sandbox.assumed["webhook.retry"]
@@ -158,7 +163,7 @@ def release_held(sandbox: Sandbox, delivery_id: str) -> None:
     """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
-        sandbox.deliveries.held.get(delivery.url, []).remove(delivery_id)
+        sandbox.deliveries.held.get(delivery.overtaken_by, []).remove(delivery_id)
         _release(sandbox, delivery, delivery.ordering_key, sandbox.now)
 
 
@@ -218,8 +223,12 @@ def _plan_for(step: Step, news: News, room: int) -> int:
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        planned += copies
-        for delivery in _plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies):
+        made = list(_plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies))
+        if wanted.extra and planned + copies < room:
+            genuine = _notice(sandbox, news, notices, stale=False)
+            made += _plan_one(step, news.message, target, _ORDINARY, genuine, event=news.event)
+        planned += max(copies, len(made))
+        for delivery in made:
             step.result.webhooks += (delivery.delivery_id,)
             step.result.urgent = step.result.urgent or wanted.before_answer
             if wanted.before_answer or step.result.answered:
@@ -319,9 +328,11 @@ def _plan_one(
             blocks=wanted.blocks,
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
+            holds=wanted.hold,
             entry=sandbox.journal.last + 1,
             reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,
+            held_for=wanted.held_for,
         )
         sandbox.deliveries.add(delivery)
         if event is None:
@@ -333,17 +344,19 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
     """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
     held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
-        waiting = held.setdefault(delivery.url, [])
+        waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
         # One that waits itself is still the next of those that wait already: it overtakes them.
         if not waiting:
             waiting.append(delivery.delivery_id)
-            sandbox.schedule.plan(sandbox.now + LONGEST_HOLD, Due.WEBHOOK_HELD, delivery.delivery_id)
+            until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
+            sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             return
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
-    for delivery_id in held.pop(delivery.url, ()):
+    about = f"{delivery.url} {delivery.message.subject_id}"
+    for delivery_id in (*held.pop(delivery.url, ()), *held.pop(about, ())):
         overtaken = sandbox.deliveries.get(delivery_id)
         if overtaken is not None and overtaken.state is DeliveryState.HELD:
             _release(sandbox, overtaken, delivery.ordering_key, delivery.due)

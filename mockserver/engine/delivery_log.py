@@ -23,7 +23,7 @@ class DeliveryLog:
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
     that are to be sent by now, ``sending`` also those that are being sent; ``held``
-    those that wait for another to overtake them, by receiver, ``unanswered`` those that wait until the step that caused
+    those that wait for another to overtake them, by whose, ``unanswered`` those that wait until the step that caused
     them has been answered; ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has
     happened to deliveries; ``on_change`` is called for each that has changed or is dropped, by its id.
     """

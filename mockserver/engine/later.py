@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
-from mockserver.domain.errors import Refused
+from mockserver.domain.errors import Refused, invalid
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
@@ -58,21 +58,35 @@ def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now."""
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
-        if move == Move.SET:
-            if not _SET[kind](step, entry.subject, detail[0]):
-                status = getattr(KINDS[kind][1](step.sandbox).get(entry.subject), "status", "gone")
-                why = f"it is {status} by then, and becomes {detail[0]} no more"
-                step.result.warnings += (f"later: set of {kind} {entry.subject} did not happen: {why}",)
-        elif move == Move.DELETE:
-            _DELETE[kind](step, entry.subject)
-        elif move == Move.EXPIRE:
-            _EXPIRE[kind](step, entry.subject)
-        else:
-            charge = charges.get(step, entry.subject)
-            _CHARGE[Move(move)](step, charge, detail)
+        _move(step, kind, entry.subject, move, detail)
     except Refused as refused:
         why = ", ".join((refused.details or {}).values()) or refused.message
         step.result.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
+
+
+def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
+    """Let something happen to an object at once, its provider not being asked. Raises ``Invalid`` (90) for a kind of
+    object to which it cannot happen, and what the move raises."""
+    moves = [(kind, ())] if wanted.move is Move.DELETE else _moves(wanted, step)
+    for of, detail in moves:
+        entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, _PART.join((of, wanted.move.value, *detail)))
+        fault = fault_of(step.sandbox, entry) if of == kind else f"got {wanted.move} of a {of}, and this is a {kind}"
+        if fault is not None:
+            raise invalid({wanted.move.value: fault})
+        _move(step, kind, subject, wanted.move, list(detail))
+
+
+def _move(step: Step, kind: str, subject: str, move: str, detail: list[str]) -> None:
+    if move == Move.SET:
+        if not _SET[kind](step, subject, detail[0]):
+            status = getattr(KINDS[kind][1](step.sandbox).get(subject), "status", "gone")
+            raise invalid({"set": f"it is {status} by then, and becomes {detail[0]} no more"})
+    elif move == Move.DELETE:
+        _DELETE[kind](step, subject)
+    elif move == Move.EXPIRE:
+        _EXPIRE[kind](step, subject)
+    else:
+        _CHARGE[Move(move)](step, charges.get(step, subject), detail)
 
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:

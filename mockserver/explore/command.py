@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
@@ -37,6 +37,10 @@ class Ended:
         return "not done in time" if self.exit is None else f"exit code {self.exit}"
 
 
+Beside = Callable[[Callable[[], bool], Callable[[], None]], None]
+"""What is done while a command runs, with what says whether it still does and what kills it with all its processes."""
+
+
 class Interrupted(Exception):
     """The commands were asked to end."""
 
@@ -60,9 +64,12 @@ class Commands:
         timeout: float,
         *,
         errors: Path | None = None,
+        beside: Beside = lambda is_running, kill: None,
+        adds: bool = False,
     ) -> Iterator[Ended]:
         """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the block is left. Its
-        output goes to a file, what it writes to standard error too unless there is another for that.
+        output goes to a file, behind what is there when it ``adds``; what it writes to standard error too unless there
+        is another for that. ``beside`` is called when it has begun, in the thread of the caller.
 
         ``variables`` are added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
         ``Interrupted`` when all commands were asked to end meanwhile.
@@ -75,7 +82,7 @@ class Commands:
                 argv,
                 env={**self._environ, **variables, MARK: mark},
                 stdin=subprocess.DEVNULL,
-                stdout=files.enter_context(output.open("wb")),
+                stdout=files.enter_context(output.open("ab" if adds else "wb")),
                 stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -85,6 +92,7 @@ class Commands:
         patience = Timer(timeout, running.end)
         patience.start()
         try:
+            beside(lambda: process.poll() is None, lambda: running.clear(mark))
             code = process.wait()
             patience.cancel()
             self._check()

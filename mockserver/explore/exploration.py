@@ -12,8 +12,9 @@ from typing import Any
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import mutable, record
-from mockserver.explore.fault_table import FAULTS, Fault, Trial, followed, name_of, trials
+from mockserver.domain.record import mutable, record, replace
+from mockserver.explore.fault_table import CRASH, FAULTS, TWICE, Fault, Trial, followed, name_of, trials
+from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
 from mockserver.explore.trial import InjectionPoint, Observed, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Judged, Reference, judged
@@ -57,13 +58,19 @@ class NoBaseline(Exception):
 @record
 class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
-    whether its clock was set by hand."""
+    whether its clock was set by hand; what runs are compared with, and those that were killed (``crash``)."""
 
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
     reference: Reference = Reference()
     ignored: Collection[tuple[str, str]] = ()
+    crash: Reference = Reference()
+
+    def reference_of(self, trial: Trial) -> Reference:
+        """What a trial is compared with."""
+        of_axis = {CRASH: self.crash, TWICE: replace(self.reference, of_two=True)}
+        return of_axis.get(trial.is_of, self.reference)
 
     @property
     def points(self) -> list[InjectionPoint]:
@@ -155,6 +162,25 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
         reference=reference,
         ignored=frozenset(ignored),
     )
+
+
+def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -> Baseline:
+    """Run the command, and then what the shop runs after a reboot, without a kill: with that the crashes are compared.
+    Raises ``NoBaseline`` where the second takes money again, and what ``TrialRunner.try_out`` raises."""
+    scenario, name = _scenario("crash-baseline", "", runner.seed, ()), "crash-baseline"
+    seen = runner.try_out(name, scenario, timeout or FIRST_TIMEOUT, ignored=base.ignored, restarts=True)
+    advice = "name what your shop runs after a reboot: --restart"
+    try:
+        _check_books(_passed(seen, runner.argv), base.ignored)
+    except NoBaseline as problem:
+        raise NoBaseline(f"a restart after the command had ended does not go well ({advice}):\n{problem}") from None
+    shared, money = base.reference.shared, base.reference.money
+    if money is None:
+        return base
+    again = [found.words for found in money_differences(money, seen.after.money, shared) if found.is_harm]
+    if again:
+        raise NoBaseline("\n".join([f"a restart after the command had ended takes money again: {advice}", *again]))
+    return replace(base, crash=Reference(seen.after.money, shared))
 
 
 def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
@@ -262,12 +288,14 @@ def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tr
     """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
-    has_books = runner.aftermath.has_books
-    if base.reference.money is not None and not has_books:
-        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
+    has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
+    if reference.money is not None and not has_books:
+        scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    has_fired = seen.fired.issuperset(rule["id"] for rule in trial.rules)
-    made = judged(seen.ended.exit, seen.after, base.reference, has_books=has_books, has_fired=has_fired)
+    has_fired = seen.has_struck([rule["id"] for rule in trial.rules])
+    made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
+    if seen.why_not and made.verdict is Verdict.NOT_REACHED:
+        made = replace(made, words=[seen.why_not])
     names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
     told = "; ".join([*([names] if names else []), *made.words])
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"

@@ -102,14 +102,19 @@ class MoneyDifference:
     words: str
 
 
-def differences(base: RunMoney, run: RunMoney, shared: Collection[str]) -> list[MoneyDifference]:
-    """How the money of a run differs from that of the run without a fault, order by order."""
+def differences(
+    base: RunMoney, run: RunMoney, shared: Collection[str], *, totals: bool = True
+) -> list[MoneyDifference]:
+    """How the money of a run differs from that of the run without a fault, order by order; with ``totals`` also that
+    of all orders together."""
     before, after = base.by_place(shared), run.by_place(shared)
     nothing = (Figures(), ZERO)
     refunds_lost = _REFUND in run.doubts
     currencies = {currency for _, currency in before}
     found: list[MoneyDifference] = []
     for place in sorted(dict.fromkeys((*before, *after)), key=lambda place: not place[0]):
+        if not place[0] and not totals:
+            continue
         (was, peak), (now, _) = before.get(place, nothing), after.get(place, nothing)
         told = _difference(place, was, peak, now, refunds_lost=refunds_lost)
         if told is None:

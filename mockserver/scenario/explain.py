@@ -15,7 +15,7 @@ from mockserver.scenario.outcome import NOTIFYING, Outcome
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.transport import At, FaultKind
+from mockserver.scenario.transport import At
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
@@ -65,7 +65,7 @@ def explain(
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
         is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
-        if is_early and fault is not None and fault.kind is not FaultKind.DELAY:
+        if is_early and fault is not None and not fault.goes_on:
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
         lines += [

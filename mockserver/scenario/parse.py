@@ -173,6 +173,13 @@ def _got(value: object) -> str:
             return shown(value)
 
 
+def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
+    """What happens to an object, as one of ``later`` says it, and what is wrong with it by field."""
+    problems = Problems("later", {})
+    read = _shaped(Later, {"after": "0s", **data}, problems)
+    return read, {one.path or "Body": one.message for one in problems.found}
+
+
 def file_of(data: Mapping[str, Any]) -> ScenarioFile:
     """The file, but for its rules and examples. Raises ``ValueError`` for what only the models read."""
     _know(data, {"version", "name", "description", "rules", "examples"})

@@ -25,7 +25,7 @@ from mockserver.scenario.matching import LENGTH, OPERATORS, Difference, FieldTes
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
 from mockserver.scenario.paths import CARD_FACTS, STORED, known_path, overlap
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.scalars import DURATION_PATTERN, Duration, Point, ZoneName
+from mockserver.scenario.scalars import DURATION_SCHEMA, Duration, Point, ZoneName
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST = "last"
@@ -74,7 +74,7 @@ _OPERATION: dict[str, Any] = {
     "description": "an operation, or a glob such as charge.*",
 }
 _COUNTED = ("attempt", "call", "in_flight", "nth")
-_DURATION = {"type": "string", "pattern": DURATION_PATTERN}
+_DURATION = DURATION_SCHEMA
 _LENGTH_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,

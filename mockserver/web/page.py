@@ -176,7 +176,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
         reply = arrived
     else:
         reply = operation.carry_out(request, step)
-        step.result.latency += arrived
+        step.result.latency += arrived.delay if arrived is not None else 0
     operation.note(request, step, reply, reply.text())
     call.fault = reply.fault
     return reply

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.domain.clock import SECOND, ClockMode, Micros
+from mockserver.domain.clock import LATEST, SECOND, ClockMode, Micros
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
 from mockserver.engine.indexed_table import Table
@@ -198,6 +198,8 @@ class Runner:
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
         """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
         sent."""
+        if sandbox.holding.is_all:
+            return
         ran = sandbox.schedule.ran
         due.run_slice(sandbox, sandbox.clock.read(self.real_clock() if real is None else real))
         if sandbox.schedule.ran > ran:
@@ -212,7 +214,7 @@ class Runner:
         """Bring a sandbox to the present; others are served meanwhile."""
         real = self.real_clock()
         self.run(sandbox, real)
-        while due.is_behind(sandbox):
+        while due.is_behind(sandbox) and not sandbox.holding.is_all:
             await self.turn(sandbox)
             self.run(sandbox, real)
 
@@ -227,6 +229,20 @@ class Runner:
             sandbox.clock.move_to(to, self.real_clock())
             self.changed(sandbox)
         return True
+
+    async def advance(self, sandbox: Sandbox, length: Micros) -> None:
+        """Let time pass for a sandbox before a request is acted on, whatever its clock; others are served meanwhile."""
+        to = min(sandbox.now + length, LATEST)
+        sandbox.clock.hold(sandbox.now)
+        try:
+            due.run_slice(sandbox, to)
+            while due.is_behind(sandbox):
+                await self.turn(sandbox)
+                due.run_slice(sandbox, to)
+            sandbox.clock.virtual = max(sandbox.clock.virtual, sandbox.now)
+        finally:
+            sandbox.clock.release(self.real_clock())
+        self.changed(sandbox)
 
     def changed(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: send what is to be sent, wake those who wait for it."""

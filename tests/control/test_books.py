@@ -19,8 +19,7 @@ def api() -> Api:
 
 def pay(api: Api, reference: str | None = "order-1", amount: object = 20, **more: object) -> str:
     named = {} if reference is None else {"reference": reference}
-    charge_id: str = api.charge(amount=amount, **named, **more)["chargeId"]
-    return charge_id
+    return api.charge(amount=amount, **named, **more)["chargeId"]
 
 
 def books(api: Api, **query: object) -> Any:

@@ -299,7 +299,7 @@ def test_editors_know_where_a_fault_strikes(fault: str, fits: bool) -> None:
         ("clock: {rate: 5}", False),
         ("clock: {rate: 5, mode: fast}", True),
         ("assumptions: {vault.gon: not_found}", False),
-        ("assumptions: {vault.gone: not_found}", True),
+        ("assumptions: {card.required: number}", True),
         ("providers: [{id: a, type: dumy}]", False),
         ("providers: [{id: a, type: dummy}]", True),
         ("rules: [{id: a, when: {clock: {to: '18:00', for: 1h}}, then: {approve: {}}}]", False),

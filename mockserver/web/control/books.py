@@ -101,21 +101,26 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     return 200, {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings}
 
 
-async def broken(sandbox: Sandbox) -> list[str]:
-    """The sentences about money in the scenarios in force that do not hold, in words."""
-    texts = [text for one in sandbox.config.scenarios for text in _sentences(one.source)]
-    if not texts:
+def sentences(sandbox: Sandbox) -> list[Invariant]:
+    """What the scenarios in force say of the money."""
+    told: list[Any] = [text for one in sandbox.config.scenarios for text in _listed(one.source.get("money"))]
+    return list(map(Invariant, told))
+
+
+def _listed(value: object) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
+
+
+async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
+    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal
+    entry."""
+    if not wanted:
         return []
-    keys = list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
+    keys = touched(sandbox, after) if after else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
     orders = chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key)))
     now = sandbox.now
     money = [OrderMoney(one.key[1], one.currency, one.figures(now), len(one.charges)) for one in orders]
-    return [words for text in texts if (words := Invariant(text).broken(money)) is not None]
-
-
-def _sentences(source: Mapping[str, Any]) -> Sequence[str]:
-    told: Sequence[str] = source.get("money", ())
-    return told
+    return [words for one in wanted if (words := one.broken(money)) is not None]
 
 
 @record

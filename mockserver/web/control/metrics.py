@@ -10,6 +10,7 @@ from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 
+from mockserver import __version__
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
@@ -142,8 +143,8 @@ async def _objects(world: World) -> dict[str, int]:
 
 
 def alive(call: ControlCall) -> tuple[int, object]:
-    """The process answers."""
-    return 200, {"status": "alive"}
+    """The process answers, and of which version it is."""
+    return 200, {"status": "alive", "version": __version__}
 
 
 def ready(call: ControlCall) -> tuple[int, object]:

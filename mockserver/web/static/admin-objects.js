@@ -3,6 +3,7 @@ import { api } from "./admin-api.js";
 import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { search } from "./admin-search.js";
+import { actions } from "./admin-acts.js";
 import { diagram } from "./admin-diagram.js";
 import { lesson } from "./admin-lessons.js";
 
@@ -116,7 +117,7 @@ export function objects(panel, count) {
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
         h("p", { class: "facts" }, object.state ? h("span", { class: `badge ${stateClass(object.state)}`, "data-testid": "object-state" }, object.state) : null,
           object.amount ? h("span", {}, object.amount) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
-        verdict(object.story), concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, story(object.story),
+        verdict(object.story), law && object.state ? actions(kind, id, law.moves[object.state], () => draw(id)) : null, concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, story(object.story),
         block("As the API shows it", object.object, "object-body"),
       ].filter(Boolean));
       if (focused) detail.querySelector(`[href="${focused}"]`)?.focus();
