@@ -67,7 +67,7 @@ def happen(step: Step, entry: ScheduledWork) -> None:
 def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
     """Let something happen to an object at once, its provider not being asked. Raises ``Invalid`` (90) for a kind of
     object to which it cannot happen, and what the move raises."""
-    moves = [(kind, ())] if wanted.move is Move.DELETE else _moves(wanted, step)
+    moves = [(kind, ())] if wanted.move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
     for of, detail in moves:
         entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, _PART.join((of, wanted.move.value, *detail)))
         fault = fault_of(step.sandbox, entry) if of == kind else f"got {wanted.move} of a {of}, and this is a {kind}"
