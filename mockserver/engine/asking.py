@@ -55,7 +55,7 @@ def ask(
         bank_account=bank.account_number if bank else None,
         call=asked.call,
         connection=asked.connection,
-        under_way=partial(under_way, proxy(step.sandbox), asked),
+        under_way=partial(under_way, proxy(step.sandbox), asked) if step.sandbox.config.rules.overlaps else tuple,
     )
     decision = step.ask(_PROVIDER, attempt)
     fault = decision.outcome.transport

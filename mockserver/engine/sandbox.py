@@ -62,7 +62,6 @@ class Sandbox(Tables):
         self.schedule = Schedule(0, [])
         self.journal = Journal(config.journal_limit, self.now)
         self.under_way = 0
-        self.in_flight: dict[int, Any] = {}
         self.holding = Holding()
         self.warned: set[str] = set()
         self.used = 0

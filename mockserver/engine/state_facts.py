@@ -41,7 +41,7 @@ def reader_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object]) -> Ca
 
 def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
     """The other calls of a sandbox that are not answered yet, as rules see them."""
-    others = (step for step in sandbox.in_flight.values() if step.asked is not asked)
+    others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
     return [(step.asked.op, partial(state_of, sandbox, step.asked, step.result.about)) for step in others]
 
 

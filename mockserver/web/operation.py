@@ -214,7 +214,7 @@ class OperationEndpoint(Endpoint):
         )
         request.step = step = Step(sandbox, asked)
         if sandbox.config.rules.overlaps and is_counted:
-            sandbox.in_flight[id(step)] = step
+            sandbox.holding.in_flight[id(step)] = step
         if request.decided is not None:
             step.result.note(request.decided)
         return step
@@ -265,7 +265,7 @@ class OperationEndpoint(Endpoint):
             subject=asked.named,
             call=asked.call,
             connection=asked.connection,
-            under_way=partial(under_way, proxy(sandbox), asked),
+            under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
         )
         fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None

@@ -156,7 +156,7 @@ class Endpoint:
             if (step := request.step) is not None:
                 scope[STEP] = step.sandbox, step
                 step.result.answered = True
-                step.sandbox.in_flight.pop(id(step), None)
+                step.sandbox.holding.in_flight.pop(id(step), None)
                 if step.result.watched or step.result.webhooks:
                     self._finish(receive, step)
 

@@ -211,7 +211,6 @@ APART = {
     "public_key": "follows from the key",
     "setup": "tells what the calls answered with which it was opened; what they made is written",
     "under_way": "counts answers that are being given",
-    "in_flight": "holds calls that are being answered",
     "holding": "holds answers that are being given",
     "touched": "is the machine's time, of which no answer tells",
     "used": "orders the list of sandboxes, and changes no answer of one",
