@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from json import dumps, loads
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -295,10 +295,10 @@ class RemoteSandbox:
     ) -> dict[str, Any]:
         """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
         :class:`ControlRefused` for a bad row."""
-        asked = {"rows": rows, "states": dict(states or {}), "settled": settled}
-        asked |= {} if since is None else {"since": since}
+        asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
-        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", json=loads(dumps(asked, default=str)))
+        text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
+        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", content=text)
         return found
 
     def mark(self, name: str) -> None:

@@ -28,7 +28,7 @@ from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
-from mockserver.explore.fault_table import CRASH, FAULTS, TWICE, Fault, at_place, faults_of, named
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, at_place, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
@@ -103,6 +103,7 @@ def explore(
     invariant: list[Invariant],
     crash: bool,
     twice: bool,
+    all_: bool,
     restart: list[str] | None,
     **asked: Any,
 ) -> None:
@@ -112,38 +113,31 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    aftermath = aftermath_of(books, books_state, settle=settle, reconcile=reconcile or (), invariants=invariant)
-    asked["jobs"] = 1 if aftermath.books_url is not None else asked["jobs"]
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
-    plan = Plan(faults=[*chosen, *(one for one in at_place(*axes) if one not in chosen)], **asked)
+    faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
+    plan = Plan(faults=faults, least=Verdict(fail_on), has_all=all_, **asked)
     way = {"aftermath": aftermath, "restart": restart or ()}
-    least = Verdict(fail_on)
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
         try:
             if replay is not None:
                 with trial_runner(url, admin_token, command, seed, **way) as runner:
-                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
+                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
             with kept.claimed(), trial_runner(url, admin_token, command, seed, **way) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
-                _report(made, kept, form, least)
+                _report(made, kept, form, plan.least)
         except NoBaseline as problem:
             stop(Exit.BASELINE, str(problem))
         except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(least):
+    if made.reaches(plan.least):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
-
-
-def aftermath_of(books: list[str] | None, states: Mapping[str, str], **more: Any) -> Aftermath:
-    """What follows a run: ``books`` are the words of a command, or one address."""
-    if books is not None and len(books) == 1 and books[0].startswith(("http://", "https://")):
-        return Aftermath(books_url=books[0], states=states, **more)
-    return Aftermath(books=books or (), states=states, **more)
 
 
 @contextmanager
@@ -212,7 +206,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
-    if not Path(given).exists() and "/" in given and "#" in given:
+    if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
         return _replay_name(runner, given, plan)
     file = Path(given)
     try:
@@ -222,8 +216,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
-    told = [Invariant(text) for text in _money_of(scenario.source)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
+    told: Any = scenario.source.get("money", ())
+    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -240,12 +235,21 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
     base = _baseline(runner, plan)
     try:
-        trial = named(name, base.points, plan.timed(FAULTS.values(), base))
+        trial = _named(name, plan, base)
     except ValueError as problem:
         raise click.UsageError(f"--replay: {problem}") from None
     tried = exploration.try_one(runner, plan, base, trial)
     rules = [str(rule["id"]) for rule in trial.rules]
     return _show(tried.seen, tried.made, trial.story, rules)
+
+
+def _named(name: str, plan: Plan, base: Baseline) -> Trial:
+    """What a name tries. Raises ``ValueError``."""
+    if not name.startswith(SEED):
+        return named(name, base.points, plan.timed(FAULTS.values(), base))
+    if not name.removeprefix(SEED).isdecimal():
+        raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
+    return exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
 
 
 def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
@@ -262,12 +266,6 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
     return found.verdict
-
-
-def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
-    """The sentences about money in a scenario file."""
-    told: Sequence[str] = source.get("money", ())
-    return told
 
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:

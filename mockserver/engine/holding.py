@@ -1,4 +1,7 @@
-"""What a scenario holds in one sandbox, until it is released, and which calls are under way. Source: docs/scenario-language.md, transport."""
+"""What a scenario holds in one sandbox, until it is released, and which calls are under way.
+
+Source: docs/scenario-language.md, transport.
+"""
 
 from __future__ import annotations
 

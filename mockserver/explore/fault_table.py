@@ -132,13 +132,14 @@ class Trial:
     @property
     def story(self) -> str:
         """What happens, in words."""
-        return " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections)
+        told = " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections)
+        return told if self.seed is None else f"seed {self.seed}: {told}"
 
     @property
     def priority(self) -> int:
         """How much the run is likely to show: money operations before others, these before reads; lost answers before
         slow ones; one fault before two."""
-        return min(fault.weight * _weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
+        return min(fault.weight * weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
 
 
 SEED = "seed-"
@@ -213,7 +214,8 @@ def fault(name: str) -> Fault:
     return found
 
 
-def _weight(op: str) -> int:
+def weight(op: str) -> int:
+    """How much a fault of an operation shows about a client."""
     return 3 if op in MONEY else 1 if op in READS else 2
 
 

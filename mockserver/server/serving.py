@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import ssl
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -27,6 +25,7 @@ from uvicorn.lifespan.on import LifespanOn
 from uvicorn.server import Server
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
 from mockserver.server.garbage import Collector
@@ -187,10 +186,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
         yield
         return
     target, text = Path(path), f"{port}\n"
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name, delete=False) as temporary:
-        temporary.write(text)
-    os.chmod(temporary.name, 0o644)
-    os.replace(temporary.name, target)
+    write_whole(target, text.encode(), 0o644)
     try:
         yield
     finally:

@@ -27,7 +27,8 @@ pytestmark = pytest.mark.slow
 
 POOR = "4000000000009995"
 VIEWS = (
-    "requests", "objects", "webhooks", "inbox", "findings", "explorations", "scenarios", "assumptions", "sandbox",
+    "requests", "objects", "webhooks", "inbox", "findings", "books", "explorations", "scenarios", "assumptions",
+    "sandbox",
 )  # fmt: skip
 LISTS = VIEWS[:5]
 LONG = "an extraordinarily long reference without an end " * 4

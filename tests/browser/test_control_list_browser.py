@@ -187,3 +187,20 @@ def test_the_next_payment_and_no_other_fails(page: Any, sandbox: Box) -> None:
     expect(page.get_by_test_id("message-words")).to_contain_text("The next payment: expired card.")
     assert sandbox.charge()["code"] == 14
     assert sandbox.charge()["status"] == "SUCCESS"
+
+
+def test_the_money_of_an_order_leads_to_its_charges_and_back(page: Any, sandbox: Box) -> None:
+    charge = sandbox.charge(reference="order-5")
+    sandbox.charge(reference="order-6")
+    sandbox.call("DELETE", f"/charge/{charge['chargeId']}?amount=5")
+    visit(page, sandbox, "books")
+    expect(page.get_by_test_id("books-totals")).to_contain_text("35")
+    expect(page.get_by_test_id("books-order")).to_have_count(2)
+    page.get_by_test_id("books-reference").fill("order-5")
+    page.get_by_test_id("books-reference").press("Enter")
+    expect(page.get_by_test_id("books-order")).to_have_count(1)
+    expect(page.get_by_test_id("books-order")).to_contain_text("AUD: captured 20, refunded 5, net 15")
+    page.get_by_test_id("books-charges").get_by_role("link").first.click()
+    expect(page.get_by_test_id("object-state")).to_have_text("PARTIAL_REFUND")
+    page.get_by_test_id("related").get_by_text("the money of its order").click()
+    expect(page.get_by_test_id("books-reference")).to_have_value("order-5")
