@@ -13,6 +13,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
+from mockserver.explore.before import Before
 from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, followed, name_of, trials
 from mockserver.explore.minimise import minimise
 from mockserver.explore.run_money import differences as money_differences
@@ -136,7 +137,8 @@ class Cell:
 
 @mutable
 class Exploration:
-    """What is known when it ends, or is ended: ``left_out`` is what was not tried."""
+    """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
+    an earlier report."""
 
     command: Sequence[str]
     seed: int
@@ -145,10 +147,21 @@ class Exploration:
     left_out: list[Trial] = field(default_factory=list)
     is_interrupted: bool = False
     why: str = "budget"
+    before: Before | None = None
+
+    def was(self, cell: Cell) -> Verdict | None:
+        """What a cell was in the earlier report, where that says something else."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return earlier if earlier is not cell.verdict else None
+
+    def is_red(self, cell: Cell, least: Verdict) -> bool:
+        """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
 
     def reaches(self, least: Verdict) -> bool:
-        """Whether any cell is at least as bad as a verdict."""
-        return any(cell.verdict.reaches(least) for cell in self.cells)
+        """Whether any cell is red."""
+        return any(self.is_red(cell, least) for cell in self.cells)
 
 
 def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:

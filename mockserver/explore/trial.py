@@ -21,6 +21,7 @@ from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
+from mockserver.explore.trial_sandbox import TrialSandbox
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS
 
@@ -156,7 +157,8 @@ class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
     is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
-    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run."""
+    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
+    server was there before."""
 
     url: str
     argv: Sequence[str]
@@ -168,6 +170,7 @@ class TrialRunner:
     salt: str = ""
     aftermath: Aftermath = NOTHING_MORE
     restart: Sequence[str] = ()
+    is_shared: bool = True
 
     def try_out(
         self,
@@ -188,10 +191,11 @@ class TrialRunner:
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
-        # Another exploration may have used the server before.
-        sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
-        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+        sandbox = TrialSandbox(self.url, key, admin_token=self.admin_token)
+        if self.is_shared:
+            # Another exploration may have used the server before.
+            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+        sandbox.call("POST", "/__admin/scenarios", json=scenario)
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)
@@ -270,7 +274,8 @@ def _seen(
 ) -> Observed:
     story = sandbox.report("timeline")
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+    # How the clock runs is asked of the runs without a fault.
+    is_manual = not fired and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
 
 

@@ -17,7 +17,7 @@ from weakref import proxy
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
-from mockserver.domain.problem import Problem
+from mockserver.domain.problem import Problem, problem
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
@@ -195,9 +195,10 @@ class OperationEndpoint(Endpoint):
         step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
-        status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
+        code = Code.RATE_LIMITING_APPLIED
+        body = problem(429, code, code.message, request.resource, {"RateLimit": reason}, is_retryable=True)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
-        return Reply(status, problem, step=step, repeatable=False, headers=headers)
+        return Reply(429, body, step=step, repeatable=False, headers=headers)
 
     def _begin(
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
