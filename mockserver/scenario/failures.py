@@ -130,7 +130,7 @@ def _read() -> Mapping[str, Fault]:
 
 
 def _fault(
-    *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: str
+    *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: Any
 ) -> Fault:
     return Fault(
         weight=int(weight),
