@@ -284,8 +284,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             text=True,
         )
         assert used.returncode == 0, used.stderr
-    found: dict[str, Any] = json.loads(used.stdout)
-    return found
+    return json.loads(used.stdout)
 
 
 def add(path: Path, insertions: list[Insertion]) -> None:

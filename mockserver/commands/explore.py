@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import tempfile
@@ -24,12 +25,15 @@ from mockserver.books.invariants import Invariant
 from mockserver.commands.options import options
 from mockserver.commands.reports import explored, text
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
+from mockserver.explore.aftermath import Aftermath
+from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
-from mockserver.explore.fault_table import FAULTS, Fault, faults_of, named
+from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan, TrialResult
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, at_place, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
+from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
 from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
@@ -100,6 +104,12 @@ def explore(
     settle: Micros | None,
     reconcile: list[str] | None,
     invariant: list[Invariant],
+    crash: bool,
+    twice: bool,
+    all_: bool,
+    baseline: Path | None,
+    fixed: str | None,
+    restart: list[str] | None,
     **asked: Any,
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
@@ -108,48 +118,51 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    aftermath = aftermath_of(books, books_state, settle=settle, reconcile=reconcile or (), invariants=invariant)
-    asked["jobs"] = 1 if aftermath.books_url is not None else asked["jobs"]
-    plan = Plan(faults=faults or faults_of(None), **asked)
-    least = Verdict(fail_on)
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
+    axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
+    chosen = faults or faults_of(None)
+    faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
+    plan = Plan(faults=faults, least=Verdict(fail_on), has_all=all_, **asked)
+    way = {"aftermath": aftermath, "restart": restart or ()}
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
         try:
+            # Before the folder is touched.
+            before = Before.read(baseline or out / "report.json") if baseline is not None or fixed is not None else None
+            if fixed is not None and before is not None:
+                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                    sys.exit(Exit.STOPPED if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
-                with trial_runner(url, admin_token, command, seed, aftermath) as runner:
-                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
+                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
-            with kept.claimed(), trial_runner(url, admin_token, command, seed, aftermath) as runner:
+            with kept.claimed(), trial_runner(url, admin_token, command, seed, **way) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
-                _report(made, kept, form, least)
+                made.before = before
+                _report(made, kept, form, plan.least)
         except NoBaseline as problem:
             stop(Exit.BASELINE, str(problem))
+        except NoReport as problem:
+            stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(least):
+    if made.reaches(plan.least):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
 
 
-def aftermath_of(books: list[str] | None, states: Mapping[str, str], **more: Any) -> Aftermath:
-    """What follows a run: ``books`` are the words of a command, or one address."""
-    if books is not None and len(books) == 1 and books[0].startswith(("http://", "https://")):
-        return Aftermath(books_url=books[0], states=states, **more)
-    return Aftermath(books=books or (), states=states, **more)
-
-
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, aftermath: Aftermath = NOTHING_MORE
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, **way: Any
 ) -> Iterator[TrialRunner]:
-    """A server, started here unless one is given, and all that the command is run with."""
+    """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
+    runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            given = TrialRunner(
-                url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, aftermath=aftermath
-            )
+            given = TrialRunner(url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, **way)
             with isolated(given) as runner:
                 if runner.salt:
                     click.echo(
@@ -161,7 +174,7 @@ def trial_runner(
             return
         started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, aftermath=aftermath)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, **way)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()
@@ -170,6 +183,8 @@ def trial_runner(
 
 def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
     base = exploration.baseline(runner, plan.timeout)
+    if any(fault.at == CRASH for fault in plan.faults):
+        base = exploration.crash_baseline(runner, base, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
@@ -204,7 +219,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
-    if not Path(given).exists() and "/" in given and "#" in given:
+    if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
         return _replay_name(runner, given, plan)
     file = Path(given)
     try:
@@ -214,8 +229,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
-    told = [Invariant(text) for text in _money_of(scenario.source)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
+    told: Any = scenario.source.get("money", ())
+    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -223,20 +239,58 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     rules = [rule.id for rule in scenario.rules]
-    has_books, has_fired = runner.aftermath.has_books, bool(rules) and seen.fired.issuperset(rules)
-    found = judged(seen.ended.exit, seen.after, Reference(), has_books=has_books, has_fired=has_fired)
+    reference = Reference(of_two=held_until(scenario.source) == "released")
+    has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
+    found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
     return _show(seen, found, scenario.description, rules)
 
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
-    base = _baseline(runner, plan)
-    try:
-        trial = named(name, base.points, plan.timed(FAULTS.values(), base))
-    except ValueError as problem:
-        raise click.UsageError(f"--replay: {problem}") from None
-    tried = exploration.try_one(runner, plan, base, trial)
+    trial, tried = _try_named(runner, name, plan, "--replay")
     rules = [str(rule["id"]) for rule in trial.rules]
     return _show(tried.seen, tried.made, trial.story, rules)
+
+
+def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, TrialResult]:
+    """Run once what a name says, as in a whole exploration."""
+    base = _baseline(runner, plan)
+    try:
+        trial = _named(name, plan, base)
+    except ValueError as problem:
+        raise click.UsageError(f"{option}: {problem}") from None
+    if trial.is_of == CRASH:
+        base = exploration.crash_baseline(runner, base, plan.timeout)
+    return trial, exploration.try_one(runner, plan, base, trial)
+
+
+def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
+    """Run once what was unsafe before, and print the receipt; whether it survives."""
+    was = before.verdict(name)
+    if was is not Verdict.UNSAFE:
+        known = ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE) or "none"
+        words = f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe there: {known}"
+        raise click.UsageError(f"--fixed: {words}")
+    trial, tried = _try_named(runner, name, plan, "--fixed")
+    found, ended = tried.made.verdict, tried.seen.ended
+    is_fixed = found is Verdict.SURVIVED
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in tried.seen.findings), *tried.made.words])
+    click.echo(
+        f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
+        f"tried:  {trial.story}\n"
+        f"before: {before.words(name)} ({before.file})\n"
+        f"now:    {found}, {ended}{f': {told}' if told else ''}\n"
+        f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
+    )
+    return is_fixed
+
+
+def _named(name: str, plan: Plan, base: Baseline) -> Trial:
+    """What a name tries. Raises ``ValueError``."""
+    if not name.startswith(SEED):
+        return named(name, base.points, plan.timed(FAULTS.values(), base))
+    if not name.removeprefix(SEED).isdecimal():
+        raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
+    return exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
 
 
 def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
@@ -244,7 +298,7 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     missed = [rule for rule in rules if rule not in seen.fired]
     shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
     shown += [story] if story else []
-    shown += [f"did not strike: {', '.join(missed)}"] if missed else []
+    shown += [f"did not strike: {', '.join(missed)}"] if missed else [seen.why_not] if seen.why_not else []
     if seen.findings:
         shown += ["", text(seen.findings)]
     shown += ["", seen.timeline]
@@ -253,12 +307,6 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
     return found.verdict
-
-
-def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
-    """The sentences about money in a scenario file."""
-    told: Sequence[str] = source.get("money", ())
-    return told
 
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:

@@ -74,7 +74,7 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
     cases: list[tuple[tuple[str, ...], _Said | None]] = []
     for cell in made.cells:
         said: _Said | None = None
-        if cell.verdict.reaches(least):
+        if made.is_red(cell, least):
             message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
             where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
             story = f"{where}{cell.timeline}\n{cell.output}"

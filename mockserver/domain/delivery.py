@@ -108,7 +108,8 @@ class Delivery:
     Later ones to the receiver of one that ``blocks`` wait from its first try to its end.
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
-    ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
+    ``script`` is what the pretend receiver answers, in turn; ``holds``: its first taking does not count, and holds all
+    of its sandbox. ``entry`` is the journal entry that caused it, ``reports``
     the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for, ``held_for``
     how long at most it waits for the next one about its subject, ``changed`` the number of its last change among those
     of all deliveries.
@@ -128,6 +129,7 @@ class Delivery:
     blocks: bool = False
     state: DeliveryState = DeliveryState.WAITING
     script: tuple[int | str, ...] = ()
+    holds: bool = False
     tries: list[Try] = field(default_factory=list)
     series: int = 0
     entry: int | None = None

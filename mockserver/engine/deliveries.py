@@ -17,7 +17,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Content, Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
@@ -28,6 +28,7 @@ from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of, worded
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 
 MOST_OF_STEP = 500
@@ -123,6 +124,10 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
+    if delivery.holds and made.is_accepted:
+        delivery.holds = False
+        sandbox.holding.begin(HoldUntil.ALL)
+        made = replace(made, status=None, error="taken, which does not count: hold")
     delivery.tries.append(made)
     delivery.series += 1
     pauses = sandbox.assumed["webhook.retry"]
@@ -323,6 +328,7 @@ def _plan_one(
             blocks=wanted.blocks,
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
+            holds=wanted.hold,
             entry=sandbox.journal.last + 1,
             reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,

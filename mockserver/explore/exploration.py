@@ -12,9 +12,13 @@ from typing import Any
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import mutable, record
-from mockserver.explore.fault_table import FAULTS, Fault, Trial, followed, name_of, trials
+from mockserver.domain.record import mutable, record, replace
+from mockserver.explore.before import Before
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, followed, name_of, trials
+from mockserver.explore.minimise import minimise
+from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
+from mockserver.explore.swarm import drawn
 from mockserver.explore.trial import InjectionPoint, Observed, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Judged, Reference, judged
 
@@ -35,7 +39,8 @@ def no_call(argv: Sequence[str]) -> str:
 @record
 class Plan:
     """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real
-    time for one run and for all, None for the usual and for as long as it takes."""
+    time for one run and for all, None for the usual and for as long as it takes. With ``seeds`` a swarm of so many runs
+    is tried instead, until the first that is at least as bad as ``least`` unless it ``has_all``."""
 
     operations: frozenset[str]
     faults: Sequence[Fault]
@@ -44,6 +49,9 @@ class Plan:
     timeout: float | None = None
     budget: float | None = None
     pairs: bool = False
+    seeds: int = 0
+    has_all: bool = False
+    least: Verdict = Verdict.UNSAFE
 
     def timed(self, faults: Iterable[Fault], base: Baseline) -> list[Fault]:
         """Faults for a client that waits so long."""
@@ -57,13 +65,19 @@ class NoBaseline(Exception):
 @record
 class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
-    whether its clock was set by hand."""
+    whether its clock was set by hand; what runs are compared with, and those that were killed (``crash``)."""
 
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
     reference: Reference = Reference()
     ignored: Collection[tuple[str, str]] = ()
+    crash: Reference = Reference()
+
+    def reference_of(self, trial: Trial) -> Reference:
+        """What a trial is compared with."""
+        of_axis = {CRASH: self.crash, TWICE: replace(self.reference, of_two=True)}
+        return of_axis.get(trial.is_of, self.reference)
 
     @property
     def points(self) -> list[InjectionPoint]:
@@ -96,6 +110,16 @@ class Cell:
         return name_of(self.file, self.point, self.fault)
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether it is a run of a swarm."""
+        return self.file.startswith(SEED)
+
+    @property
+    def seed(self) -> int:
+        """The seed of a run of a swarm, else 0."""
+        return int(self.file.removeprefix(SEED)) if self.is_drawn else 0
+
+    @property
     def is_single(self) -> bool:
         """Whether it is one fault at one call: a cell of the matrix."""
         return self.name == f"{self.point}/{self.fault}" and "+" not in self.fault
@@ -113,7 +137,8 @@ class Cell:
 
 @mutable
 class Exploration:
-    """What is known when it ends, or is ended: ``left_out`` is what was not tried."""
+    """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
+    an earlier report."""
 
     command: Sequence[str]
     seed: int
@@ -121,15 +146,22 @@ class Exploration:
     cells: list[Cell] = field(default_factory=list)
     left_out: list[Trial] = field(default_factory=list)
     is_interrupted: bool = False
+    why: str = "budget"
+    before: Before | None = None
 
-    @property
-    def why(self) -> str:
-        """Why something was left out."""
-        return "interrupted" if self.is_interrupted else "budget"
+    def was(self, cell: Cell) -> Verdict | None:
+        """What a cell was in the earlier report, where that says something else."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return earlier if earlier is not cell.verdict else None
+
+    def is_red(self, cell: Cell, least: Verdict) -> bool:
+        """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
 
     def reaches(self, least: Verdict) -> bool:
-        """Whether any cell is at least as bad as a verdict."""
-        return any(cell.verdict.reaches(least) for cell in self.cells)
+        """Whether any cell is red."""
+        return any(self.is_red(cell, least) for cell in self.cells)
 
 
 def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
@@ -155,6 +187,25 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
         reference=reference,
         ignored=frozenset(ignored),
     )
+
+
+def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -> Baseline:
+    """Run the command, and then what the shop runs after a reboot, without a kill: with that the crashes are compared.
+    Raises ``NoBaseline`` where the second takes money again, and what ``TrialRunner.try_out`` raises."""
+    scenario, name = _scenario("crash-baseline", "", runner.seed, ()), "crash-baseline"
+    seen = runner.try_out(name, scenario, timeout or FIRST_TIMEOUT, ignored=base.ignored, restarts=True)
+    advice = "name what your shop runs after a reboot: --restart"
+    try:
+        _check_books(_passed(seen, runner.argv), base.ignored)
+    except NoBaseline as problem:
+        raise NoBaseline(f"a restart after the command had ended does not go well ({advice}):\n{problem}") from None
+    shared, money = base.reference.shared, base.reference.money
+    if money is None:
+        return base
+    again = [found.words for found in money_differences(money, seen.after.money, shared) if found.is_harm]
+    if again:
+        raise NoBaseline("\n".join([f"a restart after the command had ended takes money again: {advice}", *again]))
+    return replace(base, crash=Reference(seen.after.money, shared))
 
 
 def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
@@ -202,7 +253,8 @@ def explore(
     made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
     faults = plan.timed(plan.faults, base)
-    queue = trials(points, faults)
+    seeds = range(runner.seed, runner.seed + plan.seeds)
+    queue = [drawn_for(seed, plan, base) for seed in seeds] if seeds else trials(points, faults)
     total = len(queue)
     running: dict[Future[Cell], Trial] = {}
 
@@ -230,23 +282,65 @@ def explore(
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for one in done:
-                    cell = one.result()
-                    keep(cell)
-                    take(cell, running.pop(one))
+                    cell, trial = one.result(), running.pop(one)
+                    red = trial.seed is not None and cell.verdict.reaches(plan.least)
+                    if not red or plan.has_all:
+                        keep(cell)
+                    take(cell, trial)
+                    if red and not plan.has_all:
+                        made.left_out, queue, made.why = [*queue, *made.left_out], [], "first red"
+            if made.why == "first red":
+                _keep_first_red(runner, plan, base, made, keep)
         except KeyboardInterrupt:
-            made.is_interrupted = True
+            made.is_interrupted, made.why = True, "interrupted"
             runner.commands.end_all()
             queue[:0] = running.values()
         except BaseException:
             runner.commands.end_all()
             raise
-    made.left_out = queue
+    made.left_out += queue
     places = {str(point): place for place, point in enumerate(base.points)}
     columns = {name: place for place, name in enumerate(FAULTS)}
     made.cells.sort(
-        key=lambda cell: (len(cell.injections), [(places.get(at, 0), columns[by]) for at, by in cell.injections])
+        key=lambda cell: (
+            cell.seed,
+            len(cell.injections),
+            [(places.get(at, 0), columns[by]) for at, by in cell.injections],
+        )
     )
     return made
+
+
+def _keep_first_red(
+    runner: TrialRunner, plan: Plan, base: Baseline, made: Exploration, keep: Callable[[Cell], None]
+) -> None:
+    """Of a swarm that has ended, keep the red run of the first seed, with the fewest of its faults under which it stays
+    red; what runs beside it have found beyond that seed depends on the machine."""
+    first = min((cell for cell in made.cells if cell.verdict.reaches(plan.least)), key=lambda cell: cell.seed)
+    later = [cell for cell in made.cells if cell.seed > first.seed]
+    made.left_out = [*(drawn_for(cell.seed, plan, base) for cell in later), *made.left_out]
+    made.left_out.sort(key=lambda trial: trial.seed or 0)
+    made.cells = [cell for cell in made.cells if cell.seed < first.seed]
+    found = [first]
+
+    def is_red(chosen: Sequence[tuple[InjectionPoint, Fault]]) -> bool:
+        cell = _try(runner, plan, base, Trial(tuple(chosen), first.seed))
+        if cell.verdict.reaches(plan.least):
+            found.append(cell)
+        return found[-1] is cell
+
+    try:
+        minimise(drawn_for(first.seed, plan, base).injections, is_red)
+    finally:
+        smallest = min(found, key=lambda cell: len(cell.injections))
+        keep(smallest)
+        made.cells.append(smallest)
+
+
+def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
+    """What a seed tries of a plan."""
+    points = [point for point in base.points if point.op in plan.operations]
+    return drawn(seed, points, plan.timed(plan.faults, base))
 
 
 @record
@@ -261,13 +355,17 @@ class TrialResult:
 def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
     """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
+    runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
-    has_books = runner.aftermath.has_books
-    if base.reference.money is not None and not has_books:
-        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
+    has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
+    if reference.money is not None and not has_books:
+        scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    has_fired = seen.fired.issuperset(rule["id"] for rule in trial.rules)
-    made = judged(seen.ended.exit, seen.after, base.reference, has_books=has_books, has_fired=has_fired)
+    rules = [rule["id"] for rule in trial.rules]
+    has_fired = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
+    made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
+    if seen.why_not and made.verdict is Verdict.NOT_REACHED:
+        made = replace(made, words=[seen.why_not])
     names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
     told = "; ".join([*([names] if names else []), *made.words])
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"

@@ -18,7 +18,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.explore.trial import InjectionPoint
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, READS, TAKING, UNREQUESTED
+from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
 from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
 
 CLIENT_TIMEOUT: Micros = 30 * SECOND
@@ -30,6 +30,12 @@ _CLIENT_TIMEOUT = "{client_timeout}"
 _GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
 """An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
 sees no answer."""
+
+
+CRASH, TWICE = "crash", "twice"
+OWN_AXES = (CRASH, TWICE)
+"""Places of faults that an option of their own adds: the command is killed there and run again, or run a second time
+beside itself. They strike calls that move money."""
 
 
 @record
@@ -49,7 +55,7 @@ class Fault:
 
     def fits(self, point: InjectionPoint) -> bool:
         """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
-        return point.op in _operations(self.name) and (self.at != "notify" or point.notifies)
+        return point.op in _operations(self.name) and ("webhook" not in self.then or point.notifies)
 
     def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
         """The fault for a client that waits so long, by a clock that is set by hand or by the machine's."""
@@ -76,8 +82,6 @@ def _read() -> Mapping[str, Fault]:
 
 FAULTS = _read()
 """Every fault by its name, in the order in which reports show them."""
-
-_MONEY = (TAKING | {"charge.capture", "charge.void", "charge.refund", "batch.create", "transfer.create"}) - UNREQUESTED
 
 
 @record
@@ -116,6 +120,11 @@ class Trial:
         return [fault.rule(point) for point, fault in self.injections]
 
     @property
+    def is_of(self) -> str:
+        """The option that adds it; empty for faults of the usual kind."""
+        return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
+
+    @property
     def waits(self) -> float:
         """Seconds of real time that the client waits without an answer."""
         return sum(fault.waits for _, fault in self.injections)
@@ -123,13 +132,14 @@ class Trial:
     @property
     def story(self) -> str:
         """What happens, in words."""
-        return " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections)
+        told = " and ".join(f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections)
+        return told if self.seed is None else f"seed {self.seed}: {told}"
 
     @property
     def priority(self) -> int:
         """How much the run is likely to show: money operations before others, these before reads; lost answers before
         slow ones; one fault before two."""
-        return min(fault.weight * _weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
+        return min(fault.weight * weight(point.op) for point, fault in self.injections) - 100 * len(self.injections)
 
 
 SEED = "seed-"
@@ -143,8 +153,9 @@ def name_of(file: str, point: str, fault: str) -> str:
     return "+".join(map("/".join, zip(point.split("+"), fault.split("+"), strict=True)))
 
 
-OWN_AXES = ("crash", "twice")
-"""Places of faults that an option of their own adds: the command is run in another way under them."""
+def at_place(*places: str) -> list[Fault]:
+    """The faults at some places of an operation's life."""
+    return [row for row in FAULTS.values() if row.at in places]
 
 
 def faults_of(chosen: str | None) -> list[Fault]:
@@ -203,15 +214,16 @@ def fault(name: str) -> Fault:
     return found
 
 
-def _weight(op: str) -> int:
-    return 3 if op in _MONEY else 1 if op in READS else 2
+def weight(op: str) -> int:
+    """How much a fault of an operation shows about a client."""
+    return 3 if op in MONEY else 1 if op in READS else 2
 
 
 @cache
 def _operations(name: str) -> frozenset[str]:
     """The operations in which everything that a fault says can happen, and that a client can call."""
     outcome = read_model(OutcomeMap, FAULTS[name].timed().then).outcome
-    operations = ALL_OPERATIONS - UNREQUESTED
+    operations = (MONEY if FAULTS[name].at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED
     for _, fit in applicability(outcome):
         operations &= fit
     return operations & NOTIFYING if outcome.webhook is not None else operations

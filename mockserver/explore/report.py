@@ -57,19 +57,30 @@ def text(made: Exploration) -> str:
     """For people: the tables, then what did harm or needs a look, with findings. A single fault
     under which the command failed stands in the tables only: it noticed."""
     single = [cell for cell in made.cells if cell.is_single]
-    words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
+    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
-    quiet = (Verdict.SURVIVED, Verdict.FAILED)
-    shown = [cell for cell in made.cells if cell.verdict not in quiet[: 2 if cell.is_single else 1]]
-    worst = _worst_first(shown)
+    worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
     for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
-        lines += [line, *(f"    {told}" for told in cell.money)]
+        drawn = [" and ".join(f"{by} at {at}" for at, by in cell.injections)] if cell.is_drawn else []
+        lines += [line, *(f"    {told}" for told in (*drawn, *cell.money))]
     lines += [""] if listed else []
     if made.cells:
         name, command = (worst or made.cells)[0].name, mask_text(shlex.join(made.command))
         lines += [f"To see one alone: mockserver explore --replay {name} -- {command}", ""]
     return "\n".join([*lines, *summary(made)])
+
+
+def _word_in(made: Exploration, cell: Cell) -> str:
+    """The verdict on a cell, and what it was before."""
+    was = made.was(cell)
+    return word(cell.verdict) if was is None else f"{word(cell.verdict)} (was {word(was)})"
+
+
+def _is_quiet(cell: Cell) -> bool:
+    """Whether a cell needs no line of its own."""
+    quiet = (Verdict.SURVIVED, Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
+    return cell.verdict in quiet[: 4 if cell.is_drawn else 2 if cell.is_single else 1]
 
 
 def summary(made: Exploration) -> list[str]:
@@ -78,10 +89,14 @@ def summary(made: Exploration) -> list[str]:
     said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
     calls = len(made.baseline.calls)
     runs = len(made.cells)
+    changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    if made.before is not None:
+        better, worse = (sum(now < was for now, was in changed), sum(now > was for now, was in changed))
+        lines.append(f"compared with {made.before.file}: {better} better, {worse} worse")
     if made.left_out:
-        why = "interrupted" if made.is_interrupted else "--budget"
-        names = ", ".join(f"{one.point} {one.fault}" for one in made.left_out[:5])
+        why = "--budget" if made.why == "budget" else made.why
+        names = ", ".join(one.name for one in made.left_out[:5])
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines
@@ -102,6 +117,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
                 "point": cell.point,
                 "fault": cell.fault,
                 "verdict": cell.verdict.value,
+                **({} if made.before is None else {"was": made.before.verdict(cell.name)}),
                 "exit": cell.exit,
                 "findings": cell.found,
                 "money": list(cell.money),

@@ -1,6 +1,4 @@
-"""From a chaotic run to the smallest set of faults that still fails. Source: docs/explore.md, Shrinking a chaotic run;
-the published algorithm ddmin of Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
-"""
+"""From a chaotic run to the fewest faults that still fail. Source: docs/explore.md, Shrinking a chaotic run."""
 
 from __future__ import annotations
 
@@ -8,12 +6,12 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
+from mockserver.explore.minimise import minimise
 from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS
@@ -25,7 +23,7 @@ Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
 _RENEWAL = "subscription.renew"
-_SEQUENCE_ONLY = "times"
+_NO_FAULT = ("times", "as_usual")
 _NOT_AIMED = "replay"
 """An earlier answer again: a rule for one call has seen none."""
 
@@ -78,7 +76,7 @@ def fired_faults(
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
     found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
-    for place, decision in _placed(entries):
+    for place, decision in _placed(entries, rules):
         name = decision["rule"]
         outcome = _outcome(rules[name], decision) if name in rules else {}
         if outcome is None or place is None or _NOT_AIMED in outcome:
@@ -91,17 +89,22 @@ def fired_faults(
     return tuple(found.values()), tuple(beyond)
 
 
-def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
-    """Each decision with its place, None where no rule can be aimed."""
+def _placed(
+    entries: Iterable[Mapping[str, Any]], rules: Mapping[str, Source]
+) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
+    """Each decision with its place, None where no rule can be aimed. One that only slows leaves the same try of a
+    provider to the next."""
     renewals: Counter[int] = Counter()
     for entry in entries:
-        op, attempt = entry["op"], 0
+        op, attempt, is_over = entry["op"], 0, True
         for decision in entry["decisions"]:
             if decision["stage"] != "provider":
                 place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
                 yield (None if entry["call"] is None else place), decision
                 continue
-            attempt += 1
+            attempt += is_over
+            said = _outcome(rules[decision["rule"]], decision) if decision["rule"] in rules else None
+            is_over = said is None or not said.keys() <= {"latency"}
             if op in PROVIDER_OPERATIONS:
                 yield (None if entry["call"] is None else Place(op, entry["call"], attempt)), decision
             else:
@@ -121,7 +124,7 @@ def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
         said = (chance[choice - 1] if isinstance(chance, list) else chance)["then"]
     else:
         said = rule["then"]
-    said = {level: what for level, what in said.items() if what is not None and level != _SEQUENCE_ONLY}
+    said = {level: what for level, what in said.items() if what is not None and level not in _NO_FAULT}
     return {**said, "latency": decision["delay"]} if "latency" in said else said
 
 
@@ -329,41 +332,3 @@ def _parts(faults: Sequence[FiredFault]) -> str:
     if len(faults) == 1:
         return f"{faults[0].level} at {faults[0].place}"
     return f"{len(faults)} faults at {len({one.place[:2] for one in faults})} calls"
-
-
-T = TypeVar("T")
-
-
-def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
-    """Things that still fail together, in their order, of which none can be left out alone.
-
-    ``things`` fail together, and nothing fails alone: neither is tried. ``fails`` is asked about each subset once at
-    most, halves before smaller parts: with one culprit among n about 2 log2 n times, n squared times at the worst.
-    """
-    kept = list(range(len(things)))
-    known = {(): False, tuple(kept): True}
-
-    def fail(chosen: Sequence[int]) -> bool:
-        key = tuple(chosen)
-        if key not in known:
-            known[key] = fails([things[place] for place in key])
-        return known[key]
-
-    parts = 2
-    while len(kept) > 1:
-        cut = _contiguous(kept, parts)
-        rests = [[one for one in kept if one not in part] for part in cut]
-        smaller = next(filter(fail, [*cut, *rests]), None)
-        if smaller is not None:
-            kept, parts = smaller, 2 if smaller in cut else max(parts - 1, 2)
-        elif parts < len(kept):
-            parts = min(2 * parts, len(kept))
-        else:
-            break
-    return [things[place] for place in kept]
-
-
-def _contiguous(chosen: list[int], count: int) -> list[list[int]]:
-    """Contiguous parts of nearly equal length, none of them empty."""
-    ends = [-(-len(chosen) * place // count) for place in range(count + 1)]
-    return [chosen[start:end] for start, end in pairwise(ends)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from os import SEEK_END
@@ -19,7 +19,9 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
+from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
+from mockserver.explore.trial_sandbox import TrialSandbox
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS
 
@@ -101,7 +103,8 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 @record
 class Observed:
     """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
-    ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
+    ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand, ``why_not`` why the command was
+    not killed, or not run twice, though that was asked for."""
 
     ended: Ended
     entries: Sequence[Mapping[str, Any]]
@@ -110,6 +113,11 @@ class Observed:
     timeline: str
     output: Path
     is_manual: bool
+    why_not: str = ""
+
+    def has_struck(self, rules: Collection[str]) -> bool:
+        """Whether all that was to happen has: a fault that never struck says nothing of the command."""
+        return bool(rules) and not self.why_not and self.fired.issuperset(rules)
 
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
@@ -148,8 +156,9 @@ class Observed:
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
-    is part of the names of sandboxes while another uses the same server with the same seed. ``aftermath`` follows each
-    run."""
+    is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
+    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
+    server was there before."""
 
     url: str
     argv: Sequence[str]
@@ -160,6 +169,8 @@ class TrialRunner:
     admin_token: str | None = None
     salt: str = ""
     aftermath: Aftermath = NOTHING_MORE
+    restart: Sequence[str] = ()
+    is_shared: bool = True
 
     def try_out(
         self,
@@ -169,37 +180,58 @@ class TrialRunner:
         key: str | None = None,
         *,
         ignored: Collection[tuple[str, str]] = (),
+        restarts: bool = False,
     ) -> Observed:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
-        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``.
+        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``. Where the
+        scenario holds all, the command is killed and the restart follows, which ``restarts`` wants in any case; where
+        it holds one call until it is released, the command is run twice.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
-        # Another exploration may have used the server before.
-        sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
-        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+        sandbox = TrialSandbox(self.url, key, admin_token=self.admin_token)
+        if self.is_shared:
+            # Another exploration may have used the server before.
+            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+        sandbox.call("POST", "/__admin/scenarios", json=scenario)
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)
         variables = variables_of(given)
 
         def beside(argv: Sequence[str], printed: Path) -> Ended:
-            words, mark = [filled(word, given) for word in argv], f"{self.run}-{printed.name}"
             errors = printed.with_suffix(".err")
-            with self.commands.run(words, variables, mark, printed, timeout, errors=errors) as ended:
+            with running(argv, printed.name, printed, errors=errors) as ended:
                 return ended
 
+        def running(argv: Sequence[str], mark: str, printed: Path, **more: Any) -> AbstractContextManager[Ended]:
+            words = [filled(word, given) for word in argv]
+            return self.commands.run(words, variables, f"{self.run}-{mark}", printed, timeout, **more)
+
+        def second() -> Ended:
+            with running(self.argv, f"{name}-second", other) as ended:
+                return ended
+
+        until, other = held_until(scenario), self.folder / f"{name}.second"
+        held = HeldRun(sandbox, second if until == "released" else None) if until is not None else None
         try:
-            words = [filled(word, given) for word in self.argv]
-            with self.commands.run(words, variables, f"{self.run}-{name}", output, timeout) as ended:
+            with ExitStack() as runs:
+                ended = runs.enter_context(running(self.argv, name, output, **({"beside": held.go} if held else {})))
+                if restarts or (until == "all" and held is not None and not held.why_not):
+                    restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
+                    ended = runs.enter_context(restart)
+                if held is not None and held.ended is not None:
+                    ended = worse(ended, held.ended)
+                    with output.open("ab") as file:
+                        file.write(other.read_bytes())
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
                 after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
-                return _seen(sandbox, ended, entries, after, output)
+                return _seen(sandbox, ended, entries, after, output, held.why_not if held is not None else "")
         finally:
+            other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
             sandbox.close()
@@ -233,12 +265,18 @@ def _key(*parts: object) -> str:
 
 
 def _seen(
-    sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
+    sandbox: RemoteSandbox,
+    ended: Ended,
+    entries: Sequence[Mapping[str, Any]],
+    after: RunEnd,
+    output: Path,
+    why_not: str,
 ) -> Observed:
     story = sandbox.report("timeline")
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual)
+    # How the clock runs is asked of the runs without a fault.
+    is_manual = not fired and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:

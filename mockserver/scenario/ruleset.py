@@ -64,7 +64,7 @@ class Ruleset:
     ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
     ``longest_lag`` is how far back a read may have
     to see, ``replays`` says whether answers may be given again, ``uploads`` and ``connects`` whether a rule is asked
-    while a body is sent, or a connection made.
+    while a body is sent, or a connection made, ``overlaps`` whether one looks at the calls that are under way.
     """
 
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
@@ -76,6 +76,9 @@ class Ruleset:
         self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
         self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
+        tested = {test.path for rule in self.rules for test in rule.when.tests}
+        self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
+        self.connections = any(rule.by_connection for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
         self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 

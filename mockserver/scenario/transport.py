@@ -13,12 +13,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from mockserver.domain.clock import SECOND, duration_text
+from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
-from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
+from mockserver.scenario.matching import shown
+from mockserver.scenario.scalars import DURATION_SCHEMA, Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503
@@ -39,9 +40,13 @@ all of it did."""
 
 
 FaultKind = StrEnum(
-    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG MALFORMED_JSON SLOW COPIES EDIT"
+    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG HOLD MALFORMED_JSON SLOW COPIES EDIT"
 )
 """Everything that a scenario can make the network do to an answer."""
+
+HoldUntil = StrEnum("HoldUntil", "RELEASED ALL")
+"""Until when a call is held: until it is released (``DELETE /__admin/hold``) or its client leaves; with ``all`` every
+other request, answer and webhook of the sandbox is held with it."""
 
 
 @record
@@ -68,6 +73,7 @@ _KINDS: Mapping[str, _Row] = {
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
     FaultKind.GARBAGE: _Row(_WHOLE, UncertainResult.GARBLED, cuts=True),
     FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True),
+    FaultKind.HOLD: _Row(_WHOLE, is_slow=True, goes_on=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, UncertainResult.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
     FaultKind.COPIES: _Row((At.RECEIVE,), goes_on=True),
@@ -112,6 +118,24 @@ class Dribble:
 
     chunk: Annotated[int, whole(1, 1_000_000)]
     every: Duration
+
+
+def _hold(value: object) -> Micros | HoldUntil:
+    """A duration above 0, or one of the words."""
+    if isinstance(value, str) and value in list(HoldUntil):
+        return HoldUntil(value)
+    try:
+        length = read_duration(value)
+    except ValueError:
+        length = 0
+    if not length:
+        raise ValueError(f"got {shown(value)}, wanted a duration above 0 such as 300ms, or released, or all")
+    return length
+
+
+Hold = Annotated[
+    int | HoldUntil, BeforeValidator(_hold), WithJsonSchema({"anyOf": [{"enum": list(HoldUntil)}, DURATION_SCHEMA]})
+]
 
 
 def _header_name(name: str) -> str:
@@ -187,6 +211,7 @@ class Transport:
     slow: Dribble | None = None
     garbage: Switch = False
     hang: Switch = False
+    hold: Hold | None = None
     malformed_json: Switch = False
     copies: Annotated[int, whole(2, MOST_COPIES)] | None = None
     kind: FaultKind = field(init=False)
@@ -260,7 +285,7 @@ class Transport:
     @property
     def comes_first(self) -> bool:
         """Whether it must be decided before anything has been asked of a provider."""
-        return self.at is At.RECEIVE and (self.virtual or self.kind is FaultKind.COPIES)
+        return self.at is At.RECEIVE and (self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD))
 
     @property
     def is_reading(self) -> bool:
@@ -295,6 +320,8 @@ class Transport:
                 words = f"close after {self.close_after} bytes"
             case FaultKind.DRIBBLE | FaultKind.SLOW if (pieces := self.dribble or self.slow) is not None:
                 words = f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
+            case FaultKind.HOLD:
+                words = f"hold {self.hold if isinstance(self.hold, HoldUntil) else duration_text(self.hold or 0)}"
             case FaultKind.COPIES:
                 words = f"reaches the service {self.copies} times"
             case FaultKind.DELAY:

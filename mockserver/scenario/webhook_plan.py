@@ -75,6 +75,7 @@ def _schema() -> dict[str, Any]:
             apart(given_as("bad_signature", on), given("signature")),
             needs(given_as("extra", on), any_of(_WRONG)),
             apart(together, {"anyOf": against}),
+            apart(given_as("hold", on), given_as("receiver", {"minItems": 1})),
             apart(together, given_as("before_answer", on), single),
             needs(together, {"properties": {"copies": {"maximum": MOST_AT_ONCE}}}),
         ],
@@ -121,6 +122,7 @@ class WebhookPlan:
     edit: Edit | None = None
     omit: Omit = ()
     authorization: Text | None = None
+    hold: Flag = False
     receiver: Annotated[tuple[Answer, ...], Field(max_length=100)] = ()
 
     @classmethod
@@ -145,6 +147,8 @@ class WebhookPlan:
         lost = [word for word in against if self.together and getattr(self, word)]
         if lost:
             raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
+        if self.hold and self.receiver:
+            raise ValueError("got hold and receiver, only one of them is allowed: the receiver itself must take it")
         _in_envelope((*(self.edit or ()), *self.omit))
 
     @property

@@ -13,10 +13,8 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
 
-from mockserver.domain.bounded_cache import BoundedCache
-from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
+from mockserver.domain.clock import MILLISECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import masked_key
@@ -40,9 +38,6 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
-_SHORT = 500
-"""Bytes of a query, or characters of a key, that is kept with how it is shown: long ones would fill the memory."""
-
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
@@ -90,8 +85,8 @@ class Access:
         took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
         op = step.asked.op if step is not None else None
-        path = _masked_path(scope, key) + _shown_query(scope["query_string"], key)
-        sandbox = _masked_key(key) if key else None
+        path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
+        sandbox = masked_key(key) if key else None
         rule = next((one.rule for one in step.result.decisions if one.rule), None) if step is not None else None
         warnings = step.result.warnings if step is not None else ()
         if as_json:
@@ -106,28 +101,12 @@ class Access:
 
 def log_time(at: Micros) -> str:
     """An instant of the machine's time in UTC, in whole milliseconds."""
-    seconds, micros = divmod(at, SECOND)
-    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
+    return f"{iso(at)[:23]}Z"
 
 
-def _masked_key(key: str) -> str:
-    return (_masked_short_key if len(key) <= _SHORT else masked_key)(key)
-
-
-_masked_short_key = lru_cache(maxsize=10_000)(masked_key)
-
-
-def _shown_query(query: bytes, key: str | None) -> str:
-    if not query:
-        return ""
-    is_short = len(query) <= _SHORT and len(key or "") <= _SHORT
-    return (_masked_query if is_short else _masked_query.__wrapped__)(query, key)
-
-
-@lru_cache(maxsize=512)
 def _masked_query(query: bytes, key: str | None) -> str:
     pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
-    return "?" + "&".join(f"{name}={value}" for name, value in pairs)
+    return "?" + "&".join(f"{name}={value}" for name, value in pairs) if query else ""
 
 
 def shown_path(scope: Scope) -> str:
@@ -147,9 +126,6 @@ def _key_of(scope: Scope) -> str | None:
         return key
     sent = next((value for name, value in scope["headers"] if name == b"x-secretkey"), b"")
     return sent.decode("latin-1") or None
-
-
-_second_text = BoundedCache[int, str](4, lambda seconds: iso(seconds * SECOND)[:20]).__getitem__
 
 
 BOUNDS: tuple[Micros, ...] = tuple(

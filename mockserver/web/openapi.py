@@ -45,6 +45,9 @@ def _row(word: str, event_types: str, reply: str, summary: str) -> WebhookKind:
     return WebhookKind(word, tuple(event_types.split()), reply, summary)
 
 
+META = ("messageId", "timestamp", "type", "eventType")
+"""What each webhook says of itself."""
+
 WEBHOOKS = read_table("webhooks", _row, Path(__file__).parent)
 """Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
 
@@ -229,19 +232,10 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
     }
 
 
-def envelopes(schemas: Schemas) -> list[Schema]:
-    """The body of each kind of webhook."""
-    return [_envelope(kind, kind.event_types[0], schemas) for kind in WEBHOOKS]
-
-
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
     text = {"type": "string"}
-    meta = {
-        "messageId": {**text, "description": "the same for each try"},
-        "timestamp": {**text, "format": "date-time"},
-        "type": {"const": kind.word},
-        "eventType": {"const": event_type},
-    }
+    said = ({**text, "description": "the same for each try"}, {**text, "format": "date-time"})
+    meta = dict(zip(META, (*said, {"const": kind.word}, {"const": event_type}), strict=True))
     return {
         "type": "object",
         "required": ["meta", "data"],

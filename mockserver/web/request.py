@@ -7,7 +7,6 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import field
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -47,8 +46,6 @@ IN_ONE_PIECE = 10_000_000
 
 ASKED_PATH = "mockserver.asked_path"
 """The scope key of the path as it was asked for, while routes are looked for by a tidy one."""
-
-_SHORT = 64
 
 _MOST_FIELDS, _MOST_BYTES = 64, 8_192
 
@@ -134,12 +131,6 @@ journal keeps them all: one map does for all."""
 
 
 def _text(raw: bytes) -> str:
-    return _short_text(raw) if len(raw) <= _SHORT else raw.decode("latin-1")
-
-
-@lru_cache(maxsize=4_096)
-def _short_text(raw: bytes) -> str:
-    """Of headers that differ, most are the same in some of their texts."""
     return raw.decode("latin-1")
 
 
@@ -226,6 +217,7 @@ class Request:
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
+    connection: str | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
@@ -287,11 +279,7 @@ def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
 
 def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of the error for one of ``Unanswerable``."""
-    match fault:
-        case Refused():
-            return refusals.refusal(fault, resource, assumed)
-        case MalformedJson():
-            return refusals.malformed(str(fault), resource)
-        case _:
-            code = Code.VALIDATION_ERROR
-            return 413, problem(413, code, code.message, resource, {"Body": str(fault)})
+    if isinstance(fault, Refused):
+        return refusals.refusal(fault, resource, assumed)
+    status, code = 400 if isinstance(fault, MalformedJson) else 413, Code.VALIDATION_ERROR
+    return status, problem(status, code, code.message, resource, {"Body": str(fault)})

@@ -198,6 +198,8 @@ class Runner:
     def run(self, sandbox: Sandbox, real: Micros | None = None) -> None:
         """Run a slice of the work that is due, by now or when the machine's time is ``real``; send what is to be
         sent."""
+        if sandbox.holding.is_all:
+            return
         ran = sandbox.schedule.ran
         due.run_slice(sandbox, sandbox.clock.read(self.real_clock() if real is None else real))
         if sandbox.schedule.ran > ran:
@@ -212,7 +214,7 @@ class Runner:
         """Bring a sandbox to the present; others are served meanwhile."""
         real = self.real_clock()
         self.run(sandbox, real)
-        while due.is_behind(sandbox):
+        while due.is_behind(sandbox) and not sandbox.holding.is_all:
             await self.turn(sandbox)
             self.run(sandbox, real)
 

@@ -45,16 +45,14 @@ class Conversation:
     body: bytes
     headers: tuple[RawHeader, ...]
 
-    async def perform(self, fault: Transport, *, has_waited: bool = False) -> None:
-        """Let the fault happen instead of the answer, after its delay."""
-        if fault.delay and not has_waited:
-            await asyncio.sleep(fault.delay / SECOND)
+    async def perform(self, fault: Transport) -> None:
+        """Let the fault happen instead of the answer."""
         match fault.kind:
             case FaultKind.STATUS:
                 await self._status(fault)
             case FaultKind.EDIT:
                 await self._edit(fault)
-            case FaultKind.DELAY:
+            case FaultKind.DELAY | FaultKind.HOLD:
                 await self._answer(self.body)
             case FaultKind.MALFORMED_JSON:
                 await self._answer(self.body[:-1] + b",,")

@@ -46,7 +46,7 @@ from mockserver.domain.subscription import EndAfter, Interval, Retry, RetryInter
 from mockserver.domain.vault import Expiry
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.wire.base import Body, Choices, Flag, HeaderText, Map, Moment, Number, Objects, Required, Whole, one_of
-from mockserver.wire.shapes import (
+from mockserver.wire.charge_bodies import (
     BankPaymentInformation,
     CardRequestInformation,
     PersonFields,

@@ -29,9 +29,8 @@ from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
 from mockserver.domain.states import SubscriptionState
 from mockserver.domain.webhook_subscription import WebhookType
-from mockserver.wire.base import Body, Flag, HeaderText, Moment, Number, Whole, names_of, one_of
+from mockserver.wire.base import Body, Flag, HeaderText, ListQuery, Moment, Number, Whole, names_of, one_of
 from mockserver.wire.fields import MOST_NAMED, Folded, pascal, refuse_many, validate
-from mockserver.wire.shapes import ListQuery
 
 
 @record
@@ -182,6 +181,7 @@ _HELD: Mapping[str, Any] = {
     "address": _reads(_read_address, {"type": "string", "format": "uri"}),
     "header": HeaderText,
     "severity": _word_of("none", "warning", "error"),
+    "end of hold": _word_of("held", "gone"),
     "rate": _whole(1, FASTEST),
     "clock mode": one_of(ClockMode),
     "profile": one_of(Profile),

@@ -1,5 +1,5 @@
 """Answers made of ``replies.csv``: a field is written from the attribute that it is named after, or that its row says
-to read, in the form of what it holds. A charge and its parts are written by plain code.
+to read, in the form of what it holds.
 
 Source: docs/spec/published-facts.md, 2.
 """

@@ -1,5 +1,5 @@
 """Objects of the service in answers. Those that ``replies.csv`` says all of are written from it; here is what it does
-not: a charge and its parts, and what depends on the profile or on other objects.
+not: what depends on the profile or on other objects. A charge with its card is written by plain code.
 
 Source: docs/spec/service.md, Resources; docs/spec/published-facts.md, 2; countries ISO 3166-1, time zones those of the
 IANA database that belong to a country, and UTC.
@@ -12,7 +12,7 @@ from functools import cache
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.cards import Card
-from mockserver.domain.charge import Charge, FailedAttempt, Payer, Refund
+from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.customer import Customer
 from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.money import CURRENCIES
@@ -20,7 +20,7 @@ from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
-from mockserver.domain.provider import Capability, Provider, ProviderSummary
+from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.domain.sources import BankAccount
@@ -63,92 +63,13 @@ def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | N
     """A bank account in an answer."""
     if account is None:
         return None
-    return {
-        "bankCode": account.bank_code,
-        "accountNumber": profile.account(account.account_number),
-        "accountName": account.account_name,
-    }
-
-
-def payer_reply(payer: Payer | None) -> Members | None:
-    """The customer of a charge or a payment method in an answer."""
-    if payer is None:
-        return None
-    return {
-        "customerId": payer.customer_id,
-        "reference": payer.reference,
-        "firstName": payer.first_name,
-        "lastName": payer.last_name,
-        "email": payer.email,
-        "phone": payer.phone,
-        "dateAdded": None if payer.added is None else moment(payer.added),
-        "dateRemoved": None if payer.removed is None else moment(payer.removed),
-    }
-
-
-def provider_summary_reply(provider: ProviderSummary) -> Members:
-    """The provider of a charge or a payment method in an answer."""
-    return {"providerId": provider.provider_id, "type": provider.type, "name": provider.name}
-
-
-def ip_reply(ip: str | None, seed: int) -> Members | None:
-    """Data about a caller's address, in an answer."""
-    if not ip:
-        return None
-    return asdict(ip_info(ip, seed))
-
-
-def optional_moment(instant: int | None) -> str | None:
-    """A date-time of an answer, null where there is none."""
-    return None if instant is None else moment(instant)
-
-
-def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> Members:
-    """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
-    added, succeeded = moment(charge.added), charge.succeeded
-    is_payer_shown = profile.shows_payer or charge.customer_id is not None
-    return {
-        "chargeId": charge.charge_id,
-        "providerChargeId": charge.provider_charge_id,
-        "amount": charge.amount,
-        "providerId": charge.provider.provider_id,
-        "reference": charge.reference,
-        "paymentInformation": _information(charge, profile),
-        "customerId": charge.customer_id,
-        "status": profile.status[charge.status],
-        "dateAdded": added,
-        "successDate": added if succeeded == charge.added else optional_moment(succeeded),
-        "voidDate": None if charge.voided is None else moment(charge.voided),
-        "refundedAmount": charge.refunded,
-        "estimatedCost": charge.estimated_cost,
-        "estimatedCostCurrency": None if charge.estimated_cost is None else charge.currency,
-        "currency": charge.currency,
-        "refunds": [*map(_refund, charge.refunds)],
-        "failedAttempts": [*map(_attempt, charge.failed_attempts)],
-        "customer": payer_reply(charge.payer) if is_payer_shown and charge.payer else None,
-        "provider": provider_summary_reply(charge.provider),
-        "threeDsServerTransId": charge.three_ds_server_trans_id,
-        "threeDsVerified": charge.three_ds_verified,
-        "authorisationAmount": charge.authorised,
-        "initiator": charge.initiator,
-        "ip": charge.ip,
-        "ipInfo": ip_reply(charge.ip, seed) if charge.ip else None,
-        "visaInstallments": None,
-        "descriptor": charge.descriptor,
-        "threeDsRedirectUrl": redirect_url,
-        "paymentTokenId": charge.instrument.token_id,
-        "subscriptionId": charge.subscription_id,
-        "metadata": None if charge.metadata is None else dict(charge.metadata),
-    }
+    return reply_of("BankPaymentReply", account, accountNumber=profile.account(account.account_number))
 
 
 def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
-    """The same as its JSON text, to be kept."""
-    return kept_text(charge_reply(charge, profile, seed, redirect_url))
-
-
-def _information(charge: Charge, profile: WireProfile) -> Members:
-    instrument = charge.instrument
+    """The JSON text of a charge, to be kept: null where nothing is known; its payer is challenged at
+    ``redirect_url``."""
+    provider, instrument = charge.provider, charge.instrument
     card = None if instrument.card is None else card_reply(instrument.card, profile)
     information: Members = {
         "paymentMethodId": instrument.payment_method_id,
@@ -156,28 +77,50 @@ def _information(charge: Charge, profile: WireProfile) -> Members:
         "type": instrument.type,
         "displayType": instrument.display_type,
         "email": charge.email,
-        "providerType": charge.provider.type,
+        "providerType": provider.type,
         "bankPayment": None if instrument.bank is None else bank_reply(instrument.bank, profile),
     }
     if profile.card_data:
         information["cardData"] = card
-    return information
-
-
-def _refund(refund: Refund) -> Members:
-    return {"amount": refund.amount, "dateAdded": moment(refund.added), "comment": refund.comment}
-
-
-def _attempt(attempt: FailedAttempt) -> Members:
-    return {
-        "providerId": attempt.provider_id,
-        "dateAttempted": moment(attempt.attempted),
-        "errorCode": str(attempt.error_code),
-        "errorMessage": attempt.error_message,
-        "gatewayCode": attempt.gateway_code,
-        "gatewayMessage": attempt.gateway_message,
-        "isRetryable": attempt.is_retryable,
+    is_payer_shown = profile.shows_payer or charge.customer_id is not None
+    reply = {
+        "chargeId": charge.charge_id,
+        "providerChargeId": charge.provider_charge_id,
+        "amount": charge.amount,
+        "providerId": provider.provider_id,
+        "reference": charge.reference,
+        "paymentInformation": information,
+        "customerId": charge.customer_id,
+        "status": profile.status[charge.status],
+        "dateAdded": moment(charge.added),
+        "successDate": None if charge.succeeded is None else moment(charge.succeeded),
+        "voidDate": None if charge.voided is None else moment(charge.voided),
+        "refundedAmount": charge.refunded,
+        "estimatedCost": charge.estimated_cost,
+        "estimatedCostCurrency": None if charge.estimated_cost is None else charge.currency,
+        "currency": charge.currency,
+        "refunds": [reply_of("RefundReply", refund) for refund in charge.refunds] if charge.refunds else [],
+        "failedAttempts": [*map(_attempt, charge.failed_attempts)],
+        "customer": reply_of("PayerReply", charge.payer) if is_payer_shown and charge.payer else None,
+        "provider": {"providerId": provider.provider_id, "type": provider.type, "name": provider.name},
+        "threeDsServerTransId": charge.three_ds_server_trans_id,
+        "threeDsVerified": charge.three_ds_verified,
+        "authorisationAmount": charge.authorised,
+        "initiator": charge.initiator,
+        "ip": charge.ip,
+        "ipInfo": asdict(ip_info(charge.ip, seed)) if charge.ip else None,
+        "visaInstallments": None,
+        "descriptor": charge.descriptor,
+        "threeDsRedirectUrl": redirect_url,
+        "paymentTokenId": instrument.token_id,
+        "subscriptionId": charge.subscription_id,
+        "metadata": None if charge.metadata is None else dict(charge.metadata),
     }
+    return kept_text(reply)
+
+
+def _attempt(tried: FailedAttempt) -> Members:
+    return reply_of("FailedAttemptReply", tried, errorCode=str(tried.error_code))
 
 
 def payment_method_summary(method: PaymentMethod | None, profile: WireProfile) -> Members | None:
@@ -203,7 +146,6 @@ def payment_method_reply(
         method,
         card=card_reply(method.instrument.card, profile),
         bankPayment=bank_reply(method.instrument.bank, profile),
-        customer=payer_reply(method.payer),
         payTo=agreement and reply_of("PayToReply", agreement),
         networkToken=network_token_reply(network_token, profile),
         payToStatus=agreement.status.value if agreement else None,

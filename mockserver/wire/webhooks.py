@@ -21,7 +21,6 @@ from mockserver.wire.resources import (
     batch_status_reply,
     card_reply,
     customer_reply,
-    optional_moment,
     payment_method_reply,
 )
 
@@ -60,14 +59,8 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
         charge,
         paymentInformation=information,
         status=profile.status[charge.status],
-        dateAdded=moment(charge.added),
-        successDate=optional_moment(charge.succeeded),
-        voidDate=optional_moment(charge.voided),
         refundedAmount=charge.refunded if charge.refunds else None,
         estimatedCostCurrency=charge.currency if charge.estimated_cost is not None else None,
-        refunds=[
-            reply_of("TransactionRefundReply", refund, dateAdded=moment(refund.added)) for refund in charge.refunds
-        ],
     )
     present: dict[str, object] = _present(whole)
     return present

@@ -23,13 +23,11 @@ def scripted(webhook: str, op: str = "charge.create") -> Api:
 
 
 def arrived(api: Api, name: str = "shop") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get(f"/__admin/inbox/{name}")["messages"]
-    return found
+    return api.get(f"/__admin/inbox/{name}")["messages"]
 
 
 def logged(api: Api, **query: object) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get("/__admin/webhooks", **query)["webhooks"]
-    return found
+    return api.get("/__admin/webhooks", **query)["webhooks"]
 
 
 def tries(delivery: dict[str, Any]) -> list[tuple[str, int | None, str | None]]:

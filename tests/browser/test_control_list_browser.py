@@ -164,3 +164,43 @@ def test_an_open_page_goes_on_after_a_restart(own_page: Any, tmp_path: Path) -> 
         expect(own_page.get_by_test_id("live")).to_have_text("live")
         expect(rows(own_page)).to_have_count(1)
         own_page.goto("about:blank")
+
+
+def test_an_object_is_moved_by_its_buttons_and_the_journal_names_the_page(page: Any, sandbox: Box) -> None:
+    charge = sandbox.charge(capture=False)
+    visit(page, sandbox, f"objects/charge/{charge['chargeId']}")
+    page.get_by_test_id("act-amount").fill("15")
+    page.get_by_test_id("act-capture").click()
+    expect(page.get_by_test_id("object-state")).to_have_text("SUCCESS")
+    expect(page.get_by_test_id("act-void")).to_have_count(0)
+    page.get_by_test_id("act-refund").click()
+    expect(page.get_by_test_id("object-state")).to_have_text("REFUND")
+    page.get_by_test_id("history").get_by_role("link").last.click()
+    expect(page.get_by_test_id("entry-by")).to_have_text("by control page")
+
+
+def test_the_next_payment_and_no_other_fails(page: Any, sandbox: Box) -> None:
+    ask(sandbox, 1)
+    visit(page, sandbox, "scenarios")
+    page.get_by_test_id("next-outcome").select_option("expired card")
+    page.get_by_test_id("next-payment").click()
+    expect(page.get_by_test_id("message-words")).to_contain_text("The next payment: expired card.")
+    assert sandbox.charge()["code"] == 14
+    assert sandbox.charge()["status"] == "SUCCESS"
+
+
+def test_the_money_of_an_order_leads_to_its_charges_and_back(page: Any, sandbox: Box) -> None:
+    charge = sandbox.charge(reference="order-5")
+    sandbox.charge(reference="order-6")
+    sandbox.call("DELETE", f"/charge/{charge['chargeId']}?amount=5")
+    visit(page, sandbox, "books")
+    expect(page.get_by_test_id("books-totals")).to_contain_text("35")
+    expect(page.get_by_test_id("books-order")).to_have_count(2)
+    page.get_by_test_id("books-reference").fill("order-5")
+    page.get_by_test_id("books-reference").press("Enter")
+    expect(page.get_by_test_id("books-order")).to_have_count(1)
+    expect(page.get_by_test_id("books-order")).to_contain_text("AUD: captured 20, refunded 5, net 15")
+    page.get_by_test_id("books-charges").get_by_role("link").first.click()
+    expect(page.get_by_test_id("object-state")).to_have_text("PARTIAL_REFUND")
+    page.get_by_test_id("related").get_by_text("the money of its order").click()
+    expect(page.get_by_test_id("books-reference")).to_have_value("order-5")

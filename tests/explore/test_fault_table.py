@@ -9,7 +9,7 @@ import yaml
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.clock import SECOND
-from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, followed, named, trials
+from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
 
 CHARGE, SEARCH, BATCH = (
@@ -34,7 +34,7 @@ def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row
 
 
 def test_a_charge_can_fail_in_every_way_but_that_of_a_batch() -> None:
-    assert fitting(CHARGE) == [name for name in FAULTS if name != "row_failed"]
+    assert fitting(CHARGE) == [name for name in FAULTS if FAULTS[name].at != "batch"]
 
 
 def test_a_read_meets_the_faults_of_the_network_only() -> None:
@@ -62,7 +62,7 @@ def test_an_unknown_fault_is_refused_with_the_nearest() -> None:
 
 
 def test_the_weightiest_comes_first() -> None:
-    names = [one.file for one in trials([SEARCH, CHARGE], FAULTS.values())]
+    names = [one.file for one in trials([SEARCH, CHARGE], faults_of(None))]
     assert names[:2] == ["charge.create-1-lost_answer", "charge.create-1-error_after"]
     assert names.index("charge.create-1-lost_answer") < names.index("charge.create-1-too_slow")
     assert names[-1] == "charge.search-1-too_slow"

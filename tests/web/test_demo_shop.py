@@ -18,8 +18,7 @@ PUBLIC = {"x-publickey": "pk_tests"}
 def token(api: Api, number: str = VISA) -> str:
     made = api.post("/token/card/least_cost", {"amount": 24, "currency": "AUD", "paymentInformation": card(number)})
     assert made.status in (200, 201), made.raw
-    found: str = made["tokenId"]
-    return found
+    return made["tokenId"]
 
 
 def ordered(api: Api, **fields: str) -> Reply:

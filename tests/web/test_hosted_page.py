@@ -9,6 +9,7 @@ import pytest
 
 from mockserver import create_app
 from mockserver.domain.money import CURRENCIES
+from tests.depth import tries
 from tests.driving import VISA, Api, Reply
 from tests.web.browsing import Document, document, submit, visit
 
@@ -37,18 +38,16 @@ def pay(api: Api, path: str, shown: Document | None = None, **fields: str) -> Re
 
 
 def charges(api: Api) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get("/charge")["charges"]
-    return found
+    return api.get("/charge")["charges"]
 
 
 def count(api: Api, path: str) -> int:
-    counted: int = api.get(f"/payment_link/{path.rpartition('/')[2]}")["countPayments"]
-    return counted
+    return api.get(f"/payment_link/{path.rpartition('/')[2]}")["countPayments"]
 
 
 @pytest.mark.parametrize("kind", ["card", "paypal"])
 def test_a_link_of_every_currency_can_be_paid(api: Api, kind: str) -> None:
-    for money in CURRENCIES.values():
+    for money in tries({money.digits: money for money in CURRENCIES.values()}, CURRENCIES).values():
         path = link(api, currency=money.code.lower(), amount=str(money.unit))
         page = path if kind == "card" else f"{path}?type={kind}"
         assert pay(api, page, result="approve").status == 303, money

@@ -31,8 +31,7 @@ def the_document() -> dict[str, Any]:
 
 
 def operation_of(row: Any) -> dict[str, Any]:
-    operation: dict[str, Any] = the_document()["paths"][row.path][row.method.lower()]
-    return operation
+    return the_document()["paths"][row.path][row.method.lower()]
 
 
 def walk(value: object) -> Iterator[tuple[str, object]]:

@@ -208,8 +208,7 @@ def test_a_static_file_is_served_once(api: Api) -> None:
 
 
 def webhooks(api: Api) -> list[Any]:
-    found: list[Any] = api.get("/__admin/webhooks")["webhooks"]
-    return found
+    return api.get("/__admin/webhooks")["webhooks"]
 
 
 def test_the_webhook_of_the_charge_follows_the_answer(api: Api) -> None:

@@ -47,7 +47,7 @@ class ControlCall:
         self.parameters = request.parameters
         self.raw = request.raw
         self.parts = request.parts or deque()
-        self._receive = request.receive
+        self.request = request
 
     def sandbox(self) -> Sandbox:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
@@ -60,7 +60,7 @@ class ControlCall:
 
     def caller(self) -> Caller:
         """Who made the call."""
-        return Caller(self._receive)
+        return Caller(self.request.receive)
 
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""

@@ -18,19 +18,23 @@ from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import TABLES
+from mockserver.engine import due, later
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.query import Among, Check, Contains, Query
+from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import unnoted
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
+from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import shown_event
 from mockserver.web.control.journal_search import facts_of, look_through, searched, status_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.web.runner import for_each, search
+from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
@@ -93,6 +97,28 @@ def one(call: ControlCall) -> tuple[int, object]:
     profile = profile_of(sandbox.assumed)
     story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
     return 200, {**_row(row, object_id, profile), "kind": kind, "object": shown, "story": story}
+
+
+def act(call: ControlCall) -> tuple[int, object]:
+    """Let something happen to an object at once, as one entry of a scenario's ``later`` says it without ``after``: the
+    provider is not asked. The answer is the object afterwards.
+
+    Raises ``NotFound`` (1) for an unknown object, ``Invalid`` (90) for what is no such entry or not of this kind, and
+    what the move raises, such as ``WrongState``; then nothing has happened.
+    """
+    sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
+    _, table = _known(kind)
+    if table(sandbox).get(object_id) is None:
+        raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
+    wanted, faults = later_of({name: value for name, value in call.document.items() if name != "after"})
+    if wanted is None:
+        raise invalid(faults)
+    by = "control page" if is_own_page(call.headers) else "control API"
+    asked = Asked(f"object.{wanted.move}", headers={SENT_BY: by})
+    due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, wanted))
+    call.world.runner.run(sandbox)
+    call.world.runner.used(sandbox)
+    return one(call)
 
 
 def states(call: ControlCall) -> tuple[int, object]:

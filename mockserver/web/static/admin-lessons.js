@@ -24,6 +24,7 @@ const LESSONS = {
   objects: ["None of this kind yet", "Charges, customers, batches and everything else in the sandbox appear here with their story. This makes a charge:", () => charge()],
   webhooks: ["No webhook yet", "Every webhook is listed here with each try and its answer. This charge sends one to the built-in inbox:", () => charge(`, "webhook": {"url": "${location.origin}/__inbox/shop"}`)],
   inbox: ["Nothing has arrived yet", "Whatever is sent to /__inbox/NAME with this sandbox's key, and every webhook to it, is kept here with its signature checked:", () => curl("/__inbox/shop", '{"hello": "world"}')],
+  books: ["No money yet", "What each order was charged, refunded and still holds appears here, as the sandbox knows it. This makes a charge:", () => charge(', "reference": "order-5"')],
   explorations: ["No report is open", "mockserver explore runs a test once for every failure at each of its calls, and says which of them move money wrongly. Run it, then open explored/cells.jsonl here, or drop it on this page; it stays in your browser:", () => "mockserver explore -- pytest -q test_checkout.py"],
 };
 

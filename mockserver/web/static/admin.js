@@ -7,13 +7,14 @@ import { requests } from "./admin-requests.js";
 import { objects } from "./admin-objects.js";
 import { webhooks } from "./admin-webhooks.js";
 import { inbox } from "./admin-inbox.js";
+import { books } from "./admin-books.js";
 import { findings, forget, learn, refresh } from "./admin-findings.js";
 import { explorations } from "./admin-explorations.js";
 import { scenarios } from "./admin-scenarios.js";
 import { assumptions } from "./admin-assumptions.js";
 import { sandboxView } from "./admin-sandbox.js";
 
-const VIEWS = { requests, objects, webhooks, inbox, findings, explorations, scenarios, assumptions, sandbox: sandboxView };
+const VIEWS = { requests, objects, webhooks, inbox, findings, books, explorations, scenarios, assumptions, sandbox: sandboxView };
 const byId = (id) => document.getElementById(id);
 let view = null;
 let followed = null;
