@@ -167,6 +167,10 @@ def serve(**flags: Any) -> None:
     # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would read.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = load(flags)
+    if settings.tether:
+        from mockserver.adapters.local_server import tether
+
+        tether()
     from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -95,6 +96,13 @@ def _control_call(row: ControlRoute, document: Mapping[str, Any]) -> str:
 def fenced(language: str, lines: Iterable[str]) -> str:
     """A block of Markdown."""
     return "\n".join([f"```{language}", *lines, "```"])
+
+
+def clients() -> str:
+    """Which client has which situation of the contract."""
+    with (PACKAGE.parent / "clients" / "results.csv").open(encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    return markdown(names, rows)
 
 
 def metrics() -> str:
@@ -340,6 +348,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "routes": routes,
     "control": control,
     "control-calls": control_calls,
+    "clients": clients,
     "metrics": metrics,
     "states": states,
     "outcomes": outcomes,
