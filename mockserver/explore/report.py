@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
-from mockserver.explore.fault_table import FAULTS
+from mockserver.explore.fault_table import FAULTS, SEED
 from mockserver.explore.trial import Verdict
+from mockserver.scenario.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 
@@ -91,6 +92,7 @@ def summary(made: Exploration) -> list[str]:
     runs = len(made.cells)
     changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    lines += [coverage(made).words] if runs else []
     if made.before is not None:
         better, worse = (sum(now < was for now, was in changed), sum(now > was for now, was in changed))
         lines.append(f"compared with {made.before.file}: {better} better, {worse} worse")
@@ -100,6 +102,25 @@ def summary(made: Exploration) -> list[str]:
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines
+
+
+_STATES = {Verdict.UNSAFE: UNSAFE, Verdict.SURVIVED: SURVIVED, Verdict.HEALED: SURVIVED, Verdict.FAILED: SURVIVED}
+
+
+def coverage(made: Exploration) -> Coverage:
+    """Which failures struck, of all that there are for the operations that the command uses."""
+    # Of several faults of a seed only some may have struck.
+    known = [cell for cell in made.cells if not cell.name.startswith(SEED) or "+" not in cell.fault]
+    struck = coverage_of((cell.point, cell.fault, cell.verdict) for cell in known)
+    return Coverage.of({point.op for point in made.baseline.points}, struck)
+
+
+def coverage_of(cells: Iterable[tuple[str, str, Verdict]]) -> Iterator[tuple[str, str, str]]:
+    """What struck in runs, each with its calls, faults and verdict, and how that went."""
+    for points, faults, verdict in cells:
+        if verdict is not Verdict.NOT_REACHED:
+            for point, fault in zip(points.split("+"), faults.split("+"), strict=True):
+                yield point.partition("#")[0], fault, _STATES.get(verdict, TRIED)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
@@ -126,6 +147,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
             }
             for cell in made.cells
         ],
+        "coverage": coverage(made).shown(),
         "left_out": [{"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out],
     }
     return json.dumps(report, indent=2)
@@ -195,6 +217,8 @@ def page(made: Exploration) -> str:
         left_out=made.left_out,
         why=made.why,
         survived=Verdict.SURVIVED,
+        coverage=coverage(made),
+        marks={"never tried": "", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 
 

@@ -86,6 +86,7 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "To see one alone: mockserver explore --replay charge.create#1/lost_answer -- sh 'pay it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
+        "failures covered: 5 of 38, 13 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
 
@@ -110,6 +111,10 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
         "scenario": str(files["charge.create#1/lost_answer"]),
     }
     assert [(one["exit"], one["scenario"] is None) for one in data["cells"][2:4]] == [(0, True), (None, False)]
+    assert {row["op"]: row["failures"]["lost_answer"] for row in data["coverage"]["map"]} == {
+        "charge.create": "unsafe",
+        "charge.get": "survived",
+    }
     assert data["left_out"] == [{"point": "charge.get#1", "fault": "rate_limited", "why": "budget"}]
 
 

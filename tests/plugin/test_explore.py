@@ -197,7 +197,8 @@ def test_fixtures_that_fail_under_a_fault_are_no_error(
         "charge.create#1-declined_hard": "SKIPPED",
         "charge.create#1-lost_answer": "FAILED",
     }
-    assert "failed: declined_hard at charge.create#1: refused for good, in its fixtures" in explored.stdout
+    assert "failed: declined_hard at charge.create#1: refused for good, as a lost card is" in explored.stdout
+    assert "until another is given, in its fixtures" in explored.stdout
     assert "ERROR" not in explored.stdout
 
 
