@@ -225,7 +225,11 @@ class TrialRunner:
         if self.is_shared:
             # Another exploration may have used the server before.
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
-        sandbox.call("POST", "/__admin/scenarios", json=scenario)
+        try:
+            sandbox.call("POST", "/__admin/scenarios", json=scenario)
+        except TypeError:
+            # Numbers and dates of a file that JSON does not know.
+            sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)
