@@ -546,9 +546,8 @@ def test_amounts_are_read_as_everywhere(api: Api) -> None:
 
 
 def test_a_rule_strikes_one_row_of_a_batch_and_the_journal_names_it() -> None:
-    api = Api(
-        scenario="{version: 1, name: s, rules: [{id: r, when: {op: batch.row, batch.row: 2}, then: {decline: lost_card}}]}"
-    )
+    rule = "{id: r, when: {op: batch.row, batch.row: 2}, then: {decline: lost_card}}"
+    api = Api(scenario=f"{{version: 1, name: s, rules: [{rule}]}}")
     method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
     rows = "".join(f"{method},{number},AUD,o{number}\n" for number in (1, 2, 3))
     batch = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
