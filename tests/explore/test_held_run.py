@@ -94,6 +94,36 @@ def test_everything_that_a_killed_command_has_started_is_gone(
     assert not lives(int((tmp_path / "pids").read_text()))
 
 
+HEARS = f"""
+import sys, threading
+sys.path.append({str(CORPUS)!r})
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from shop import FOLDER, pay
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        (FOLDER / "heard").touch()
+        self.send_response(200)
+        self.end_headers()
+if not (FOLDER / "heard").exists():
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    pay("order-1", 20, webhook={{"url": f"http://127.0.0.1:{{server.server_port}}/"}})
+    while not (FOLDER / "heard").exists():
+        pass
+    # Time enough to be killed.
+    threading.Event().wait(1)
+"""
+
+
+@slow
+def test_a_crash_comes_when_a_webhook_was_taken_which_does_not_count(url: str, tmp_path: Path) -> None:
+    done = explore(url, tmp_path, "--replay", "charge.create#1/crash_at_webhook", command=("-c", HEARS))
+    assert "survived: exit code 0 in " in done.output, done.output
+    assert "try 1  taken, which does not count: hold" in done.output
+    assert "waiting, next try at" in done.output
+
+
 @slow
 def test_a_call_that_never_comes_is_not_reached(url: str, tmp_path: Path) -> None:
     file = tmp_path / "never.yaml"
