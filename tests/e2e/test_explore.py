@@ -139,6 +139,12 @@ def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url
     assert kept == {"cells.jsonl", "report.html", "report.json", *files}
 
 
+@pytest.mark.parametrize(("level", "code"), [("unsafe", 0), ("warning", 1)])
+def test_a_warning_fails_where_it_is_asked_for(tmp_path: Path, url: str, level: str, code: int) -> None:
+    done = explore(tmp_path, "--faults", "lost_request", "--fail-on", level, "--", *PAY, url=url)
+    assert (done.returncode, "warning   blind-retry in 1 of 1 runs" in done.stdout) == (code, True)
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 def test_a_shop_in_node_is_reported_by_its_arguments(tmp_path: Path, url: str) -> None:
     script = [str(HERE / "explored" / "pay.mjs"), "{url}", "{secret_key}", "order-7"]

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mockserver.commands.reports import explored
+from mockserver.commands.reports import REPORTS, explored
+from mockserver.domain.record import replace
 from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Trial
@@ -89,6 +90,48 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "failures covered: 5 of 38, 13 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
+
+
+WARNED = {
+    **TWICE,
+    "finding": "blind-retry",
+    "severity": "warning",
+    "about": {"charge": "c1"},
+    "evidence": [],
+    "count": 1,
+}
+
+
+def test_warnings_are_said_once_with_the_runs_that_have_them(made: Exploration) -> None:
+    made.cells = [replace(one, findings=[WARNED]) for one in made.cells[2:4]]
+    assert "warning   blind-retry in 2 of 2 runs: charge.get#1/lost_answer" in report.text(made).splitlines()
+    assert "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`" in report.markdown(made).splitlines()
+
+
+def test_markdown_lists_what_needs_a_look_and_folds_the_matrix_away(made: Exploration) -> None:
+    made.cells[1] = replace(made.cells[1], money=["a | b <i>"])
+    lines = report.markdown(made).splitlines()
+    assert lines[0] == "## Every failure, tried"
+    assert "| UNSAFE | `charge.create#1/lost_answer` | exit 0 | double-charge<br>a \\| b &lt;i> |" in lines
+    assert lines.index("<details><summary>The matrix</summary>") < lines.index("| charge.get#1 | survived | hung |")
+
+
+def test_verdicts_that_no_finding_explains_are_findings_for_ci(made: Exploration) -> None:
+    lost = {**TWICE, "about": {"charge": "c1"}, "evidence": [], "count": 1}
+    made.cells[1] = replace(made.cells[1], findings=[lost])
+    made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL, money=["order-1: paid 0.00 AUD"])
+    rows = report.rows(made)
+    assert [(row["finding"], row["severity"], row["about"]["cell"]) for row in rows] == [
+        ("double-charge", "error", "charge.create#1/lost_answer"),
+        ("explore-hung", "error", "charge.get#1/too_slow"),
+        ("explore-doubtful", "warning", "charge.get#1/lost_answer"),
+    ]
+    run = json.loads(REPORTS["sarif"](rows))["runs"][0]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [ids[result["ruleIndex"]] for result in run["results"]] == [row["finding"] for row in rows]
+    told = REPORTS["github"](rows).splitlines()
+    assert [line.partition(" ")[0] for line in told] == ["::error", "::error", "::warning"]
+    assert "order-1: paid 0.00 AUD" in told[2]
 
 
 def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
