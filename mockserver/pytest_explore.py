@@ -30,13 +30,15 @@ from httpx import HTTPError
 from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.commands.reports import lines_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
-from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Experiment, Fault, experiments, fault
+from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
+from mockserver.explore.fault_table import faults_of as named_faults
 from mockserver.explore.report import tables, word
-from mockserver.explore.trial import Verdict, differences, points_of
+from mockserver.explore.trial import Verdict, differences, facts_of, points_of
 from mockserver.explore.verdicts import verdict
+from mockserver.findings.lines import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.operations import UNREQUESTED
 
 LEARN = "--mockserver-explore-learn"
 FIXTURE = "_mockserver_tried"
@@ -99,10 +101,10 @@ def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
     numbers: Counter[str] = Counter()
     calls = []
     for entry in sandbox.journal(**sandbox.from_mark):
-        if entry["call"] is not None:
-            numbers[entry["op"]] += 1
-            short = {"op": entry["op"], "call": numbers[entry["op"]], "status": entry["status"]}
-            calls.append({**short, "webhooks": bool(entry["webhooks"])})
+        is_call = entry["call"] is not None
+        numbers[entry["op"]] += is_call
+        short = {"op": entry["op"], "call": numbers[entry["op"]] if is_call else None, "status": entry["status"]}
+        calls.append({**short, "webhooks": entry["webhooks"], "facts": facts_of(entry)})
     return calls
 
 
@@ -158,7 +160,7 @@ class Learner:
 
 OPTION = "--mockserver-explore"
 TITLE = "mockserver explore"
-ALL = "all"
+USUAL = "usual"
 LEFT_OUT = "left out"
 """What is said of a try that the budget did not reach."""
 
@@ -180,7 +182,7 @@ class Tried:
     ``seconds`` is what the test takes without it.
     """
 
-    experiment: Experiment
+    trial: Trial
     seconds: float
 
     def __repr__(self) -> str:
@@ -189,13 +191,13 @@ class Tried:
     @property
     def name(self) -> str:
         """What stands in brackets behind the name of the test: ``charge.create#1-lost_answer``."""
-        return f"{self.experiment.point}-{self.experiment.fault}"
+        return f"{self.trial.point}-{self.trial.fault}"
 
     def scenario(self, sandbox: RemoteSandbox | None = None) -> str:
         """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
         rules = [
             fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
-            for point, fault in self.experiment.injections
+            for point, fault in self.trial.injections
         ]
         return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
@@ -211,12 +213,14 @@ class Tried:
     def has_fired(self, sandbox: RemoteSandbox) -> bool:
         """Whether it happened."""
         fired = [row["id"] for row in sandbox.rules() if row["hits"]]
-        begins = [f"{fault.name}-{point.op}-" for point, fault in self.experiment.injections]
-        return all(any(name.startswith(begin) for name in fired) for begin in begins)
+        begins = [f"{fault.name}-{point.op}-" for point, fault in self.trial.injections]
+        story = sandbox.report("timeline") if self.trial.comes_due else ""
+        has_come = all(f"came due: {one}" in story for one in self.trial.comes_due)
+        return has_come and all(any(name.startswith(begin) for name in fired) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
-    if sandbox.since is None:
+    if sandbox.since is None or op in UNREQUESTED:
         return 0
     entries = sandbox.rows("/__admin/journal", "entries", op=op, limit=1)
     return entries[-1]["call"] if entries else 0
@@ -231,7 +235,7 @@ def faults_of(config: pytest.Config) -> list[Fault]:
     """The faults that the option names. Raises ``pytest.UsageError`` for an unknown fault."""
     given = config.getoption(OPTION)
     try:
-        return list(FAULTS.values()) if given == ALL else [fault(name.strip()) for name in given.split(",")]
+        return named_faults(None if given == USUAL else given)
     except ValueError as problem:
         raise pytest.UsageError(f"{OPTION}: {problem}") from None
 
@@ -287,7 +291,8 @@ class Explorer:
     def pytest_report_header(self) -> str:
         """One line on what was learnt."""
         tests = [learnt for learnt in self.known.values() if learnt["calls"]]
-        return f"{TITLE}: calls that can fail: {sum(len(learnt['calls']) for learnt in tests)}, in tests: {len(tests)}"
+        points = sum(len(points_of(learnt["calls"])) for learnt in tests)
+        return f"{TITLE}: calls that can fail: {points}, in tests: {len(tests)}"
 
     def tries(self, test: str) -> dict[str, Tried]:
         """What is tried in a test, by name, in the order of calls and table."""
@@ -297,8 +302,8 @@ class Explorer:
         places = {name: place for place, name in enumerate(FAULTS)}
         points = points_of(learnt["calls"])
         faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
-        found = [Tried(one, learnt["seconds"]) for one in experiments(points, faults)]
-        found.sort(key=lambda one: (points.index(one.experiment.injections[0][0]), places[one.experiment.fault]))
+        found = [Tried(one, learnt["seconds"]) for one in trials(points, faults)]
+        found.sort(key=lambda one: (points.index(one.trial.injections[0][0]), places[one.trial.fault]))
         return {one.name: one for one in found}
 
     @pytest.hookimpl(wrapper=True)
@@ -331,7 +336,7 @@ class Explorer:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Within a budget the weightiest faults come first, after all tests as they are."""
         if self.budget is not None:
-            items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.experiment.priority)
+            items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.trial.priority)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -397,7 +402,7 @@ class Explorer:
         # What a client does wrong under a fault is not a finding of the session.
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:
-            cell = {"test": test_itself(item.nodeid), "point": tried.experiment.point, "fault": tried.experiment.fault}
+            cell = {"test": test_itself(item.nodeid), "point": tried.trial.point, "fault": tried.trial.fault}
             setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key]})
         return report
 
@@ -405,29 +410,32 @@ class Explorer:
         """The verdict on a try, and what is said of it."""
         sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
         allowed = self.asked_of(item).allow or ()
-        rows = sandbox.findings("error", finish=True) if sandbox is not None else []
-        bad = [row for row in rows if row["finding"] not in allowed]
+        ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
+        bad = [row for row in ended.get("findings", ()) if pytest_findings.is_bad(row, "error", allowed)]
         item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
         found = verdict(int(failed) if limit is None else None, bad, has_fired=has_fired)
-        broken = sandbox.broken() if sandbox is not None else []
+        broken = ended.get("rules", [])
         if broken or (sandbox is not None and sandbox.is_unsafe):
             found = Verdict.UNSAFE
+        elif found is Verdict.UNSAFE and tried.trial.is_ours:
+            # The fault itself takes or withholds money: a test does not show the shop's books.
+            found = Verdict.DOUBTFUL
         item.stash[_verdict_key] = found.value
         said = {
             Verdict.UNSAFE: "".join("\n\n" + told for told in (*broken, *("\n".join(lines_of(row)) for row in bad))),
             Verdict.HUNG: f"; not done in {limit} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }
-        return found, f"{found}: {tried.experiment.story}{said.get(found, '')}"
+        return found, f"{found}: {tried.trial.story}{said.get(found, '')}"
 
     def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
-        return any(fault.name in named for _, fault in tried.experiment.injections)
+        return any(fault.name in named for _, fault in tried.trial.injections)
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
         """End what takes too long, where the system has an alarm for that and nothing else has set it."""
-        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.experiment.waits
+        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.trial.waits
         is_main = threading.current_thread() is threading.main_thread()
         if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
             began = time.monotonic()

@@ -5,8 +5,11 @@ Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker ar
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,20 +66,24 @@ def names_in(item: pytest.Item, argument: str, what: str, given: object, known: 
         raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {argument}: {fault}") from None
 
 
-def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: frozenset[str]) -> None:
-    """End the story of a test and fail the test when a finding reaches the level."""
-    from mockserver.commands.reports import lines_of
-    from mockserver.findings.catalogue import severity_of
+def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -> str:
+    """End the story of a test: what fails it, in words, expectations of rules, invariants and findings at the level."""
+    from mockserver.findings.lines import lines_of
 
     level = level_of(item.config)
-    if level == "off":
-        return
-    rows = [row for row in sandbox.findings(finish=True) if row["finding"] not in allowed]
+    ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
+    rows = [row for row in ended["findings"] if row["finding"] not in allowed]
     item.stash[_found_key] = rows
     item.stash[_idle_key] = sandbox.idle
-    bad = [row for row in rows if severity_of(row["severity"]) >= severity_of(level)]
-    if bad:
-        pytest.fail("\n\n".join("\n".join(lines_of(row)) for row in bad), pytrace=False)
+    bad = ["\n".join(lines_of(row)) for row in rows if is_bad(row, level, allowed)]
+    return "\n\n".join(["\n".join(ended["rules"])] * bool(ended["rules"]) + bad)
+
+
+def is_bad(row: Mapping[str, Any], level: str, allowed: Collection[str]) -> bool:
+    """Whether a finding is of at least a severity and not allowed."""
+    from mockserver.findings.catalogue import severity_of
+
+    return row["finding"] not in allowed and severity_of(row["severity"]) >= severity_of(level)
 
 
 def note(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -101,3 +108,41 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         from mockserver.findings.catalogue import CATALOGUE
 
         reporter.line(", ".join(f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)))
+
+
+COVERED = "mockserver_covered"
+"""What a worker of xdist hands over: the coverage of its server."""
+
+_covered_key: pytest.StashKey[list[Mapping[str, Any]]] = pytest.StashKey()
+
+
+def note_coverage(config: pytest.Config, url: str) -> None:
+    """Keep which failures the tests of this process have met; a worker of xdist hands it over."""
+    from mockserver.remote import RemoteSandbox
+
+    with closing(RemoteSandbox(url, "sk_coverage")) as sandbox:
+        found = [sandbox.call("GET", "/__admin/coverage")]
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[COVERED] = found
+    else:
+        add_coverage(config, found)
+
+
+def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> None:
+    """Keep what was met, beside what was kept before."""
+    config.stash.setdefault(_covered_key, []).extend(found)
+
+
+def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None:
+    """One line, and the report where a file is named for it."""
+    from mockserver.scenario.failure_coverage import Coverage
+
+    kept = reporter.config.stash.get(_covered_key, [])
+    if not kept:
+        return
+    found = Coverage(frozenset(), {})
+    for one in kept:
+        found += Coverage.read(one)
+    reporter.line(found.words)
+    if file is not None:
+        Path(file).write_text(json.dumps({"coverage": found.shown()}, indent=2) + "\n", "utf-8")

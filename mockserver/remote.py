@@ -6,7 +6,7 @@ to the documented control API (docs/control-api.md), so nothing can be done that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -115,16 +115,31 @@ class RemoteSandbox:
 
         Raises :class:`ControlRefused` for any answer but 2xx.
         """
-        more: dict[str, Any] = {"params": params, "timeout": patience}
+        headers: Mapping[str, str] = {}
         if content is not None:
-            more |= {"content": content, "headers": _YAML}
+            headers = _YAML
         elif method in ("POST", "PUT", "DELETE"):
-            more |= {"json": {} if json is None else json, "headers": _JSON}
-        answer = self.client.request(method, path, **more)
+            content, headers = dumps({} if json is None else json), _JSON
+        raw = None if content is None else content.encode("utf-8", "surrogatepass")
+        status, answer = self.exchange(method, path, raw, headers, params=params, patience=patience)
         body = _body(answer)
-        if not answer.is_success:
-            raise ControlRefused(f"{method} {path}", answer.status_code, body)
+        if not 200 <= status < 300:
+            raise ControlRefused(f"{method} {path}", status, body)
         return body
+
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        params: Any,
+        patience: float | None,
+    ) -> tuple[int, bytes]:
+        """One call: the status and the body of its answer."""
+        answer = self.client.request(method, path, content=content, headers=headers, params=params, timeout=patience)
+        return answer.status_code, answer.content
 
     def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
@@ -209,6 +224,25 @@ class RemoteSandbox:
             self.judged = True
             raise VerificationFailed(_words(refused.body)) from None
 
+    def end_of_test(self, findings: str | None, allow: Collection[str] = (), *, rules: bool = True) -> dict[str, Any]:
+        """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and ``differences`` says which
+        expectations of rules and which invariants do not hold, and which findings of at least a severity (``none``,
+        ``warning``, ``error``; None: not asked for) are there that are not allowed; ``findings`` has all."""
+        unsaid = rules and not self.judged and self.since is None
+        body = {"rules": unsaid, "money": [one.text for one in self.invariants], "allow": [*allow]}
+        if findings is not None:
+            body |= {"finish": True, "findings": findings}
+        elif not (unsaid or self.invariants):
+            return {"findings": [], "rules": []}
+        try:
+            found: dict[str, Any] = self.call("POST", "/__admin/verify", json=body, params=self.from_mark)
+        except ControlRefused as refused:
+            if refused.status != 409 or not isinstance(refused.body, dict):
+                raise
+            found = refused.body
+        self.idle = found.get("idle", [])
+        return found
+
     def findings(self, severity: str = "note", *, finish: bool = False) -> list[dict[str, Any]]:
         """What the client did wrong, of at least a severity, oldest first; since the last mark when one was set.
 
@@ -245,15 +279,6 @@ class RemoteSandbox:
 
         self.invariants.append(Invariant(text))
 
-    def broken(self) -> list[str]:
-        """The invariants that do not hold, in words."""
-        from mockserver.books.invariants import OrderMoney
-
-        if not self.invariants:
-            return []
-        money = [OrderMoney.of(row) for row in self.money(self.since)["orders"]]
-        return [words for one in self.invariants if (words := one.broken(money)) is not None]
-
     @contextmanager
     def money_safe(self) -> Iterator[None]:
         """Assertions in this block are about money: one that fails under a fault of an exploration makes the failure
@@ -285,10 +310,10 @@ class RemoteSandbox:
     ) -> dict[str, Any]:
         """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
         :class:`ControlRefused` for a bad row."""
-        asked = {"rows": rows, "states": dict(states or {}), "settled": settled}
-        asked |= {} if since is None else {"since": since}
+        asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
-        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", json=loads(dumps(asked, default=str)))
+        text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
+        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", content=text)
         return found
 
     def mark(self, name: str) -> None:
@@ -300,6 +325,12 @@ class RemoteSandbox:
     def from_mark(self) -> dict[str, str]:
         """The parameter that leaves out what came before the last mark, when one was set."""
         return {"since": self.since} if self.since is not None else {}
+
+    def report(self, parts: str = "timeline,findings,books") -> str:
+        """What was asked of this sandbox and what it did, what the client did wrong, and the money: as text, since the
+        last mark when one was set."""
+        told: str = self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark})
+        return told
 
     def close(self) -> None:
         """Give the connections back."""
@@ -430,11 +461,11 @@ def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text[:26]).replace(tzinfo=UTC)
 
 
-def _body(answer: httpx.Response) -> Any:
+def _body(answer: bytes) -> Any:
     try:
-        return answer.json()
+        return loads(answer)
     except ValueError:
-        return answer.text
+        return answer.decode("utf-8", "replace")
 
 
 def _words(body: object) -> str:
@@ -446,65 +477,3 @@ def _words(body: object) -> str:
     if isinstance(body.get("differences"), list):
         return "\n".join(str(difference) for difference in body["differences"])
     return str(body)
-
-
-LENGTH = 100
-"""Newest journal entries that a timeline shows."""
-
-_INDENT = " " * 25
-
-
-def timeline(sandbox: RemoteSandbox, entries: Sequence[Mapping[str, Any]] | None = None) -> str:
-    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes.
-    ``entries`` is its journal, when that is known."""
-    if entries is None:
-        entries = sandbox.journal(**sandbox.from_mark)
-    webhooks = {delivery["id"]: delivery for delivery in sandbox.rows("/__admin/webhooks", "webhooks", limit=PAGE)}
-    hidden = len(entries) - LENGTH
-    lines = [f"({hidden} entries before these)"] if hidden > 0 else []
-    for entry in entries[-LENGTH:]:
-        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
-        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
-        for webhook_id in entry["webhooks"]:
-            found = webhooks.get(webhook_id)
-            lines += _tries(found, entry["at"]) if found else [f"{_INDENT}webhook {webhook_id}"]
-    return "\n".join(lines) or "no request reached this sandbox"
-
-
-def _time(at: str) -> str:
-    return at[:23].replace("T", " ")
-
-
-def _what(entry: Mapping[str, Any]) -> str:
-    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
-    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
-    if request and entry["op"] in ("clock.advance", "clock.set"):
-        words += [f"{name} {request['body'][name]}" for name in ("by", "to", "now", "mode") if name in request["body"]]
-    if entry["status"] is not None:
-        words.append(str(entry["status"]))
-    if isinstance(answer, dict) and "message" in answer and "code" in answer:
-        words.append(f"{answer['message']} (code {answer['code']})")
-        if entry["op"] == "none":
-            words += answer["details"].values()
-    if fault:
-        words.append(f"fault {fault['kind']} at {fault['at']}")
-    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
-    return "  ".join(words)
-
-
-def _change(event: Mapping[str, Any]) -> str:
-    subject = f"{event['subject']} {event['id']}"
-    return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
-
-
-def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
-    """The receiver of each webhook and how each try ended, with its time when it is not ``since``."""
-    line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
-    lines = []
-    for number, made in enumerate(delivery["tries"], 1):
-        at = f" at {_time(made['at'])}" if made["at"] != since else ""
-        lines.append(f"{line}  try {number}{at}  {made['status'] or made['error']}")
-    if delivery["state"] != "delivered":
-        due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
-        lines.append(f"{line}  {delivery['state'].replace('_', ' ')}{due}")
-    return lines

@@ -50,7 +50,8 @@ def control() -> Any:
     api = Api()
     greeted, refused = (api.post("/__admin/greeting", {name: "Ann"}) for name in ("name", "nom"))
     described = api.get("/__admin/openapi.json")["paths"]["/__admin/greeting"]["post"]
-    return [greeted["greeting"], refused.status, described["summary"]]
+    answer = described["responses"]["200"]["content"]["application/json"]["example"]
+    return [greeted["greeting"], refused.status, described["summary"], answer]
 
 
 def assumption() -> Any:

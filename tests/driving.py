@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlencode
 
+from starlette import routing
+
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
@@ -37,6 +39,8 @@ SHIPPED = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("*.yam
 """The files of the scenarios that come with the product."""
 
 _read = cache(load)
+# Each application compiles some three hundred paths of routes, the same ones.
+routing.compile_path = cache(routing.compile_path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +223,7 @@ class Api:
         """A charge that is taken; the fields of the body on top of an ordinary one."""
         reply = self.try_charge(**fields)
         assert reply.status in (200, 201), reply.raw
-        body: dict[str, Any] = reply.body
-        return body
+        return reply.body
 
     def method(self, number: str = VISA, **fields: object) -> str:
         """The id of a card that is stored; the fields of the body on top of an ordinary one."""
@@ -254,8 +257,7 @@ def _run(exchange: Coroutine[object, None, Reply], waits: bool) -> Reply:
         while exchange.send(None) is None:
             pass
     except StopIteration as stopped:
-        reply: Reply = stopped.value
-        return reply
+        return stopped.value
     exchange.close()
     raise AssertionError("the answer waits for something")
 

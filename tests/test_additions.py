@@ -65,7 +65,7 @@ class WholeUnits(OutcomeTraits):
     },
     "a transport fault": {
         "mockserver/scenario/transport.py": [
-            ("SHOUT ", "SLOW EDIT"),
+            ("SHOUT ", "SLOW COPIES EDIT"),
             ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
             ("    shout: Switch = False\n", "    kind: FaultKind = field("),
         ],
@@ -74,7 +74,7 @@ class WholeUnits(OutcomeTraits):
                 """            case FaultKind.SHOUT:
                 await self._answer(self.body.upper())
 """,
-                "            case FaultKind.SLOW:",
+                "            case FaultKind.SLOW |",
             ),
         ],
         "mockserver/scenario/reference.md": [
@@ -151,6 +151,9 @@ class VoucherSource:
         "mockserver/wire/control_bodies.csv": [
             ("Greeting,,,,Whom to greet.\nGreeting,name,text,required,a name\n", "Mark,,")
         ],
+        "mockserver/wire/control_answers.csv": [
+            ("GreetingAnswer,,,,A greeting.\nGreetingAnswer,greeting,text,,\n", "")
+        ],
         f"{CONTROL}/greeting.py": [
             (
                 """from mockserver.web.control.call import ControlCall
@@ -163,7 +166,11 @@ def greet(call: ControlCall) -> tuple[int, object]:
             )
         ],
         f"{CONTROL}/control_routes.csv": [
-            ("POST,/__admin/greeting,greeting.greet,,Greeting,yes,200,,,,Be greeted\n", "")
+            (
+                "POST,/__admin/greeting,greeting.greet,,Greeting,yes,GreetingAnswer,200,,,,"
+                '"{""body"": {""name"": ""Ann""}}",Be greeted\n',
+                "",
+            )
         ],
     },
     "an assumption": {
@@ -233,7 +240,7 @@ WORKS: Mapping[str, Any] = {
     "a transport fault": {"LIMIT": 100, "SKIP": 0, "COUNT": 0, "CHARGES": []},
     "a payment source": ["SUCCESS", 15, "Charge a voucher"],
     "an error code": [400, 118, "Unlucky Amount", {"Amount": "got 13, wanted another"}],
-    "a control operation": ["Hello, Ann", 400, "Be greeted"],
+    "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
     "an assumption": [201, {"Title": "required"}],
     "a finding": [["large-amount", "5000"]],
     "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],
@@ -253,7 +260,7 @@ def promised() -> dict[str, list[list[str]]]:
 
 PROMISED = promised()
 
-USE = "from tools import derived; derived.write(); from tests import added; added.main()"
+USE = "-m tools.derived", "-c from tests import added; added.main()"
 """Print again what is printed from code, then use everything."""
 
 
@@ -268,16 +275,16 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     for files in ADDITIONS.values():
         for path, insertions in files.items():
             add(folder / path, insertions)
-    used = subprocess.run(
-        [sys.executable, "-c", USE],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    assert used.returncode == 0, used.stderr
-    found: dict[str, Any] = json.loads(used.stdout)
-    return found
+    for words in USE:
+        used = subprocess.run(
+            [sys.executable, *words.split(" ", 1)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+        )
+        assert used.returncode == 0, used.stderr
+    return json.loads(used.stdout)
 
 
 def add(path: Path, insertions: list[Insertion]) -> None:

@@ -62,7 +62,7 @@ def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
     assert fields["Requires-Python"] == ">=3.11"
     assert fields.get_payload().startswith("# mockserver\n")
     points = wheel.read(metadata.replace("METADATA", "entry_points.txt")).decode()
-    assert "mockserver = mockserver.__main__:main" in points
+    assert "\nmockserver = mockserver.__main__:main\npayfurl-mockserver = mockserver.__main__:main\n" in points
     assert "[pytest11]\nmockserver = mockserver.pytest_plugin" in points
 
 

@@ -42,8 +42,8 @@ _OTHERS = ("certifi", "encodings.idna", "httpcore", "pdb", "unittest", "uvicorn.
 
 
 def python() -> list[str]:
-    """The command that stands for ``python`` before ``-m module args``; Python itself where processes cannot be
-    watched."""
+    """The command that stands for ``python`` before ``-m module args`` or ``file.py args``; Python itself where
+    processes cannot be watched."""
     if not hasattr(os, "pidfd_open"):
         return [sys.executable]
     return _client(_address())
@@ -113,7 +113,7 @@ def _use_everything() -> None:
     theirs = (f"_pytest.{name}" for name in default_plugins)
     for name in (*ours, *theirs, *_OTHERS):
         # pytest imports its plugins itself, ``-m`` its module; OpenTelemetry reads the environment when imported.
-        if not re.search(r"\.(__main__|tethered|pytest_\w+|tracing)$", name):
+        if not re.search(r"\.(__main__|pytest_\w+|tracing)$", name):
             import_module(name)
     checked = CliRunner().invoke(main, ["check", "declines-by-reason"])
     assert checked.exit_code == 0, checked.output
@@ -179,8 +179,8 @@ def _become(environ: Mapping[str, str], streams: Sequence[int]) -> None:
 
 
 def _run(args: Sequence[str]) -> NoReturn:
-    """Run a module, or a program behind ``-c``, and end as Python does, but leave it to the system to free what is
-    imported: Python takes it apart piece by piece, in a copy of every page, which takes 50 ms, twice what a short
+    """Run a module, a file, or a program behind ``-c``, and end as Python does, but leave it to the system to free what
+    is imported: Python takes it apart piece by piece, in a copy of every page, which takes 50 ms, twice what a short
     command does."""
     code: object = 0
     try:
@@ -188,6 +188,9 @@ def _run(args: Sequence[str]) -> NoReturn:
         if args[0] == "-c":
             del sys.argv[1]
             exec(args[1], vars(sys.modules["__main__"]))
+        elif args[0].endswith(".py"):
+            sys.path.insert(0, os.path.dirname(args[0]))
+            runpy.run_path(args[0], run_name="__main__")
         else:
             runpy.run_module(args[0], run_name="__main__", alter_sys=True)
     except SystemExit as ended:

@@ -1,6 +1,6 @@
 """``python -I -S warm_client.py socket -m module args``: asks the process of ``tests.warm`` behind the socket to run a
-module, and ends as it ends. So does ``-u -c program``, as execnet starts its workers; anything else is given to
-Python itself.
+module, and ends as it ends. So do ``file.py args`` and ``-u -c program``, as execnet starts its workers; anything else
+is given to Python itself.
 """
 
 import marshal
@@ -11,11 +11,12 @@ import sys
 
 
 def main(address: str, *args: str) -> int:
-    if args[:1] != ("-m",) and args[:2] != ("-u", "-c"):
+    is_file = args[:1] != () and args[0].endswith(".py")
+    if not is_file and args[:1] != ("-m",) and args[:2] != ("-u", "-c"):
         os.execv(sys.executable, [sys.executable, *args])
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(address)
-        asked = marshal.dumps((args[1:], os.getcwd(), dict(os.environ)))
+        asked = marshal.dumps((args if is_file else args[1:], os.getcwd(), dict(os.environ)))
         socket.send_fds(line, [len(asked).to_bytes(8, "big")], [0, 1, 2])
         line.sendall(asked)
         pid = int.from_bytes(line.recv(8), "big")

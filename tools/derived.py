@@ -5,6 +5,7 @@ python -m tools.derived         write them; so does python -m tools.docs
 
 from __future__ import annotations
 
+import asyncio
 import json
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
@@ -13,12 +14,15 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, cast, get_args, get_origin
 
+from httpx import ASGITransport, AsyncClient
+
+from mockserver import create_app
 from mockserver.adapters.scenario_files import TEST_VALUES, prepared, shipped_file
 from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
 from mockserver.wire.base import Body
-from mockserver.wire.folding import nested_body, parts_of
+from mockserver.wire.fields import nested_body, parts_of
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120
@@ -86,10 +90,88 @@ def prepared_reading() -> str:
     return prepared(text, cast(dict[str, Any], document.data), document.positions)
 
 
+ORDER = {
+    "amount": 20,
+    "currency": "AUD",
+    "reference": "order-1",
+    "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed",
+    "paymentInformation": {"cardNumber": "4111111111111111", "expiryDate": "12/40", "ccv": "123"},
+    "webhook": {"url": "http://127.0.0.1:4111/__inbox/shop?publicKey=pk_demo"},
+}
+FIRST = """version: 1
+name: first
+rules:
+  - id: large
+    when: {op: charge.create, request.amount: {gt: 1000}}
+    then: {decline: insufficient_funds}
+"""
+_LONGEST, _MOST_ITEMS = 300, 2
+
+
+def examples() -> str:
+    """What each call of the control API answers to its example, in a sandbox that was used."""
+    from mockserver.web.control.call import CONTROL_ROUTES
+
+    made = {f"{row.method} {row.path}": asyncio.run(_asked(row)) for row in CONTROL_ROUTES}
+    # The folder of the checkout differs from machine to machine.
+    folder = f"{shipped_file(TEST_VALUES).parent}/"
+    return json.dumps(made, indent=1, ensure_ascii=False).replace(folder, "scenarios/") + "\n"
+
+
+async def _asked(row: Any) -> dict[str, Any]:
+    """The example of a row and its answer: in a sandbox with one paid order, whose webhook has come, and a scenario;
+    what an import put aside, and another sandbox, are there too."""
+    app = create_app(seed=1, clock="2031-03-01T00:00:00Z")
+    key = {"x-secretkey": "sk_demo"}
+    transport = ASGITransport(app=app)
+    async with AsyncClient(transport=transport, base_url="http://127.0.0.1:4111", headers=key) as client:
+        exported = (await client.get("/__admin/state")).json()
+        await client.put("/__admin/state", params={"undo": "true"}, json=exported)
+        await client.put("/__admin/scenarios", content=FIRST, headers={"content-type": "application/yaml"})
+        charge = (await client.post("/charge/card", json=ORDER)).json()
+        await client.post("/__admin/clock/advance", json={"by": "1s"})
+        webhook = (await client.get("/__admin/webhooks")).json()["webhooks"][0]
+        other = (await client.get("/__admin/sandbox", headers={"x-secretkey": "sk_other"})).json()
+        await client.post("/charge/card", json={**ORDER, "amount": 5}, headers={"x-secretkey": "sk_other"})
+        names = {"$charge": charge["chargeId"], "$webhook": webhook["id"], "$other": other["id"]}
+        given = {name: names.get(value, value) for name, value in row.example.items() if name != "body"}
+        body = row.example.get("body")
+        path = row.path.format(**given)
+        query = {name: value for name, value in given.items() if f"{{{name}}}" not in row.path}
+        sent = {"content": json.dumps(exported if body == "$exported" else body)} if body is not None else {}
+        answer = await client.request(
+            row.method, path, params=query, headers={"content-type": "application/json"}, **sent
+        )
+        if answer.status_code != row.success:
+            raise ValueError(f"{row.method} {path}: {answer.status_code} {answer.text}")
+    shown = answer.json() if row.media == "application/json" else answer.text
+    made = {"parameters": given} if given else {}
+    made |= {} if body is None else {"body": _some(exported) if body == "$exported" else body}
+    return {**made, "answer": _some(shown) if row.reply == "DocumentAnswer" else _short(shown)}
+
+
+def _short(value: Any) -> Any:
+    """A value with fewer items and characters, as an example shows it."""
+    match value:
+        case str():
+            return value if len(value) <= _LONGEST else f"{value[:_LONGEST].rsplit(None, 1)[0]} ..."
+        case list():
+            return [_short(item) for item in value[:_MOST_ITEMS]]
+        case dict():
+            return {name: _short(item) for name, item in value.items()}
+    return value
+
+
+def _some(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The short members of a document."""
+    return {name: value for name, value in document.items() if len(json.dumps(value)) <= _LONGEST}
+
+
 FILES: Mapping[str, Callable[[], str]] = {
     "mockserver/scenario/requests.txt": requests,
     "scenarios/scenario.schema.json": schema,
     "mockserver/adapters/prepared_reading.json": prepared_reading,
+    "mockserver/web/control/examples.json": examples,
 }
 """What each file holds."""
 

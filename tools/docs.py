@@ -94,9 +94,7 @@ class Session:
             raise Untrue("the shell was started without pipes")
         self.commands += 1
         mark = f"--end of command {self.commands}--"
-        for shown, real in self.ports.items():
-            command = command.replace(f":{shown}", f":{real}")
-        self.shell.stdin.write(f"{command}\necho '{mark}'\n")
+        self.shell.stdin.write(f"{self.as_real(command)}\necho '{mark}'\n")
         self.shell.stdin.flush()
         printed = ""
         for line in self.shell.stdout:
@@ -104,6 +102,12 @@ class Session:
                 return self._as_shown(printed + line.replace(f"{mark}\n", ""))
             printed += line
         raise Untrue(f"the shell ended in: {command}\n{printed}")
+
+    def as_real(self, shown: str) -> str:
+        """A text of the page with the ports of this session."""
+        for port, real in self.ports.items():
+            shown = shown.replace(f":{port}", f":{real}")
+        return shown
 
     def _as_shown(self, printed: str) -> str:
         for shown, real in self.ports.items():
@@ -214,7 +218,7 @@ def refreshed(page: str, folder: Path) -> str:
                 sessions[what].serve(text.strip())
             case "file":
                 name, _, path = what.partition(" ")
-                (sessions[name].folder / path).write_text(text)
+                (sessions[name].folder / path).write_text(sessions[name].as_real(text))
             case "run":
                 session = sessions[what]
                 printed = "".join(f"$ {command}\n{ended(session.run(command))}" for command in commands(text))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import csv
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import Any
+from urllib.parse import urlencode
 
 import click
 import yaml
@@ -18,19 +21,23 @@ from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
 from mockserver.domain.states import TABLES, mermaid
-from mockserver.explore.fault_table import FAULTS
+from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import STORED, fields_of, names_of
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
-from mockserver.web.control.call import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
+from mockserver.web.control.description import control as described
+from mockserver.web.control.description import examples
 from mockserver.web.control.metrics import METRICS
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
 from tools.imports import PACKAGE, graph, layer_of
+
+DEMO_KEY = "sk_demo"
 
 
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -59,6 +66,43 @@ def routes() -> str:
 def control() -> str:
     """Every call of the control API."""
     return markdown(["call", "does"], ([f"`{row.method} {row.path}`", row.summary] for row in CONTROL_ROUTES))
+
+
+def control_calls() -> str:
+    """Every call of the control API with its parameters, its body, and an example with what is answered."""
+    document = described(CONTROL_ROUTES, "")
+    return "\n\n".join(_control_call(row, document) for row in CONTROL_ROUTES)
+
+
+def _control_call(row: ControlRoute, document: Mapping[str, Any]) -> str:
+    operation, shown = document["paths"][row.path][row.method.lower()], examples()[f"{row.method} {row.path}"]
+    fields = [(one["name"], one["in"], one.get("description", "")) for one in operation.get("parameters", [])]
+    named = document["components"]["schemas"].get(row.body.__name__, {}) if row.body is not None else {}
+    fields += [(name, "body", one.get("description", "")) for name, one in named.get("properties", {}).items()]
+    told = [f"## {row.method} {row.path}", f"{row.summary}."]
+    if fields:
+        told.append(markdown(["field", "in", "meaning"], ([code(name), where, words] for name, where, words in fields)))
+    asked = shown.get("parameters", {})
+    query = urlencode({name: value for name, value in asked.items() if f"{{{name}}}" not in row.path})
+    line = f"{row.method} {row.path.format(**asked)}{'?' * bool(query)}{query}"
+    body = [json.dumps(shown["body"], ensure_ascii=False)] if shown.get("body") else []
+    told.append(fenced("http", [line, *([f"x-secretkey: {DEMO_KEY}"] if row.keyed else []), *body]))
+    answer = shown["answer"] if row.media != JSON else json.dumps(shown["answer"], indent=1, ensure_ascii=False)
+    told.append(f"answers {row.success}:\n\n" + fenced("json" if row.media == JSON else "text", [answer]))
+    told += [f"{status}: {words}." for status, words in row.answers.items()]
+    return "\n\n".join(told)
+
+
+def fenced(language: str, lines: Iterable[str]) -> str:
+    """A block of Markdown."""
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def clients() -> str:
+    """Which client has which situation of the contract."""
+    with (PACKAGE.parent / "clients" / "results.csv").open(encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    return markdown(names, rows)
 
 
 def metrics() -> str:
@@ -137,8 +181,12 @@ def findings() -> str:
 
 def faults() -> str:
     """What ``mockserver explore`` tries at each call, in the order of its reports."""
-    rows = [[code(fault.name), fault.at, fault.what] for fault in FAULTS.values()]
-    return markdown(["fault", "at", "what happens"], rows)
+
+    def asked(fault: Fault) -> str:
+        return f"`--{fault.at}`" if fault.at in OWN_AXES else "yes" if fault.is_usual else "no"
+
+    rows = [[code(fault.name), fault.at, fault.what, asked(fault)] for fault in FAULTS.values()]
+    return markdown(["fault", "at", "what happens", "default"], rows)
 
 
 def finding_pages() -> str:
@@ -299,6 +347,8 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "settings": settings,
     "routes": routes,
     "control": control,
+    "control-calls": control_calls,
+    "clients": clients,
     "metrics": metrics,
     "states": states,
     "outcomes": outcomes,

@@ -1,20 +1,190 @@
 """What the service document leaves open, as one table of questions, and the answers in force for one sandbox.
 
+``table.csv`` says in words what is asked, what each profile answers, which answers are allowed, and on what that rests.
 Profile ``documented`` keeps to the words of the service document; ``sdk`` speaks as the published client libraries
 expect. A value can be overridden per server, per sandbox and per scenario. Code asks ``assumed[KEY]``, and a use
-case ``step.assume(KEY)``.
+case ``step.assume(KEY)``. What is settled for good is a fact, and no row: docs/assumptions.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
-from mockserver.assumptions.table import ROWS as ROWS
-from mockserver.assumptions.table import Assumption as Assumption
-from mockserver.assumptions.table import Profile as Profile
-from mockserver.assumptions.table import ValueKind as ValueKind
-from mockserver.domain.errors import invalid, nearest
+from mockserver.domain.clock import Micros, duration_text, parse_duration, parse_instant
+from mockserver.domain.errors import Invalid, invalid, nearest
+from mockserver.domain.money import currency
+from mockserver.domain.reading import number_of, whole_of
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_table
+
+Profile = StrEnum("Profile", "DOCUMENTED SDK")
+"""Which voice the sandbox speaks in."""
+
+
+@record
+class ValueKind:
+    """How a value of a row is read from a file or a call, shown again, and described."""
+
+    allowed: str
+    read: Callable[[object], Any]
+    show: Callable[[Any], object] = str
+
+
+@record
+class Assumption:
+    """One question and its answers. ``evidence`` names the fact that the value rests on."""
+
+    key: str
+    question: str
+    kind: ValueKind
+    documented: Any
+    sdk: Any
+    evidence: str
+
+    def value(self, profile: Profile) -> Any:
+        """The value in a profile."""
+        return self.sdk if profile is Profile.SDK else self.documented
+
+
+def _choice(words: list[str]) -> ValueKind:
+    """One of some words, in any letter case."""
+    by_fold = {word.lower(): word for word in words}
+
+    def read(value: object) -> str:
+        found = by_fold.get(value.lower()) if isinstance(value, str) else None
+        if found is None:
+            raise ValueError(f"got '{value}', allowed: {', '.join(words)}{nearest(str(value), words)}")
+        return found
+
+    return ValueKind(" | ".join(words), read)
+
+
+def _whole(low: int, high: int) -> ValueKind:
+    """A whole number within bounds."""
+
+    def read(value: object) -> int:
+        number = whole_of(value, low, high)
+        if number is None:
+            raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
+        return number
+
+    return ValueKind(f"{low} to {high}", read, int)
+
+
+def _read_duration(value: object) -> Micros:
+    return 0 if value == "0" or (type(value) is int and value == 0) else parse_duration(str(value))
+
+
+def _read_span(value: object) -> tuple[Micros, Micros]:
+    low, _, high = str(value).partition("..")
+    first = _read_duration(low.strip() if low.strip() == "0" else low)
+    last = _read_duration(high) if high else first
+    if last < first:
+        raise ValueError(f"got '{value}', wanted the shorter time first, such as 30ms..80ms")
+    return first, last
+
+
+def _read_number(value: object) -> Decimal:
+    number = number_of(str(value))
+    if number is None or number < 0:
+        raise ValueError(f"got '{value}', wanted a number of 0 or more")
+    return number
+
+
+def _read_flow(value: object) -> tuple[Micros, ...]:
+    parts = _read_durations(value)
+    if len(parts) != 3 or parts[0] > parts[1]:
+        raise ValueError(f"got '{value}', wanted three durations, the second no shorter than the first")
+    return parts
+
+
+def _read_pauses(value: object) -> tuple[Micros, ...]:
+    if str(value).lower() == "never":
+        return ()
+    pauses = _read_durations(value)
+    if not 1 <= len(pauses) <= 20:
+        raise ValueError(f"got '{value}', wanted never, or 1 to 20 durations such as 10s 1m 10m")
+    return pauses
+
+
+def _read_durations(value: object) -> tuple[Micros, ...]:
+    return tuple(map(_read_duration, str(value).split()))
+
+
+def _show_durations(durations: tuple[Micros, ...]) -> str:
+    return " ".join(map(duration_text, durations)) or "never"
+
+
+def _read_text(value: object) -> str:
+    if not isinstance(value, str) or not value or not value.isprintable():
+        raise ValueError(f"got '{value}', wanted a text of printable characters")
+    return value
+
+
+def _read_currency(value: object) -> str:
+    try:
+        return currency(str(value)).code
+    except Invalid as refused:
+        raise ValueError((refused.details or {})["Currency"]) from None
+
+
+def _read_date(value: object) -> str:
+    parse_instant(str(value))
+    return str(value)
+
+
+def _or_word(word: str, meaning: object, read: Callable[[object], object]) -> Callable[[object], object]:
+    """A reader that also takes a word, in any letter case."""
+    return lambda value: meaning if str(value).lower() == word else read(value)
+
+
+_KINDS = (
+    ValueKind("a duration, such as 5m", _read_duration, duration_text),
+    ValueKind("an ISO 8601 date-time", _read_date),
+    ValueKind(
+        "a duration or a range, such as 30ms..80ms",
+        _read_span,
+        lambda span: "..".join(dict.fromkeys(map(duration_text, span))),
+    ),
+    ValueKind("a number of 0 or more", _read_number, "{:f}".format),
+    ValueKind(
+        "smallest_unit, or a number of 0 or more",
+        _or_word("smallest_unit", None, _read_number),
+        lambda number: "smallest_unit" if number is None else f"{number:f}",
+    ),
+    ValueKind("an ISO 4217 code", _read_currency),
+    ValueKind("provider, or an ISO 4217 code", _or_word("provider", "provider", _read_currency)),
+    ValueKind(
+        "three durations: until CREATED, until IN_PROGRESS, and for each row, such as 50ms 100ms 2ms",
+        _read_flow,
+        _show_durations,
+    ),
+    ValueKind("never, or durations such as 10s 1m 10m", _read_pauses, _show_durations),
+    ValueKind("a text", _read_text),
+)
+_BY_ALLOWED = {kind.allowed: kind for kind in _KINDS}
+
+
+def _kind(allowed: str) -> ValueKind:
+    """The kind of a value by the words for what is allowed."""
+    bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
+    if bounds is not None:
+        return _whole(int(bounds[1]), int(bounds[2]))
+    return _BY_ALLOWED.get(allowed) or _choice(allowed.split(" | "))
+
+
+def _row(*, key: str, documented: str, sdk: str, allowed: str, question: str, evidence: str) -> Assumption:
+    kind = _kind(allowed)
+    return Assumption(key, question, kind, kind.read(documented), kind.read(sdk or documented), evidence)
+
+
+ROWS: Mapping[str, Assumption] = {row.key: row for row in read_table("table", _row, Path(__file__).parent)}
+"""Every row by its key, in the order of the document."""
 
 
 class Assumed:

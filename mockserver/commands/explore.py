@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import tempfile
@@ -22,20 +23,24 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.options import options
-from mockserver.commands.reports import explored, text
+from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
+from mockserver.explore.aftermath import Aftermath
+from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
-from mockserver.explore.fault_table import FAULTS, Fault
+from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan, TrialResult
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, at_place, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.trial import TrialRunner, Verdict, isolated
-from mockserver.explore.verdicts import Reference, judged
+from mockserver.explore.held_run import held_until
+from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
+from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused
 
-_SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+"""Options of a server that is started for a command."""
 
 
 @contextmanager
@@ -75,6 +80,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.INTERRUPTED, "interrupted")
 
 
+_WARNING = "warning"
+"""A level of --fail-on that is no verdict: a finding of that severity."""
+
+
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
@@ -89,7 +98,7 @@ def explore(
     command: tuple[str, ...],
     out: Path,
     seed: int,
-    replay: Path | None,
+    replay: str | None,
     fail_on: str,
     form: str,
     resume: bool,
@@ -99,6 +108,12 @@ def explore(
     settle: Micros | None,
     reconcile: list[str] | None,
     invariant: list[Invariant],
+    crash: bool,
+    twice: bool,
+    all_: bool,
+    baseline: Path | None,
+    fixed: str | None,
+    restart: list[str] | None,
     **asked: Any,
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money wrongly.
@@ -107,33 +122,37 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    is_url = books is not None and len(books) == 1 and books[0].startswith(("http://", "https://"))
-    asked["jobs"] = 1 if is_url else asked["jobs"]
-    plan = Plan(faults=faults or [*FAULTS.values()], **asked)
-    aftermath = Aftermath(
-        books=() if is_url else books or (),
-        books_url=books[0] if books and is_url else None,
-        states=books_state,
-        settle=settle,
-        reconcile=reconcile or (),
-        invariants=invariant,
-    )
-    least = Verdict(fail_on)
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
+    axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
+    chosen = faults or faults_of(None)
+    faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
+    least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
+    plan = Plan(faults=faults, least=least, has_all=all_, **asked)
+    way = {"aftermath": aftermath, "restart": restart or ()}
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
         try:
+            # Before the folder is touched.
+            before = Before.read(baseline or out / "report.json") if baseline is not None or fixed is not None else None
+            if fixed is not None and before is not None:
+                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                    sys.exit(Exit.STOPPED if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
-                with trial_runner(url, admin_token, command, seed, aftermath) as runner:
-                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(least) else Exit.STOPPED)
+                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                    sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
-            with kept.claimed(), trial_runner(url, admin_token, command, seed, aftermath) as runner:
+            with kept.claimed(), trial_runner(url, admin_token, command, seed, **way) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
-                _report(made, kept, form, least)
+                made.before = before
+                _report(made, kept, form, plan.least)
         except NoBaseline as problem:
             stop(Exit.BASELINE, str(problem))
+        except NoReport as problem:
+            stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(least):
+    if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
@@ -141,15 +160,14 @@ def explore(
 
 @contextmanager
 def trial_runner(
-    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, aftermath: Aftermath = NOTHING_MORE
+    url: str | None, admin_token: str | None, argv: tuple[str, ...], seed: int, **way: Any
 ) -> Iterator[TrialRunner]:
-    """A server, started here unless one is given, and all that the command is run with."""
+    """A server, started here unless one is given, and all that the command is run with; ``way`` is given on to the
+    runner."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
         commands, run = Commands(environment()), process_name()
         if url is not None:
-            given = TrialRunner(
-                url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, aftermath=aftermath
-            )
+            given = TrialRunner(url, argv, commands, Path(folder), seed=seed, run=run, admin_token=admin_token, **way)
             with isolated(given) as runner:
                 if runner.salt:
                     click.echo(
@@ -159,9 +177,9 @@ def trial_runner(
                     )
                 yield runner
             return
-        started, process = local_server.start(_SERVER_OPTIONS, Path(folder))
+        started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, aftermath=aftermath)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, **way)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()
@@ -170,6 +188,8 @@ def trial_runner(
 
 def _baseline(runner: TrialRunner, plan: Plan) -> Baseline:
     base = exploration.baseline(runner, plan.timeout)
+    if any(fault.at == CRASH for fault in plan.faults):
+        base = exploration.crash_baseline(runner, base, plan.timeout)
     calls = ", ".join(str(point) for point in base.points[:8]) + (", ..." if len(base.calls) > 8 else "")
     click.echo(
         f"without faults: {len(base.calls)} call{'s' * (len(base.calls) != 1)} in {base.seconds:.2f} s: {calls}",
@@ -202,8 +222,11 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield progress
 
 
-def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
-    """Run once under a scenario file and print what happened; the verdict."""
+def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
+    """Run once under a scenario file, or what a name says, and print what happened; the verdict."""
+    if not Path(given).exists() and (("/" in given and "#" in given) or given.startswith(SEED)):
+        return _replay_name(runner, given, plan)
+    file = Path(given)
     try:
         scenario = read_file(file)
     except ScenarioRefused as refused:
@@ -211,34 +234,84 @@ def _replay(runner: TrialRunner, file: Path, plan: Plan) -> Any:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
-    told = [Invariant(text) for text in _money_of(scenario.source)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
+    told: Any = scenario.source.get("money", ())
+    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
-        trial = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
+        seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
         if refused.status != BAD_REQUEST:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
-    missed = [rule.id for rule in scenario.rules if rule.id not in trial.fired]
-    has_books, has_fired = runner.aftermath.has_books, bool(scenario.rules) and not missed
-    found = judged(trial.ended.exit, trial.after, Reference(), has_books=has_books, has_fired=has_fired)
-    shown = [f"{found.verdict}: {trial.ended} in {trial.ended.seconds:.2f} s", *found.words]
-    shown += [scenario.description] if scenario.description else []
-    shown += [f"did not strike: {', '.join(missed)}"] if missed else []
-    if trial.findings:
-        shown += ["", text(trial.findings)]
-    shown += ["", trial.timeline]
-    said = trial.printed().rstrip()
+    rules = [rule.id for rule in scenario.rules]
+    reference = Reference(of_two=held_until(scenario.source) == "released")
+    has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
+    found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
+    return _show(seen, found, scenario.description, rules)
+
+
+def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
+    trial, tried = _try_named(runner, name, plan, "--replay")
+    rules = [str(rule["id"]) for rule in trial.rules]
+    return _show(tried.seen, tried.made, trial.story, rules)
+
+
+def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, TrialResult]:
+    """Run once what a name says, as in a whole exploration."""
+    base = _baseline(runner, plan)
+    try:
+        trial = _named(name, plan, base)
+    except ValueError as problem:
+        raise click.UsageError(f"{option}: {problem}") from None
+    if trial.is_of == CRASH:
+        base = exploration.crash_baseline(runner, base, plan.timeout)
+    return trial, exploration.try_one(runner, plan, base, trial)
+
+
+def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
+    """Run once what was unsafe before, and print the receipt; whether it survives."""
+    was = before.verdict(name)
+    if was is not Verdict.UNSAFE:
+        known = ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE) or "none"
+        words = f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe there: {known}"
+        raise click.UsageError(f"--fixed: {words}")
+    trial, tried = _try_named(runner, name, plan, "--fixed")
+    found, ended = tried.made.verdict, tried.seen.ended
+    is_fixed = found is Verdict.SURVIVED
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in tried.seen.findings), *tried.made.words])
+    click.echo(
+        f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
+        f"tried:  {trial.story}\n"
+        f"before: {before.words(name)} ({before.file})\n"
+        f"now:    {found}, {ended}{f': {told}' if told else ''}\n"
+        f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
+    )
+    return is_fixed
+
+
+def _named(name: str, plan: Plan, base: Baseline) -> Trial:
+    """What a name tries. Raises ``ValueError``."""
+    if not name.startswith(SEED):
+        return named(name, base.points, plan.timed(FAULTS.values(), base))
+    if not name.removeprefix(SEED).isdecimal():
+        raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
+    return exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
+
+
+def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
+    """Print what happened in one run; its verdict."""
+    missed = [rule for rule in rules if rule not in seen.fired]
+    shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
+    shown += [story] if story else []
+    shown += [f"did not strike: {', '.join(missed)}"] if missed else [seen.why_not] if seen.why_not else []
+    if seen.findings:
+        shown += ["", text(seen.findings)]
+    shown += ["", seen.timeline]
+    said = seen.printed().rstrip()
     if said:
         shown += ["", "the command printed:", said]
     click.echo("\n".join(shown))
     return found.verdict
-
-
-def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
-    """The sentences about money in a scenario file."""
-    told: Sequence[str] = source.get("money", ())
-    return told
 
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
@@ -249,11 +322,15 @@ def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -
     (kept.folder / "report.json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            shown = report.text(made, scenarios) + f"\nfull report: {kept.folder / 'report.html'}"
+            shown = report.text(made) + f"\nfull report: {kept.folder / 'report.html'}"
         case "junit":
             shown = explored(made, scenarios, least)
         case "html":
             shown = page
+        case "markdown":
+            shown = report.markdown(made)
+        case "sarif" | "github":
+            shown = REPORTS[form](report.rows(made))
         case _:
             shown = data
     click.echo(shown)

@@ -57,10 +57,19 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
 def check_reached(sandbox: RemoteSandbox) -> None:
     """End the command (exit code 2) when no request has reached the sandbox that it is to judge, as with a key that is
     misspelt: an unused sandbox has no findings. Raises as ``RemoteSandbox.call``."""
+    if not is_reached(sandbox):
+        used = ", ".join(others(sandbox)) or "none"
+        stop(Exit.USAGE, f"no request has reached this sandbox ({masked_key(sandbox.secret_key)}); keys in use: {used}")
+
+
+def is_reached(sandbox: RemoteSandbox) -> bool:
+    """Whether a request has reached the sandbox."""
     # A test that moves the clock of the wrong sandbox has asked nothing of it.
     page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
-    if page["count"] or page["dropped"]:
-        return
+    return bool(page["count"] or page["dropped"])
+
+
+def others(sandbox: RemoteSandbox) -> list[str]:
+    """The masked keys of the other sandboxes of its server that were used."""
     own, rows = masked_key(sandbox.secret_key), sandbox.rows("/__admin/sandboxes", "sandboxes")
-    used = ", ".join(row["key"] for row in rows if row["requests"] and row["key"] != own) or "none"
-    stop(Exit.USAGE, f"no request has reached this sandbox ({own}); keys in use: {used}")
+    return [row["key"] for row in rows if row["requests"] and row["key"] != own]

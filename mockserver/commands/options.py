@@ -18,7 +18,7 @@ from mockserver.books.shop_rows import mapping_of
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
-from mockserver.explore.fault_table import Fault, fault
+from mockserver.explore.fault_table import faults_of
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.operations import operations_like
 from mockserver.settings import Settings
@@ -71,10 +71,6 @@ def _operations(patterns: str) -> frozenset[str]:
     return frozenset().union(*(operations_like(one.strip()) for one in patterns.split(",")))
 
 
-def _faults(names: str) -> list[Fault]:
-    return [fault(one.strip()) for one in names.split(",")]
-
-
 def _words(text: str) -> list[str]:
     """A command as its words. Raises ``ValueError``."""
     try:
@@ -92,6 +88,7 @@ def _cores() -> int:
 
 _READ: Mapping[str, Mapping[str, Any]] = {
     "text": {},
+    "texts": {"multiple": True},
     "flag": {"is_flag": True},
     "whole number": {"type": int},
     "path": {"type": click.Path(path_type=Path)},
@@ -102,7 +99,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "duration": {"callback": _by(_duration)},
     "seconds": {"callback": _by(_seconds)},
     "operations": {"callback": _by(_operations)},
-    "faults": {"callback": _by(_faults)},
+    "faults": {"callback": _by(faults_of)},
     "words": {"callback": _by(_words)},
     "invariants": {"multiple": True, "callback": _by(lambda texts: [Invariant(text) for text in texts])},
     "states": {"multiple": True, "callback": _by(mapping_of)},

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from mockserver import __version__
 from mockserver.domain.record import record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
+from mockserver.findings.lines import lines_of, place
 
 if TYPE_CHECKING:
     from mockserver.adapters.scenario_check import ExampleReport
@@ -31,18 +32,6 @@ def text(rows: Sequence[Row]) -> str:
     if not rows:
         return "no findings"
     return "\n\n".join("\n".join(lines_of(row)) for row in rows)
-
-
-def lines_of(row: Row) -> list[str]:
-    """One finding in lines."""
-    times = f" ({row['count']} times)" if row["count"] > 1 else ""
-    return [
-        f"{row['severity']} {row['finding']}: {row['title']}{times}",
-        *(f"    {what}: {subject}" for what, subject in row["about"].items()),
-        *(f"    {_place(line)}  {line['line']}" for line in row["evidence"]),
-        f"    why: {row['why']}",
-        f"    advice: {row['advice']}",
-    ]
 
 
 def junit(rows: Sequence[Row]) -> str:
@@ -85,7 +74,7 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
     cases: list[tuple[tuple[str, ...], _Said | None]] = []
     for cell in made.cells:
         said: _Said | None = None
-        if cell.verdict.reaches(least):
+        if made.is_red(cell, least):
             message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
             where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
             story = f"{where}{cell.timeline}\n{cell.output}"
@@ -100,7 +89,8 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
 
 def sarif(rows: Sequence[Row]) -> str:
     """SARIF 2.1.0, as code scanning services take it."""
-    names = list(CATALOGUE)
+    others = {row["finding"]: row for row in rows if row["finding"] not in CATALOGUE}
+    names = [*CATALOGUE, *others]
     return json.dumps(
         {
             "$schema": _SARIF_SCHEMA,
@@ -111,7 +101,7 @@ def sarif(rows: Sequence[Row]) -> str:
                         "driver": {
                             "name": "mockserver",
                             "version": __version__,
-                            "rules": [_rule(kind) for kind in CATALOGUE.values()],
+                            "rules": [*map(_rule, CATALOGUE.values()), *map(_rule_of, others.values())],
                         }
                     },
                     "results": [_result(row, names.index(row["finding"])) for row in rows],
@@ -141,9 +131,15 @@ def _rule(kind: FindingKind) -> dict[str, object]:
     }
 
 
+def _rule_of(row: Row) -> dict[str, object]:
+    """A rule that the catalogue does not know: a verdict."""
+    level = {"level": row["severity"]}
+    return {"id": row["finding"], "shortDescription": {"text": row["why"]}, "defaultConfiguration": level}
+
+
 def _result(row: Row, rule_index: int) -> dict[str, object]:
     places = [{"kind": "member", "fullyQualifiedName": f"{what} {subject}"} for what, subject in row["about"].items()]
-    evidence = "\n".join(f"{_place(line)}  {line['line']}" for line in row["evidence"])
+    evidence = "\n".join(f"{place(line)}  {line['line']}" for line in row["evidence"])
     result: dict[str, object] = {
         "ruleId": row["finding"],
         "ruleIndex": rule_index,
@@ -155,12 +151,6 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
     if places:
         result["locations"] = [{"logicalLocations": places}]
     return result
-
-
-def _place(line: Mapping[str, Any]) -> str:
-    if line["webhook"] is not None:
-        return f"webhook {line['webhook']}"
-    return f"journal {line['entry']}" if line["entry"] is not None else "-"
 
 
 def _document(suites: Sequence[ElementTree.Element]) -> str:

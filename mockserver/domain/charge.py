@@ -79,6 +79,14 @@ class Refund:
 
 
 @record
+class PartCaptured:
+    """One of several captures of a charge."""
+
+    amount: Amount
+    added: Micros
+
+
+@record
 class FailedAttempt:
     """One try of one provider that failed."""
 
@@ -96,7 +104,8 @@ class Charge:
     """A charge as stored. Amounts are exact decimals of ``currency``; instants are microseconds.
 
     ``returned`` is when its provider took a payment back that had succeeded; ``reserved`` are refunds that are not
-    shown before their provider has answered (assumption ``charge.pending_refund``).
+    shown before their provider has answered (assumption ``charge.pending_refund``). ``captures`` are there where there
+    may be several, ``kept`` is what is still held for more (assumption ``charge.capture_amount``).
     """
 
     charge_id: str
@@ -134,6 +143,8 @@ class Charge:
     transfer: CheckoutTransfer | None = None
     returned: Micros | None = None
     reserved: tuple[Refund, ...] | None = None
+    captures: tuple[PartCaptured, ...] = ()
+    kept: Amount | None = None
     seq: int = -1
 
     @property
@@ -147,40 +158,74 @@ class Charge:
         paid = self.succeeded
         if paid is None:
             return ()
-        instants = {paid, *(refund.moved for refund in self.refunds), self.returned or paid}
+        instants = {
+            paid,
+            *(one.added for one in self.captures),
+            *(refund.moved for refund in self.refunds),
+            self.returned or paid,
+        }
         return tuple({instant - instant % DAY for instant in instants})
 
     def moved_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
         paid, returned = self.succeeded, self.returned
-        came = self.amount if paid is not None and paid - paid % DAY == day else ZERO
+        taken = self.captures or ((PartCaptured(self.amount, paid),) if paid is not None else ())
+        came = sum((one.amount for one in taken if one.added - one.added % DAY == day), ZERO)
         went = self.amount if returned is not None and returned - returned % DAY == day else ZERO
         return came - sum((one.amount for one in self.refunds if one.moved - one.moved % DAY == day), went)
 
-    def after_capture(self, amount: Decimal | None, now: Micros, event: ChargeEvent = ChargeEvent.CAPTURED) -> Charge:
-        """Complete an authorised charge, in part or in whole; what is not captured is released. ``PENDING``: its
-        provider answers later.
+    def after_capture(
+        self,
+        amount: Decimal | None,
+        now: Micros,
+        event: ChargeEvent = ChargeEvent.CAPTURED,
+        *,
+        keeps_rest: bool = False,
+    ) -> Charge:
+        """Complete an authorised charge, in part or in whole; what is not captured is released, or kept for further
+        captures (``keeps_rest``). ``PENDING``: its provider answers later.
 
         Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
         """
-        status = CHARGE.advance(self.status, event)
-        captured = self.amount if amount is None else positive(amount, CURRENCIES[self.currency])
-        if captured > self.amount:
-            words = f"got {number_text(captured)}, authorised are {number_text(self.amount)} {self.currency}"
+        status = CHARGE.advance(self.status, event if self.kept is None else ChargeEvent.CAPTURED_MORE)
+        held = self.amount if self.kept is None else self.kept
+        captured = held if amount is None else positive(amount, CURRENCIES[self.currency])
+        if captured > held:
+            words = f"got {number_text(captured)}, authorised are {number_text(held)} {self.currency}"
             raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": words})
-        succeeded = now if status is ChargeState.SUCCESS else None
-        return replace(self, status=status, amount=captured, succeeded=succeeded)
+        if status is not ChargeState.SUCCESS or not (keeps_rest or self.captures):
+            return replace(
+                self, status=status, amount=captured, succeeded=now if status is ChargeState.SUCCESS else None
+            )
+        captures = (*self.captures, PartCaptured(captured, now))
+        return replace(
+            self,
+            status=status,
+            amount=sum((one.amount for one in captures), ZERO),
+            succeeded=captures[0].added,
+            captures=captures,
+            kept=held - captured if captured < held else None,
+        )
 
     def after_void(self, event: ChargeEvent, now: Micros) -> Charge:
-        """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``). Raises ``WrongState`` (54)."""
-        return replace(self, status=CHARGE.advance(self.status, event), voided=now)
+        """Cancel an authorised charge, by request (``VOIDED``) or by time (``EXPIRED``), or what is still held of it.
+        Raises ``WrongState`` (54)."""
+        if self.kept is None:
+            return replace(self, status=CHARGE.advance(self.status, event), voided=now)
+        CHARGE.advance(self.status, ChargeEvent.REST_RELEASED)
+        return self._without_rest(now)
+
+    def _without_rest(self, now: Micros) -> Charge:
+        return self if self.kept is None else replace(self, kept=None, voided=now)
 
     def after_refund(self, refund: Refund) -> Charge:
-        """Give back a part or all that is left (``refund_of``). Raises ``WrongState`` (54)."""
+        """Give back a part or all that is left (``refund_of``); what is held for captures is released. Raises
+        ``WrongState`` (54)."""
         refunded = self.refunded + refund.amount
         event = ChargeEvent.FULLY_REFUNDED if refunded == self.amount else ChargeEvent.PARTLY_REFUNDED
         status = CHARGE.advance(self.status, event)
-        return replace(self, status=status, refunded=refunded, refunds=(*self.refunds, refund))
+        before = self._without_rest(refund.added)
+        return replace(before, status=status, refunded=refunded, refunds=(*self.refunds, refund))
 
     def after_reserving(self, refund: Refund) -> Charge:
         """Keep what a refund (``refund_of``) needs until its provider has answered."""
@@ -221,7 +266,8 @@ class Charge:
         status = CHARGE.advance(self.status, event)
         if status is ChargeState.SUCCESS:
             return replace(self, status=status, succeeded=now)
-        return replace(self, status=status, returned=None if self.succeeded is None else now)
+        before = self._without_rest(now)
+        return replace(before, status=status, returned=None if self.succeeded is None else now)
 
     def after_challenge(self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Charge:
         """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``.
@@ -237,11 +283,17 @@ class Charge:
     def as_before(self, before: ChargeState) -> Charge:
         """The charge as it was in the state before its last move."""
         refunds = self.refunds[:-1] if self.refunds else ()
+        captures = self.captures
+        if before is self.status is ChargeState.SUCCESS and self.voided is None:
+            captures = captures[:-1]
         waiting = before in (ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PENDING_CHECKOUT)
         return replace(
             self,
             status=before,
-            amount=(self.authorised or self.amount) if before is ChargeState.AUTHORISED else self.amount,
+            amount=(self.authorised or self.amount)
+            if before is ChargeState.AUTHORISED
+            else sum((one.amount for one in captures), ZERO) or self.amount,
+            captures=captures,
             refunds=refunds,
             refunded=sum((refund.amount for refund in refunds), ZERO),
             succeeded=None if waiting else self.succeeded,

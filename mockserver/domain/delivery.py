@@ -105,10 +105,14 @@ class Delivery:
     """One message to one receiver. Deliveries of one ``ordering_key`` go out one after the other; those that go
     ``together`` do not wait.
 
+    Later ones to the receiver of one that ``blocks`` wait from its first try to its end.
+
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
-    ``script`` is what the pretend receiver answers, in turn. ``entry`` is the journal entry that caused it, ``reports``
-    the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for, ``changed``
-    the number of its last change among those of all deliveries.
+    ``script`` is what the pretend receiver answers, in turn; ``holds``: its first taking does not count, and holds all
+    of its sandbox. ``entry`` is the journal entry that caused it, ``reports``
+    the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for, ``held_for``
+    how long at most it waits for the next one about its subject, ``changed`` the number of its last change among those
+    of all deliveries.
     """
 
     delivery_id: str
@@ -122,14 +126,22 @@ class Delivery:
     due: Micros
     ordering_key: str
     together: bool = False
+    blocks: bool = False
     state: DeliveryState = DeliveryState.WAITING
     script: tuple[int | str, ...] = ()
+    holds: bool = False
     tries: list[Try] = field(default_factory=list)
     series: int = 0
     entry: int | None = None
     reports: str | None = None
     subscription_id: str | None = None
+    held_for: Micros = 0
     changed: int = 0
+
+    @property
+    def overtaken_by(self) -> str:
+        """Whose next delivery overtakes it while it is held: the receiver, or the object within ``held_for``."""
+        return f"{self.url} {self.message.subject_id}" if self.held_for else self.url
 
     def headers(self) -> dict[str, str]:
         """The headers that it is sent with (published facts, 6 and 10; assumption ``webhook.headers``)."""
@@ -147,6 +159,11 @@ class Delivery:
 def header_fault(text: str) -> str | None:
     """Why a text cannot be the value of a header, None when it can (RFC 9110, 5.5)."""
     return "wanted a text without control characters" if _CONTROLS.search(text) else None
+
+
+def previous_key(key: str) -> str:
+    """The signing key before this one, which receivers know while keys are changed."""
+    return f"previous-{key}"
 
 
 def sign(key: str, body: bytes) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TypeAlias
 
 from mockserver.domain.batch import RowFailure
@@ -91,23 +92,41 @@ def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     """Complete an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``Invalid`` 74, 2, 77, 78,
     ``ProviderRefused``."""
     charge = get(step, charge_id)
-    after = charge.after_capture(amount, step.sandbox.now)
+    after = captured(step, charge, amount)
     if after.amount != charge.amount:
         _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
     pending = _consult(step, "charge.capture", charge, Code.UNABLE_TO_CAPTURE)
-    if pending is None:
-        return move(step, charge, after, ChargeEvent.CAPTURED)
+    if pending is None or charge.captures:
+        return move(step, charge, after, capturing(charge))
     _plan_settlement(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
     waits = charge.after_capture(amount, step.sandbox.now, ChargeEvent.PENDING)
     return move(step, charge, waits, ChargeEvent.PENDING)
 
 
+def captured(step: Step, charge: Charge, amount: Decimal | None) -> Charge:
+    """The charge as it is after a capture. Raises as ``Charge.after_capture``."""
+    keeps_rest = step.assume("charge.capture_amount") == "several"
+    return charge.after_capture(amount, step.sandbox.now, keeps_rest=keeps_rest)
+
+
+def capturing(charge: Charge) -> ChargeEvent:
+    """The event of a capture: the first one, or one of what was kept."""
+    return ChargeEvent.CAPTURED if charge.kept is None else ChargeEvent.CAPTURED_MORE
+
+
 def void(step: Step, charge_id: str) -> Charge:
-    """Cancel an authorised charge. Raises ``NotFound`` 84, ``WrongState`` 54, ``ProviderRefused``."""
+    """Cancel an authorised charge, or what is still held of one. Raises ``NotFound`` 84, ``WrongState`` 54,
+    ``ProviderRefused``."""
     charge = get(step, charge_id)
-    after = charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
+    charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
     _consult(step, "charge.void", charge, Code.UNABLE_TO_VOID)
-    return move(step, charge, after, ChargeEvent.VOIDED)
+    return let_go(step, charge, ChargeEvent.VOIDED)
+
+
+def let_go(step: Step, charge: Charge, event: ChargeEvent) -> Charge:
+    """Cancel an authorised charge, or release what is still held of one. Raises ``WrongState`` 54."""
+    after = charge.after_void(event, step.sandbox.now)
+    return move(step, charge, after, event if charge.kept is None else ChargeEvent.REST_RELEASED)
 
 
 def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
@@ -149,9 +168,10 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
         move(step, charge, after, ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED)
 
 
-def expire(step: Step, charge: Charge, _: str) -> None:
-    """An authorisation was not captured in time."""
-    move(step, charge, charge.after_void(ChargeEvent.EXPIRED, step.sandbox.now), ChargeEvent.EXPIRED)
+def expire(step: Step, charge: Charge, _: str = "") -> None:
+    """An authorisation, or what is still held of one, was not captured in time."""
+    if charge.status is ChargeState.AUTHORISED or charge.kept is not None:
+        let_go(step, charge, ChargeEvent.EXPIRED)
 
 
 def renew(step: Step, row: Subscription, awaited: str) -> None:
@@ -244,24 +264,29 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
-    charge = step.add(
-        command.begun(
-            sandbox.ids,
-            event,
-            provider=route.provider,
-            instrument=route.instrument,
-            amount=amount,
-            currency=money.currency,
-            now=sandbox.now,
-            payer=sources.payer_of(given, stored) if given and stored else given or stored,
-            customer_id=begun.instrument.customer_id,
-            failed_attempts=failed,
-            verified=begun.verified,
-        ),
+    begin = partial(
+        command.begun,
+        sandbox.ids,
         event,
+        provider=route.provider,
+        instrument=route.instrument,
+        amount=amount,
+        currency=money.currency,
+        now=sandbox.now,
+        payer=sources.payer_of(given, stored) if given and stored else given or stored,
+        customer_id=begun.instrument.customer_id,
+        failed_attempts=failed,
+        verified=begun.verified,
     )
+    charge = step.add(begin(), event)
     follow_up(step, charge, event, outcome)
     _follow(step, charge, None)
+    for _ in range(1, outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
+        copy = step.add(begin(), event)
+        follow_up(step, copy, event, outcome)
+        _follow(step, copy, None, is_copy=True)
+        # The answer names the first one only.
+        step.result.about["charge"] = charge
     return charge
 
 
@@ -334,7 +359,7 @@ def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charg
     return after
 
 
-def _follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
+def _follow(step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False) -> None:
     """What a charge that has gone from ``before`` (None: it is new) to where it is means for other objects."""
     if step.sandbox.vault.rows and before in _UNPAID and charge.status in _PAID:
         vault.spend_ccv(step, charge.instrument)
@@ -345,7 +370,7 @@ def _follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
     if charge.transfer is not None and charge.status is ChargeState.SUCCESS and before is not ChargeState.SUCCESS:
         _pass_on(step, charge, charge.transfer)
     if charge.subscription_id is not None:
-        subscriptions.follow(step, charge, before)
+        subscriptions.follow(step, charge, before, is_copy=is_copy)
     if charge.batch_id is not None and before in _TAKEN and charge.status is ChargeState.FAILED:
         _fail_row(step, charge, charge.batch_id)
 

@@ -14,10 +14,10 @@ from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, sign
+from mockserver.domain.delivery import Content, Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import NotFound
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
@@ -28,6 +28,7 @@ from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of, worded
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 
 MOST_OF_STEP = 500
@@ -92,6 +93,10 @@ def come_due(step: Step, delivery_id: str) -> None:
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
         return
+    if sandbox.deliveries.blocking.get(delivery.url, delivery_id) != delivery_id:
+        return
+    if delivery.blocks:
+        sandbox.deliveries.blocking[delivery.url] = delivery_id
     _move(sandbox, delivery, DeliveryEvent.CAME_DUE)
     number = len(delivery.tries)
     if number < len(delivery.script):
@@ -119,6 +124,10 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
     later, or is given up (at once when ``final``)."""
     if delivery.state is not DeliveryState.SENDING:
         return
+    if delivery.holds and made.is_accepted:
+        delivery.holds = False
+        sandbox.holding.begin(HoldUntil.ALL)
+        made = replace(made, status=None, error="taken, which does not count: hold")
     delivery.tries.append(made)
     delivery.series += 1
     pauses = sandbox.assumed["webhook.retry"]
@@ -135,14 +144,26 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
         return
     sandbox.config.counts.webhooks[delivery.state.value] += 1
     _watch(sandbox, delivery, made, in_inbox=in_inbox)
+    _end(sandbox, delivery)
+
+
+def _end(sandbox: Sandbox, delivery: Delivery) -> None:
+    """A delivery has ended: those to its receiver that it has kept waiting go out, in order."""
     sandbox.deliveries.note_ended(delivery)
+    if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
+        del sandbox.deliveries.blocking[delivery.url]
+        for one in sandbox.deliveries:
+            if one.url == delivery.url and one.state is DeliveryState.WAITING and one.due <= sandbox.now:
+                one.due = sandbox.now
+                sandbox.deliveries.note_changed(one)
+                sandbox.schedule.plan(one.due, Due.WEBHOOK, one.delivery_id)
 
 
 def release_held(sandbox: Sandbox, delivery_id: str) -> None:
     """No delivery has overtaken a held one in time: it goes out."""
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is not None and delivery.state is DeliveryState.HELD:
-        sandbox.deliveries.held.get(delivery.url, []).remove(delivery_id)
+        sandbox.deliveries.held.get(delivery.overtaken_by, []).remove(delivery_id)
         _release(sandbox, delivery, delivery.ordering_key, sandbox.now)
 
 
@@ -164,7 +185,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
     for delivery in sandbox.deliveries:
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
             _move(sandbox, delivery, DeliveryEvent.WITHDRAWN)
-            sandbox.deliveries.note_ended(delivery)
+            _end(sandbox, delivery)
 
 
 def _has_own_receiver(sandbox: Sandbox, event: Event) -> bool:
@@ -202,8 +223,12 @@ def _plan_for(step: Step, news: News, room: int) -> int:
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        planned += copies
-        for delivery in _plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies):
+        made = list(_plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies))
+        if wanted.extra and planned + copies < room:
+            genuine = _notice(sandbox, news, notices, stale=False)
+            made += _plan_one(step, news.message, target, _ORDINARY, genuine, event=news.event)
+        planned += max(copies, len(made))
+        for delivery in made:
             step.result.webhooks += (delivery.delivery_id,)
             step.result.urgent = step.result.urgent or wanted.before_answer
             if wanted.before_answer or step.result.answered:
@@ -300,11 +325,14 @@ def _plan_one(
             due=sandbox.now + wanted.delay + number * wanted.gap,
             ordering_key=delivery_id if wanted.together else message.subject_id or message_id,
             together=wanted.together,
+            blocks=wanted.blocks,
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
+            holds=wanted.hold,
             entry=sandbox.journal.last + 1,
             reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
             subscription_id=target.subscription_id,
+            held_for=wanted.held_for,
         )
         sandbox.deliveries.add(delivery)
         if event is None:
@@ -316,17 +344,19 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
     """Put a delivery on the schedule, or among those that wait to be overtaken by the next to the same receiver."""
     held = sandbox.deliveries.held
     if delivery.state is DeliveryState.HELD:
-        waiting = held.setdefault(delivery.url, [])
+        waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
         # One that waits itself is still the next of those that wait already: it overtakes them.
         if not waiting:
             waiting.append(delivery.delivery_id)
-            sandbox.schedule.plan(sandbox.now + LONGEST_HOLD, Due.WEBHOOK_HELD, delivery.delivery_id)
+            until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
+            sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             return
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
-    for delivery_id in held.pop(delivery.url, ()):
+    about = f"{delivery.url} {delivery.message.subject_id}"
+    for delivery_id in (*held.pop(delivery.url, ()), *held.pop(about, ())):
         overtaken = sandbox.deliveries.get(delivery_id)
         if overtaken is not None and overtaken.state is DeliveryState.HELD:
             _release(sandbox, overtaken, delivery.ordering_key, delivery.due)
@@ -355,7 +385,7 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -
             reported=delivery.reports,
             number=len(delivery.tries),
             is_accepted=made.is_accepted,
-            is_genuine=is_scripted or content.signature == sign(sandbox.config.webhook_key, content.raw),
+            is_genuine=is_scripted or _is_genuine(sandbox.config.webhook_key, content),
             is_signed=content.signature is not None,
             is_scripted=is_scripted,
             gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
@@ -364,6 +394,10 @@ def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -
             entry=sandbox.journal.last,
         )
     )
+
+
+def _is_genuine(key: str, content: Content) -> bool:
+    return any(content.signature == sign(one, content.raw) for one in (key, previous_key(key)))
 
 
 def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:

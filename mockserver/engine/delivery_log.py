@@ -23,9 +23,9 @@ class DeliveryLog:
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
     that are to be sent by now, ``sending`` also those that are being sent; ``held``
-    those that wait for another to overtake them, by receiver, ``unanswered`` those that wait until the step that caused
-    them has been answered. ``changes`` counts what has happened to deliveries;
-    ``on_change`` is called for each that has changed or is dropped, by its id.
+    those that wait for another to overtake them, by whose, ``unanswered`` those that wait until the step that caused
+    them has been answered; ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has
+    happened to deliveries; ``on_change`` is called for each that has changed or is dropped, by its id.
     """
 
     def __init__(self, limit: int) -> None:
@@ -36,6 +36,7 @@ class DeliveryLog:
         self.outbox: deque[str] = deque()
         self.held: dict[str, list[str]] = {}
         self.unanswered: set[str] = set()
+        self.blocking: dict[str, str] = {}
         self._by_id: dict[str, Delivery] = {}
         self.sending: dict[str, None] = {}
         self._ended: dict[str, None] = {}
@@ -92,6 +93,12 @@ class DeliveryLog:
         self._ended = {one.delivery_id: None for one in by_change if one.state in _ENDED}
         self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
         self.outbox = deque(self.sending)
+        begun = (
+            one
+            for one in by_change
+            if one.blocks and one.state not in _ENDED and (one.tries or one.delivery_id in self.sending)
+        )
+        self.blocking = {one.url: one.delivery_id for one in begun}
 
     def resume(self, under_way: Collection[str]) -> None:
         """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox that has lost its key
@@ -102,6 +109,7 @@ class DeliveryLog:
         """Drop everything: a copy of a sandbox sends nothing a second time."""
         self.outbox.clear()
         self.held.clear()
+        self.blocking.clear()
         self.sending.clear()
         self._by_id.clear()
         self._ended.clear()

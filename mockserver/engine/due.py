@@ -16,7 +16,6 @@ from mockserver.domain.states import (
     ChargeState,
     PayToState,
     SubscriptionState,
-    TokenEvent,
     TokenState,
     TransferEvent,
     TransferState,
@@ -33,6 +32,7 @@ from mockserver.engine import (
     step_effects,
     subscriptions,
     three_ds,
+    tokens,
     vault,
 )
 from mockserver.engine.result import Asked
@@ -57,7 +57,7 @@ def _while(state: StrEnum | None, act: Callable[[Step, Any, str], object]) -> Wo
 WORK: Mapping[Due, Work] = {
     Due.VAULT_EXPIRY: _while(VaultState.STORED, lambda step, item, _: vault.end(step, item, VaultEvent.EXPIRED)),
     Due.CCV_DELAY: _while(None, lambda step, item, _: vault.remove_ccv(step, item, CcvEvent.DELAY_PASSED)),
-    Due.AUTHORISATION_EXPIRY: _while(ChargeState.AUTHORISED, charges.expire),
+    Due.AUTHORISATION_EXPIRY: _while(None, charges.expire),
     Due.CHALLENGE_EXPIRY: _while(ChargeState.PENDING_CHECKOUT, three_ds.abandon),
     Due.SETTLEMENT: _while(
         ChargeState.PENDING, lambda step, charge, _: charges.settle(step, charge, ChargeEvent.SETTLED)
@@ -71,9 +71,7 @@ WORK: Mapping[Due, Work] = {
     Due.SUBSCRIPTION_RENEWAL: _while(SubscriptionState.ACTIVE, charges.renew),
     Due.METHOD_LOST: lambda step, entry: subscriptions.lose_method(step, entry.subject),
     Due.CUSTOMER_SHOWN: _while(None, customers.show_on),
-    Due.TOKEN_EXPIRY: _while(
-        TokenState.ACTIVE, lambda step, token, _: step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
-    ),
+    Due.TOKEN_EXPIRY: _while(TokenState.ACTIVE, lambda step, token, _: tokens.expire(step, token)),
     Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
     Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
@@ -109,19 +107,32 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     sent, left = len(outbox), SLICE
     while left > 0 and (entry := schedule.next_due(until)) is not None:
         sandbox.now = max(sandbox.now, entry.at)
-        step = Step(sandbox, Asked(f"clock.{entry.what}"))
-        WORK[entry.what](step, entry)
-        step_effects.plan(step)
-        sandbox.journal.note_due(sandbox.now, step.asked, step.result)
-        if sandbox.watch is not None:
-            for event in step.result.events:
-                if event.data is None:
-                    sandbox.watch.moved(event, sandbox.journal.last)
+        step = carry_out(sandbox, Asked(f"clock.{entry.what}"), partial(_do, entry))
         left -= 1 + len(step.result.webhooks)
         if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):
         sandbox.now = max(sandbox.now, until)
+
+
+def _do(entry: ScheduledWork, step: Step) -> None:
+    WORK[entry.what](step, entry)
+
+
+def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) -> Step:
+    """Do something that no client asks for, with what follows from it, and note it. Raises what ``work`` raises; then
+    nothing has happened."""
+    step = Step(sandbox, asked)
+    work(step)
+    step_effects.plan(step)
+    sandbox.journal.note_due(sandbox.now, step.asked, step.result)
+    if step.result.ruled:
+        sandbox.config.counts.strike(step.result)
+    if sandbox.watch is not None:
+        for event in step.result.events:
+            if event.data is None:
+                sandbox.watch.moved(event, sandbox.journal.last)
+    return step
 
 
 def is_idle_until(sandbox: Sandbox, until: Micros) -> bool:

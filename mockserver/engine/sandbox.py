@@ -15,6 +15,7 @@ from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
+from mockserver.engine.holding import Holding
 from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
@@ -61,6 +62,7 @@ class Sandbox(Tables):
         self.schedule = Schedule(0, [])
         self.journal = Journal(config.journal_limit, self.now)
         self.under_way = 0
+        self.holding = Holding()
         self.warned: set[str] = set()
         self.used = 0
         self.touched = real

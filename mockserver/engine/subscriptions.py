@@ -132,8 +132,9 @@ def cancel(step: Step, subscription_id: str) -> Subscription:
     return move(step, get(step, subscription_id), SubscriptionEvent.CANCELLED)
 
 
-def follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
-    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end."""
+def follow(step: Step, charge: Charge, before: ChargeState | None, *, is_copy: bool = False) -> None:
+    """A payment of a subscription began (``before`` None) or moved: count it, and go on, try again or end. A copy of
+    one that was taken twice is counted, and moves no date."""
     row = step.sandbox.subscriptions.get(charge.subscription_id or "")
     if row is None:
         return
@@ -148,7 +149,8 @@ def follow(step: Step, charge: Charge, before: ChargeState | None) -> None:
             row = step.change(row, replace(row, period=max(row.period - 1, 0)))
         _try_again(step, row, charge)
     elif before is None:
-        go_on(step, step.change(row, replace(row, period=row.period + 1)))
+        if not is_copy:
+            go_on(step, step.change(row, replace(row, period=row.period + 1)))
     elif paid > 0 and row.next_due is None:
         go_on(step, row)
 

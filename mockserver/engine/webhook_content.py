@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, Micros
-from mockserver.domain.delivery import Content, MediaType, Notice, WebhookMessage, padded, sign
+from mockserver.domain.delivery import Content, MediaType, Notice, WebhookMessage, padded, previous_key, sign
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState
@@ -90,11 +90,13 @@ def content_of(step: Step, message_id: str, message: WebhookMessage, notice: Not
             signature = sign(key, padded(_body(step, message_id, message, earlier, plan), kind, plan.pad))
         case Signature.BAD:
             signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
+        case Signature.PREVIOUS:
+            signature = sign(previous_key(key), padded(body, kind, plan.pad))
         case None:
             signature = sign(key, padded(body, kind, plan.pad))
-    return Content(
-        body, signature, kind, plan.pad, is_ordinary=not (plan.form or plan.pad or plan.sent or plan.is_edited)
-    )
+    # A receiver that knows the new key only may refuse the one before.
+    may_refuse = plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
+    return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
 
 
 def _moved(notice: Notice, by: Micros) -> Notice:

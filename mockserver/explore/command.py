@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
@@ -37,6 +37,10 @@ class Ended:
         return "not done in time" if self.exit is None else f"exit code {self.exit}"
 
 
+Beside = Callable[[Callable[[], bool], Callable[[], None]], None]
+"""What is done while a command runs, with what says whether it still does and what kills it with all its processes."""
+
+
 class Interrupted(Exception):
     """The commands were asked to end."""
 
@@ -60,9 +64,12 @@ class Commands:
         timeout: float,
         *,
         errors: Path | None = None,
+        beside: Beside = lambda is_running, kill: None,
+        adds: bool = False,
     ) -> Iterator[Ended]:
         """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the block is left. Its
-        output goes to a file, what it writes to standard error too unless there is another for that.
+        output goes to a file, behind what is there when it ``adds``; what it writes to standard error too unless there
+        is another for that. ``beside`` is called when it has begun, in the thread of the caller.
 
         ``variables`` are added to its environment, ``mark`` names the run. Raises ``OSError`` for an unknown program,
         ``Interrupted`` when all commands were asked to end meanwhile.
@@ -71,20 +78,23 @@ class Commands:
         with ExitStack() as files, self._lock:
             if self._is_over:
                 raise Interrupted
+            # What runs already is none of its processes.
+            before = _processes()
             process = subprocess.Popen(
                 argv,
                 env={**self._environ, **variables, MARK: mark},
                 stdin=subprocess.DEVNULL,
-                stdout=files.enter_context(output.open("wb")),
+                stdout=files.enter_context(output.open("ab" if adds else "wb")),
                 stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
                 start_new_session=True,
             )
-            running = _Running(process)
+            running = _Running(process, before)
             self._running.add(running)
         # Waiting with a timeout would look again every so often, and so come late.
         patience = Timer(timeout, running.end)
         patience.start()
         try:
+            beside(lambda: process.poll() is None, lambda: running.clear(mark))
             code = process.wait()
             patience.cancel()
             self._check()
@@ -113,8 +123,9 @@ class Commands:
 class _Running:
     """A command with the session that it leads."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], before: Set[str]) -> None:
         self._process = process
+        self._before = before
         self._has_ended = Event()
         self.was_ended = False
 
@@ -129,7 +140,7 @@ class _Running:
         """Kill what a command has left behind that has ended."""
         self._has_ended.set()
         self._signal(signal.SIGKILL)
-        for pid in _marked(mark):
+        for pid in _marked(mark, self._before):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -138,12 +149,20 @@ class _Running:
             os.killpg(self._process.pid, number)
 
 
-def _marked(mark: str) -> list[int]:
-    """The processes that inherited a mark, as far as this user may see them."""
+def _processes() -> set[str]:
+    """The numbers of all processes, where they can be known."""
+    try:
+        return set(filter(str.isdecimal, os.listdir(_PROC)))
+    except OSError:
+        return set()
+
+
+def _marked(mark: str, known: Set[str]) -> list[int]:
+    """The processes that inherited a mark, as far as this user may see them, without those that are ``known``."""
     wanted = f"{MARK}={mark}".encode()
     found = []
-    for path in _PROC.glob("[0-9]*/environ"):
+    for number in _processes() - known:
         with suppress(OSError):
-            if wanted in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
+            if wanted in (_PROC / number / "environ").read_bytes().split(b"\0"):
+                found.append(int(number))
     return found

@@ -5,18 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import field
+from dataclasses import astuple, field
 from pathlib import Path
 from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import mutable, record
-from mockserver.explore.fault_table import FAULTS, Experiment, Fault, experiments, followed
+from mockserver.domain.record import mutable, record, replace
+from mockserver.explore.before import Before
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, followed, name_of, trials
+from mockserver.explore.minimise import minimise
+from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.trial import InjectionPoint, Trial, TrialRunner, Verdict, differences
-from mockserver.explore.verdicts import Reference, judged
+from mockserver.explore.swarm import drawn
+from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
+from mockserver.explore.verdicts import Judged, Reference, excused, judged
+from mockserver.scenario.failures import InjectionPoint
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""
@@ -35,7 +40,8 @@ def no_call(argv: Sequence[str]) -> str:
 @record
 class Plan:
     """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget`` seconds of real
-    time for one run and for all, None for the usual and for as long as it takes."""
+    time for one run and for all, None for the usual and for as long as it takes. With ``seeds`` a swarm of so many runs
+    is tried instead, until the first that is at least as bad as ``least`` unless it ``has_all``."""
 
     operations: frozenset[str]
     faults: Sequence[Fault]
@@ -44,6 +50,13 @@ class Plan:
     timeout: float | None = None
     budget: float | None = None
     pairs: bool = False
+    seeds: int = 0
+    has_all: bool = False
+    least: Verdict = Verdict.UNSAFE
+
+    def timed(self, faults: Iterable[Fault], base: Baseline) -> list[Fault]:
+        """Faults for a client that waits so long."""
+        return [fault.timed(self.client_timeout, is_manual=base.is_manual) for fault in faults]
 
 
 class NoBaseline(Exception):
@@ -53,27 +66,35 @@ class NoBaseline(Exception):
 @record
 class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
-    whether its clock was set by hand."""
+    whether its clock was set by hand; what runs are compared with, and those that were killed (``crash``). ``due`` is
+    what came due without a call and can fail."""
 
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
+    due: Sequence[InjectionPoint] = ()
     reference: Reference = Reference()
     ignored: Collection[tuple[str, str]] = ()
+    crash: Reference = Reference()
+
+    def reference_of(self, trial: Trial) -> Reference:
+        """What a trial is compared with."""
+        of_axis = {CRASH: self.crash, TWICE: replace(self.reference, of_two=True)}
+        return of_axis.get(trial.is_of, self.reference)
 
     @property
     def points(self) -> list[InjectionPoint]:
-        """Its calls."""
-        return [point for point, _ in self.calls]
+        """Its calls, and what came due."""
+        return [*(point for point, _ in self.calls), *self.due]
 
 
 @record
 class Cell:
-    """What came of one run: plain data, so that it can be kept. ``calls`` are the points of the run, ``scenario`` is
-    the text of the file that reproduces it, ``output`` the end of what the command printed, both empty when it
-    survived. ``money`` says in money what happened."""
+    """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files, ``calls`` are the
+    points of the run, ``scenario`` is the text of the file that reproduces it, ``output`` the end of what the command
+    printed, both empty when it survived. ``money`` says in money what happened."""
 
-    name: str
+    file: str
     point: str
     fault: str
     verdict: Verdict
@@ -81,10 +102,30 @@ class Cell:
     seconds: float
     findings: Sequence[Mapping[str, Any]]
     timeline: str
-    calls: Sequence[tuple[str, int, bool]]
+    calls: Sequence[tuple[Any, ...]]
     scenario: str = ""
     output: str = ""
     money: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of what was tried: ``charge.create#1/lost_answer``."""
+        return name_of(self.file, self.point, self.fault)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it is a run of a swarm."""
+        return self.file.startswith(SEED)
+
+    @property
+    def seed(self) -> int:
+        """The seed of a run of a swarm, else 0."""
+        return int(self.file.removeprefix(SEED)) if self.is_drawn else 0
+
+    @property
+    def is_single(self) -> bool:
+        """Whether it is one fault at one call: a cell of the matrix."""
+        return self.name == f"{self.point}/{self.fault}" and "+" not in self.fault
 
     @property
     def injections(self) -> list[tuple[str, str]]:
@@ -99,23 +140,31 @@ class Cell:
 
 @mutable
 class Exploration:
-    """What is known when it ends, or is ended: ``left_out`` is what was not tried."""
+    """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
+    an earlier report."""
 
     command: Sequence[str]
     seed: int
     baseline: Baseline
     cells: list[Cell] = field(default_factory=list)
-    left_out: list[Experiment] = field(default_factory=list)
+    left_out: list[Trial] = field(default_factory=list)
     is_interrupted: bool = False
+    why: str = "budget"
+    before: Before | None = None
 
-    @property
-    def why(self) -> str:
-        """Why something was left out."""
-        return "interrupted" if self.is_interrupted else "budget"
+    def was(self, cell: Cell) -> Verdict | None:
+        """What a cell was in the earlier report, where that says something else."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return earlier if earlier is not cell.verdict else None
+
+    def is_red(self, cell: Cell, least: Verdict) -> bool:
+        """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
 
     def reaches(self, least: Verdict) -> bool:
-        """Whether any cell is at least as bad as a verdict."""
-        return any(cell.verdict.reaches(least) for cell in self.cells)
+        """Whether any cell is red."""
+        return any(self.is_red(cell, least) for cell in self.cells)
 
 
 def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
@@ -127,15 +176,16 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     found = differences(first.entries, second.entries)
     if found:
         raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
-    statuses = [entry["status"] for entry in first.entries if entry["call"] is not None]
+    statuses = {(entry["op"], entry["call"]): entry["status"] for entry in first.entries}
     seeded = [row for row in first.unseen if row in second.unseen]
     ignored = {key for row in seeded if (key := key_of(row)) is not None}
-    for trial in (first, second):
-        _check_books(trial, ignored)
+    for seen in (first, second):
+        _check_books(seen, ignored)
     one, other = first.after.money, second.after.money
     reference = Reference(one, one.names() & other.names()) if same_money(one, other) else Reference()
     return Baseline(
-        calls=tuple(zip(first.points, statuses, strict=True)),
+        calls=tuple((one, statuses[one.op, one.nth]) for one in first.points if not one.is_counted),
+        due=tuple(one for one in first.points if one.is_counted),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
         reference=reference,
@@ -143,9 +193,28 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     )
 
 
-def _check_books(trial: Trial, ignored: Collection[tuple[str, str]]) -> None:
+def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -> Baseline:
+    """Run the command, and then what the shop runs after a reboot, without a kill: with that the crashes are compared.
+    Raises ``NoBaseline`` where the second takes money again, and what ``TrialRunner.try_out`` raises."""
+    scenario, name = _scenario("crash-baseline", "", runner.seed, ()), "crash-baseline"
+    seen = runner.try_out(name, scenario, timeout or FIRST_TIMEOUT, ignored=base.ignored, restarts=True)
+    advice = "name what your shop runs after a reboot: --restart"
+    try:
+        _check_books(_passed(seen, runner.argv), base.ignored)
+    except NoBaseline as problem:
+        raise NoBaseline(f"a restart after the command had ended does not go well ({advice}):\n{problem}") from None
+    shared, money = base.reference.shared, base.reference.money
+    if money is None:
+        return base
+    again = [found.words for found in money_differences(money, seen.after.money, shared) if found.is_harm]
+    if again:
+        raise NoBaseline("\n".join([f"a restart after the command had ended takes money again: {advice}", *again]))
+    return replace(base, crash=Reference(seen.after.money, shared))
+
+
+def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
     """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault."""
-    after = trial.after
+    after = seen.after
     if after.failed:
         raise NoBaseline(f"without any fault the shop's books cannot be read: {after.failed}")
     if after.broken:
@@ -153,23 +222,23 @@ def _check_books(trial: Trial, ignored: Collection[tuple[str, str]]) -> None:
     found = [row for row in after.differing if not any(one in ignored for one in row["about"].items())]
     if found:
         told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in found)
-        raise NoBaseline(f"without any fault the shop's books differ from the sandbox's:\n{told}\n{trial.timeline}")
+        raise NoBaseline(f"without any fault the shop's books differ from the sandbox's:\n{told}\n{seen.timeline}")
 
 
-def _passed(trial: Trial, argv: Sequence[str]) -> Trial:
+def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
     """A run without faults that is fit to be compared. Raises ``NoBaseline``."""
-    said = trial.words
-    if trial.ended.exit is None:
-        raise NoBaseline(f"without any fault the command was not done in {trial.ended.seconds:.0f} s (--timeout){said}")
-    if trial.ended.exit != 0:
-        raise NoBaseline(f"without any fault the command ended with exit code {trial.ended.exit}{said}")
-    if not trial.has_called:
+    said = seen.words
+    if seen.ended.exit is None:
+        raise NoBaseline(f"without any fault the command was not done in {seen.ended.seconds:.0f} s (--timeout){said}")
+    if seen.ended.exit != 0:
+        raise NoBaseline(f"without any fault the command ended with exit code {seen.ended.exit}{said}")
+    if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in trial.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
+    errors = [row for row in seen.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
-        raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{trial.timeline}")
-    return trial
+        raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}")
+    return seen
 
 
 def explore(
@@ -187,17 +256,18 @@ def explore(
     earlier = {cell.name: cell for cell in known}
     made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
-    faults = [fault.timed(plan.client_timeout, is_manual=base.is_manual) for fault in plan.faults]
-    queue = experiments(points, faults)
+    faults = plan.timed(plan.faults, base)
+    seeds = range(runner.seed, runner.seed + plan.seeds)
+    queue = [drawn_for(seed, plan, base) for seed in seeds] if seeds else trials(points, faults)
     total = len(queue)
-    running: dict[Future[Cell], Experiment] = {}
+    running: dict[Future[Cell], Trial] = {}
 
-    def take(cell: Cell, experiment: Experiment) -> None:
+    def take(cell: Cell, trial: Trial) -> None:
         nonlocal total
         made.cells.append(cell)
-        if plan.pairs and len(experiment.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
+        if plan.pairs and len(trial.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
             calls = [point for call in cell.calls if (point := InjectionPoint(*call)).op in plan.operations]
-            more = followed(experiment, calls, faults)
+            more = followed(trial, calls, faults)
             queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
@@ -207,64 +277,127 @@ def explore(
         try:
             while queue or running:
                 while queue and len(running) < plan.jobs and (end is None or time.monotonic() < end):
-                    experiment = queue.pop(0)
-                    if experiment.name in earlier:
-                        take(earlier[experiment.name], experiment)
+                    trial = queue.pop(0)
+                    if trial.name in earlier:
+                        take(earlier[trial.name], trial)
                     else:
-                        running[pool.submit(_try, runner, plan, base, experiment)] = experiment
+                        running[pool.submit(_try, runner, plan, base, trial)] = trial
                 if not running:
                     break
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for one in done:
-                    cell = one.result()
-                    keep(cell)
-                    take(cell, running.pop(one))
+                    cell, trial = one.result(), running.pop(one)
+                    red = trial.seed is not None and cell.verdict.reaches(plan.least)
+                    if not red or plan.has_all:
+                        keep(cell)
+                    take(cell, trial)
+                    if red and not plan.has_all:
+                        made.left_out, queue, made.why = [*queue, *made.left_out], [], "first red"
+            if made.why == "first red":
+                _keep_first_red(runner, plan, base, made, keep)
         except KeyboardInterrupt:
-            made.is_interrupted = True
+            made.is_interrupted, made.why = True, "interrupted"
             runner.commands.end_all()
             queue[:0] = running.values()
         except BaseException:
             runner.commands.end_all()
             raise
-    made.left_out = queue
+    made.left_out += queue
     places = {str(point): place for place, point in enumerate(base.points)}
     columns = {name: place for place, name in enumerate(FAULTS)}
     made.cells.sort(
-        key=lambda cell: (len(cell.injections), [(places.get(at, 0), columns[by]) for at, by in cell.injections])
+        key=lambda cell: (
+            cell.seed,
+            len(cell.injections),
+            [(places.get(at, 0), columns[by]) for at, by in cell.injections],
+        )
     )
     return made
 
 
-def _try(runner: TrialRunner, plan: Plan, base: Baseline, experiment: Experiment) -> Cell:
-    rules, story = experiment.rules, experiment.story
+def _keep_first_red(
+    runner: TrialRunner, plan: Plan, base: Baseline, made: Exploration, keep: Callable[[Cell], None]
+) -> None:
+    """Of a swarm that has ended, keep the red run of the first seed, with the fewest of its faults under which it stays
+    red; what runs beside it have found beyond that seed depends on the machine."""
+    first = min((cell for cell in made.cells if cell.verdict.reaches(plan.least)), key=lambda cell: cell.seed)
+    later = [cell for cell in made.cells if cell.seed > first.seed]
+    made.left_out = [*(drawn_for(cell.seed, plan, base) for cell in later), *made.left_out]
+    made.left_out.sort(key=lambda trial: trial.seed or 0)
+    made.cells = [cell for cell in made.cells if cell.seed < first.seed]
+    found = [first]
+
+    def is_red(chosen: Sequence[tuple[InjectionPoint, Fault]]) -> bool:
+        cell = _try(runner, plan, base, Trial(tuple(chosen), first.seed))
+        if cell.verdict.reaches(plan.least):
+            found.append(cell)
+        return found[-1] is cell
+
+    try:
+        minimise(drawn_for(first.seed, plan, base).injections, is_red)
+    finally:
+        smallest = min(found, key=lambda cell: len(cell.injections))
+        keep(smallest)
+        made.cells.append(smallest)
+
+
+def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
+    """What a seed tries of a plan."""
+    points = [point for point in base.points if point.op in plan.operations]
+    return drawn(seed, points, plan.timed(plan.faults, base))
+
+
+@record
+class TrialResult:
+    """What was seen of a trial, the verdict on it, and the plain data of the scenario file that repeats it."""
+
+    seen: Observed
+    made: Judged
+    scenario: dict[str, Any]
+
+
+def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
+    """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
-    scenario = _scenario(experiment.name, story, runner.seed, rules)
-    if base.reference.money is not None and not runner.aftermath.has_books:
-        scenario["money"] = invariants_of(base.reference.money, base.reference.shared)
-    trial = runner.try_out(experiment.name, scenario, timeout + experiment.waits, ignored=base.ignored)
-    has_fired = trial.fired.issuperset(rule["id"] for rule in rules)
-    has_books = runner.aftermath.has_books
-    made = judged(trial.ended.exit, trial.after, base.reference, has_books=has_books, has_fired=has_fired)
-    found = made.verdict
-    names = ", ".join(dict.fromkeys(row["finding"] for row in trial.findings if row["severity"] == "error"))
+    runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
+    scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
+    has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
+    if reference.money is not None and not has_books and not trial.is_ours:
+        scenario["money"] = invariants_of(reference.money, reference.shared)
+    seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
+    rules = [rule["id"] for rule in trial.rules]
+    struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
+    has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
+    made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
+    if trial.is_ours and not has_books:
+        made = excused(made, seen.after)
+    if seen.why_not and made.verdict is Verdict.NOT_REACHED:
+        made = replace(made, words=[seen.why_not])
+    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
     told = "; ".join([*([names] if names else []), *made.words])
-    scenario["description"] = f"{story}. {found.capitalize()}, {trial.ended}" + (f": {told}" if told else "")
-    has_survived = found is Verdict.SURVIVED
+    ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
+    scenario["description"] = ended + (f": {told}" if told else "")
+    return TrialResult(seen, made, scenario)
+
+
+def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
+    tried = try_one(runner, plan, base, trial)
+    seen, has_survived = tried.seen, tried.made.verdict is Verdict.SURVIVED
     cell = Cell(
-        experiment.name,
-        experiment.point,
-        experiment.fault,
-        verdict=found,
-        exit=trial.ended.exit,
-        seconds=round(trial.ended.seconds, 3),
-        findings=trial.findings,
-        timeline=trial.timeline,
-        calls=tuple((point.op, point.nth, point.notifies) for point in trial.points),
-        scenario="" if has_survived else scenario_text(scenario),
-        output="" if has_survived else trial.printed(),
-        money=tuple(made.words),
+        trial.file,
+        trial.point,
+        trial.fault,
+        verdict=tried.made.verdict,
+        exit=seen.ended.exit,
+        seconds=round(seen.ended.seconds, 3),
+        findings=seen.findings,
+        timeline=seen.timeline,
+        calls=tuple(astuple(point) for point in seen.points),
+        scenario="" if has_survived else scenario_text(tried.scenario),
+        output="" if has_survived else seen.printed(),
+        money=tuple(tried.made.words),
     )
-    trial.output.unlink()
+    seen.output.unlink()
     return cell
 
 

@@ -51,11 +51,11 @@ class ExplorationFolder:
 
     def scenario_of(self, cell: Cell) -> Path | None:
         """The file that reproduces a cell."""
-        return self.folder / f"{cell.name}.yaml" if cell.scenario else None
+        return self.folder / f"{cell.file}.yaml" if cell.scenario else None
 
     def output_of(self, cell: Cell) -> Path:
         """What its command printed."""
-        return self.folder / f"{cell.name}.log"
+        return self.folder / f"{cell.file}.log"
 
     def begin(self, command: Sequence[str], seed: int, client_timeout: str) -> None:
         """Begin anew: what the last exploration kept here goes."""
@@ -96,7 +96,7 @@ class ExplorationFolder:
         try:
             head, *rows = [json.loads(line) for line in lines]
             cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
-            if not isinstance(head, dict) or any(Path(cell.name).name != cell.name for cell in cells):
+            if not isinstance(head, dict) or any(Path(cell.file).name != cell.file for cell in cells):
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise OtherExploration(

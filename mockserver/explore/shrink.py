@@ -1,6 +1,4 @@
-"""From a chaotic run to the smallest set of faults that still fails. Source: docs/explore.md, Shrinking a chaotic run;
-the published algorithm ddmin of Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
-"""
+"""From a chaotic run to the fewest faults that still fail. Source: docs/explore.md, Shrinking a chaotic run."""
 
 from __future__ import annotations
 
@@ -8,15 +6,15 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
-from mockserver.explore.trial import Trial, TrialRunner
+from mockserver.explore.minimise import minimise
+from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import PROVIDER_OPERATIONS
+from mockserver.scenario.operations import PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan
@@ -24,8 +22,9 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
-_RENEWAL = "subscription.renew"
-_SEQUENCE_ONLY = "times"
+_RENEWAL, _ROW, _DELIVERY = "subscription.renew", "batch.row", "webhook.deliver"
+_DUE = "clock."
+_NO_FAULT = ("times", "as_usual")
 _NOT_AIMED = "replay"
 """An earlier answer again: a rule for one call has seen none."""
 
@@ -34,12 +33,14 @@ _REPLACED = ("version", "name", "description", "draws", "rules", "examples")
 
 class Place(NamedTuple):
     """Where something struck: call ``nth`` of ``op``, as the provider of that try was asked (None: no provider), or
-    while its body was sent."""
+    while its body was sent; row ``nth`` of a batch; or a webhook that came due, by the object that it is ``about`` and
+    how that stands."""
 
     op: str
     nth: int
     attempt: int | None = None
     is_upload: bool = False
+    about: tuple[str, str] | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -73,12 +74,11 @@ def fired_faults(
     entries: Iterable[Mapping[str, Any]], source: Source
 ) -> tuple[tuple[FiredFault, ...], tuple[str, ...]]:
     """What the rules of a scenario did, by the journal (``GET /__admin/journal``) of a sandbox in which it was in
-    force; and the rules that fired where none can be aimed: at rows of a batch, in work that came due, after a sequence
-    had ended, or with an earlier answer."""
+    force; and the rules that fired where none can be aimed: after a sequence had ended, or with an earlier answer."""
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
     found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
-    for place, decision in _placed(entries):
+    for place, decision in _placed(entries, rules):
         name = decision["rule"]
         outcome = _outcome(rules[name], decision) if name in rules else {}
         if outcome is None or place is None or _NOT_AIMED in outcome:
@@ -86,27 +86,49 @@ def fired_faults(
             beyond |= {name: None} if outcome is None or any(one.is_fault for one in fired) else {}
             continue
         for level, what in outcome.items():
+            if level == "latency" and place.op in UNREQUESTED:
+                continue  # Nobody waits there.
             # The first rule that says something of a level decides it.
             found.setdefault((place, level), FiredFault(name, place, level, what))
     return tuple(found.values()), tuple(beyond)
 
 
-def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
-    """Each decision with its place, None where no rule can be aimed."""
+def _placed(
+    entries: Iterable[Mapping[str, Any]], rules: Mapping[str, Source]
+) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
+    """Each decision with its place, None where no rule can be aimed. One that only slows leaves the same try of a
+    provider to the next."""
     renewals: Counter[int] = Counter()
+    told = 0
     for entry in entries:
-        op, attempt = entry["op"], 0
+        op, attempt, is_over = entry["op"], 0, True
         for decision in entry["decisions"]:
+            if decision["stage"] != "provider" and op.startswith(_DUE):
+                found = _told(entry, told + 1) if decision["rule"] is not None else None
+                told += found is not None
+                yield found, decision
+                continue
             if decision["stage"] != "provider":
                 place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
                 yield (None if entry["call"] is None else place), decision
                 continue
-            attempt += 1
-            if op in PROVIDER_OPERATIONS:
+            attempt += is_over
+            said = _outcome(rules[decision["rule"]], decision) if decision["rule"] in rules else None
+            is_over = said is None or not said.keys() <= {"latency"}
+            if op == _ROW:
+                yield (Place(op, entry["row"], attempt) if entry.get("row") is not None else None), decision
+            elif op in PROVIDER_OPERATIONS - {_RENEWAL}:
                 yield (None if entry["call"] is None else Place(op, entry["call"], attempt)), decision
             else:
                 renewals[attempt] += 1
                 yield Place(_RENEWAL, renewals[attempt], attempt), decision
+
+
+def _told(entry: Mapping[str, Any], number: int) -> Place | None:
+    """A webhook that came due without a call: by the object that it is about, whose id is the same in each run, and how
+    that stands."""
+    about = {(str(event["id"]), event["after"]) for event in entry["events"]}
+    return Place(_DELIVERY, number, about=about.pop()) if len(about) == 1 else None
 
 
 def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
@@ -121,7 +143,7 @@ def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
         said = (chance[choice - 1] if isinstance(chance, list) else chance)["then"]
     else:
         said = rule["then"]
-    said = {level: what for level, what in said.items() if what is not None and level != _SEQUENCE_ONLY}
+    said = {level: what for level, what in said.items() if what is not None and level not in _NO_FAULT}
     return {**said, "latency": decision["delay"]} if "latency" in said else said
 
 
@@ -144,8 +166,10 @@ def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
 
 
 def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
-    number, key = ("nth", {"key": ["op"]}) if place.is_counted else ("call", {})
-    when = {"op": place.op, number: place.nth}
+    number, key = ("nth", {"key": ["op"]}) if place.is_counted else (_ROW if place.op == _ROW else "call", {})
+    when: dict[str, Any] = {"op": place.op, number: place.nth}
+    if place.about is not None:
+        when = {"op": place.op, "request.id": place.about[0], "request.data.status": place.about[1]}
     if place.attempt is not None:
         when["attempt"] = place.attempt
     stage = "-upload" if place.is_upload else "" if place.attempt is None else f"-provider-{place.attempt}"
@@ -181,20 +205,20 @@ class Stopped(Exception):
         self.made = made
 
 
-def failure_of(trial: Trial, finding: str | None) -> str | None:
+def failure_of(seen: Observed, finding: str | None) -> str | None:
     """How a run fails, as a word for the name of a file; None when it does not: by the finding that is looked for, when
     one is, else by its exit code, else by its first finding of severity error."""
     if finding is not None:
-        return finding if finding in _failures(trial) else None
-    if trial.ended.exit != 0:
-        return _failures(trial)[0]
-    return next((row["finding"] for row in trial.findings if row["severity"] == "error"), None)
+        return finding if finding in _failures(seen) else None
+    if seen.ended.exit != 0:
+        return _failures(seen)[0]
+    return next((row["finding"] for row in seen.findings if row["severity"] == "error"), None)
 
 
-def _failures(trial: Trial) -> list[str]:
+def _failures(seen: Observed) -> list[str]:
     """Every way in which a run fails: its exit code, then its findings."""
-    code = trial.ended.exit
-    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in trial.findings)]
+    code = seen.ended.exit
+    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in seen.findings)]
 
 
 def _in_words(failure: str) -> str:
@@ -315,11 +339,11 @@ class Shrinking:
         )
         return Shrunk(failure, calls, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
 
-    def _run(self, faults: Sequence[FiredFault], timeout: float | None = None) -> Trial:
+    def _run(self, faults: Sequence[FiredFault], timeout: float | None = None) -> Observed:
         scenario = scenario_of(faults, self.source, name=str(self.source["name"]), story="")
         return self._try(scenario, timeout)
 
-    def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Trial:
+    def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Observed:
         return self.runner.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
 
 
@@ -329,41 +353,3 @@ def _parts(faults: Sequence[FiredFault]) -> str:
     if len(faults) == 1:
         return f"{faults[0].level} at {faults[0].place}"
     return f"{len(faults)} faults at {len({one.place[:2] for one in faults})} calls"
-
-
-T = TypeVar("T")
-
-
-def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
-    """Things that still fail together, in their order, of which none can be left out alone.
-
-    ``things`` fail together, and nothing fails alone: neither is tried. ``fails`` is asked about each subset once at
-    most, halves before smaller parts: with one culprit among n about 2 log2 n times, n squared times at the worst.
-    """
-    kept = list(range(len(things)))
-    known = {(): False, tuple(kept): True}
-
-    def fail(chosen: Sequence[int]) -> bool:
-        key = tuple(chosen)
-        if key not in known:
-            known[key] = fails([things[place] for place in key])
-        return known[key]
-
-    parts = 2
-    while len(kept) > 1:
-        cut = _contiguous(kept, parts)
-        rests = [[one for one in kept if one not in part] for part in cut]
-        smaller = next(filter(fail, [*cut, *rests]), None)
-        if smaller is not None:
-            kept, parts = smaller, 2 if smaller in cut else max(parts - 1, 2)
-        elif parts < len(kept):
-            parts = min(2 * parts, len(kept))
-        else:
-            break
-    return [things[place] for place in kept]
-
-
-def _contiguous(chosen: list[int], count: int) -> list[list[int]]:
-    """Contiguous parts of nearly equal length, none of them empty."""
-    ends = [-(-len(chosen) * place // count) for place in range(count + 1)]
-    return [chosen[start:end] for start, end in pairwise(ends)]

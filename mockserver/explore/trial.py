@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import replace
 from enum import StrEnum
 from os import SEEK_END
 from pathlib import Path
@@ -19,34 +19,60 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
+from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
-from mockserver.remote import ControlRefused, RemoteSandbox, timeline
+from mockserver.explore.trial_sandbox import TrialSandbox
+from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class InjectionPoint:
-    """One call of a run: its operation, and its number among the calls of that operation, from 1.
-
-    ``notifies`` says that it caused webhooks in the run without faults.
-    """
-
-    op: str
-    nth: int
-    notifies: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.op}#{self.nth}"
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
-    return [
-        InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]))
-        for entry in entries
-        if entry["call"] is not None and entry["op"] in OPERATIONS
-    ]
+    found, rows, webhooks = list[InjectionPoint](), 0, 0
+    entries = list(entries)
+    # Rows that are not taken before the command ends cannot fail.
+    ran = any(entry["op"] == _ROWS for entry in entries)
+    for entry in entries:
+        if entry["call"] is not None and entry["op"] in OPERATIONS:
+            point = _point_of(entry)
+            found.append(point)
+            places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
+            found += [InjectionPoint("batch.row", rows + place) for place in places]
+            rows += point.rows
+        elif entry["webhooks"] and entry["call"] is None:
+            found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
+        if entry["op"] == _RENEWAL and _FIRST_RENEWAL not in found:
+            found.append(_FIRST_RENEWAL)
+        webhooks += len(entry["webhooks"])
+    return found
+
+
+def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
+    uses, card, rows = entry.get("facts") or facts_of(entry)
+    return InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]), uses=uses, card=card, rows=rows)
+
+
+def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What a call needed, the card that it charged and the rows of its batch, as an entry shows them."""
+    request, answer = entry.get("request") or {}, entry.get("answer")
+    given = request.get("body")
+    body: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    uses = "hold" if entry["op"] in ("charge.capture", "charge.void") else "token" if body.get("token") else ""
+    if not uses and entry["op"] != "vault.create" and "/vault" in request.get("path", ""):
+        uses = "vault"
+    paid = answer.get("paymentInformation") if isinstance(answer, dict) else None
+    card = (paid or {}).get("card") or {}
+    digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}" if card else ""
+    count = body.get("count") if entry["op"] == "batch.create" else None
+    is_card = len(digits) == _DIGITS and digits.isdecimal()
+    return uses, digits if is_card else "", count if isinstance(count, int) and entry["status"] in _TAKEN else 0
+
+
+_DIGITS, _TAKEN = 10, (200, 201)
+_ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
+_FIRST_RENEWAL = InjectionPoint("subscription.renew", 1)
 
 
 def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -99,9 +125,10 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 
 
 @record
-class Trial:
+class Observed:
     """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
-    ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand."""
+    ``fired`` the rules that fired; ``is_manual`` says that its clock was set by hand, ``why_not`` why the command was
+    not killed, or not run twice, though that was asked for."""
 
     ended: Ended
     entries: Sequence[Mapping[str, Any]]
@@ -110,6 +137,11 @@ class Trial:
     timeline: str
     output: Path
     is_manual: bool
+    why_not: str = ""
+
+    def has_struck(self, rules: Collection[str]) -> bool:
+        """Whether all that was to happen has: a fault that never struck says nothing of the command."""
+        return bool(rules) and not self.why_not and self.fired.issuperset(rules)
 
     @property
     def findings(self) -> Sequence[Mapping[str, Any]]:
@@ -123,8 +155,14 @@ class Trial:
 
     @property
     def points(self) -> list[InjectionPoint]:
-        """The calls that it made."""
-        return points_of(self.entries)
+        """The calls that it made, and what came due, in the time that passed afterwards too."""
+        found = points_of(self.entries)
+        renews = f"came due: {_RENEWAL}" in self.timeline and _FIRST_RENEWAL not in found
+        return [*found, _FIRST_RENEWAL] if renews else found
+
+    def has_come_due(self, what: Iterable[str]) -> bool:
+        """Whether everything has come due that was to."""
+        return all(f"came due: {one}" in self.timeline for one in what)
 
     @property
     def has_called(self) -> bool:
@@ -148,8 +186,9 @@ class Trial:
 class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
-    is part of the names of sandboxes while another uses the same server with the same seed. ``aftermath`` follows each
-    run."""
+    is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
+    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
+    server was there before."""
 
     url: str
     argv: Sequence[str]
@@ -160,6 +199,8 @@ class TrialRunner:
     admin_token: str | None = None
     salt: str = ""
     aftermath: Aftermath = NOTHING_MORE
+    restart: Sequence[str] = ()
+    is_shared: bool = True
 
     def try_out(
         self,
@@ -169,38 +210,62 @@ class TrialRunner:
         key: str | None = None,
         *,
         ignored: Collection[tuple[str, str]] = (),
-    ) -> Trial:
+        restarts: bool = False,
+    ) -> Observed:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name`` decides the sandbox's
-        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``.
+        ``key``, unless that is given, and with the seed all that happens in it; ``ignored`` as in ``follow``. Where the
+        scenario holds all, the command is killed and the restart follows, which ``restarts`` wants in any case; where
+        it holds one call until it is released, the command is run twice.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
-        # Another exploration may have used the server before.
-        sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
-        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
-        given = {"url": self.url, "secret_key": key, "public_key": sandbox.public_key}
+        sandbox = TrialSandbox(self.url, key, admin_token=self.admin_token)
+        if self.is_shared:
+            # Another exploration may have used the server before.
+            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+        try:
+            sandbox.call("POST", "/__admin/scenarios", json=scenario)
+        except TypeError:
+            # Numbers and dates of a file that JSON does not know.
+            sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
-        given["run_dir"] = str(own)
-        variables = {f"MOCKSERVER_{word.upper()}": value for word, value in given.items()}
+        given = given_to(sandbox, own)
+        variables = variables_of(given)
 
         def beside(argv: Sequence[str], printed: Path) -> Ended:
-            words, mark = [_filled(word, given) for word in argv], f"{self.run}-{printed.name}"
             errors = printed.with_suffix(".err")
-            with self.commands.run(words, variables, mark, printed, timeout, errors=errors) as ended:
+            with running(argv, printed.name, printed, errors=errors) as ended:
                 return ended
 
+        def running(argv: Sequence[str], mark: str, printed: Path, **more: Any) -> AbstractContextManager[Ended]:
+            words = [filled(word, given) for word in argv]
+            return self.commands.run(words, variables, f"{self.run}-{mark}", printed, timeout, **more)
+
+        def second() -> Ended:
+            with running(self.argv, f"{name}-second", other) as ended:
+                return ended
+
+        until, other = held_until(scenario), self.folder / f"{name}.second"
+        held = HeldRun(sandbox, second if until == "released" else None) if until is not None else None
         try:
-            words = [_filled(word, given) for word in self.argv]
-            with self.commands.run(words, variables, f"{self.run}-{name}", output, timeout) as ended:
+            with ExitStack() as runs:
+                ended = runs.enter_context(running(self.argv, name, output, **({"beside": held.go} if held else {})))
+                if restarts or (until == "all" and held is not None and not held.why_not):
+                    restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
+                    ended = runs.enter_context(restart)
+                if held is not None and held.ended is not None:
+                    ended = worse(ended, held.ended)
+                    with output.open("ab") as file:
+                        file.write(other.read_bytes())
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
                 after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
-                return _seen(sandbox, ended, entries, after, output)
+                return _seen(sandbox, ended, entries, after, output, held.why_not if held is not None else "")
         finally:
+            other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
             sandbox.close()
@@ -234,15 +299,33 @@ def _key(*parts: object) -> str:
 
 
 def _seen(
-    sandbox: RemoteSandbox, ended: Ended, entries: Sequence[Mapping[str, Any]], after: RunEnd, output: Path
-) -> Trial:
-    story = timeline(sandbox)
+    sandbox: RemoteSandbox,
+    ended: Ended,
+    entries: Sequence[Mapping[str, Any]],
+    after: RunEnd,
+    output: Path,
+    why_not: str,
+) -> Observed:
+    story = sandbox.report("timeline")
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    return Trial(ended, entries, after, fired, story, output=output, is_manual=is_manual)
+    # How the clock runs is asked of the runs without a fault.
+    is_manual = not fired and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
 
 
-def _filled(word: str, given: Mapping[str, str]) -> str:
+def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
+    """What a command is told of its sandbox, and of a folder that is its own for one run."""
+    names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}
+    return {**names, "run_dir": str(folder)}
+
+
+def variables_of(given: Mapping[str, str]) -> dict[str, str]:
+    """The same as variables of its environment."""
+    return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
+
+
+def filled(word: str, given: Mapping[str, str]) -> str:
+    """A word of the command with what stands for ``{url}`` and the like."""
     for name, value in given.items():
         word = word.replace(f"{{{name}}}", value)
     return word

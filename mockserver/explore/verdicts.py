@@ -16,10 +16,12 @@ _UNKNOWN_END = "doubt-left-open"
 @record
 class Reference:
     """What runs are compared with: the money of the run without a fault, None where two of them moved different money;
-    ``shared`` are the orders that come again in each run."""
+    ``shared`` are the orders that come again in each run. ``of_two``: the command was run twice, so that only orders
+    of the same reference are compared, and findings, which judge one client, say nothing."""
 
     money: RunMoney | None = None
     shared: Collection[str] = ()
+    of_two: bool = False
 
 
 @record
@@ -48,7 +50,8 @@ def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: 
     """The verdict on a run, with what it says in money; without the shop's books its money is compared with that of the
     run without a fault."""
     told = [str(row["evidence"][0]["line"]) for row in after.differing]
-    found = Verdict.UNSAFE if after.broken else verdict(code, after.findings, has_fired=has_fired)
+    findings = after.differing if reference.of_two else after.findings
+    found = Verdict.UNSAFE if after.broken else verdict(code, findings, has_fired=has_fired)
     if found is Verdict.UNSAFE:
         return Judged(found, [*after.broken, *told])
     if after.failed and found is Verdict.SURVIVED:
@@ -63,13 +66,21 @@ def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: 
     return _by_money(after, reference)
 
 
+def excused(made: Judged, after: RunEnd) -> Judged:
+    """The verdict where the fault itself takes or withholds money and the shop's books are not known: only they can say
+    whether the client has done wrong."""
+    is_its_own = made.verdict is Verdict.UNSAFE and not after.broken
+    return Judged(Verdict.DOUBTFUL, made.words) if is_its_own else made
+
+
 def _by_money(after: RunEnd, reference: Reference) -> Judged:
     """Without the shop's books: what the shop did with the money, beside the run without a fault."""
     found: Sequence[MoneyDifference] = ()
     if reference.money is not None:
-        found = differences(reference.money, after.money, reference.shared)
+        found = differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
     harm = [one.words for one in found if one.is_harm]
-    unknown = [str(row["evidence"][0]["line"]) for row in after.findings if row["finding"] == _UNKNOWN_END]
+    ends = () if reference.of_two else after.findings
+    unknown = [str(row["evidence"][0]["line"]) for row in ends if row["finding"] == _UNKNOWN_END]
     if harm or unknown:
         return Judged(Verdict.UNSAFE, [*harm, *unknown])
     if found:

@@ -48,7 +48,8 @@ class UnfinishedPayments:
         if call.code == _WRONG_STATE and call.op in _MOVES:
             self._refused(call, charge.charge_id)
         for event in call.events:
-            if event.subject is Subject.CHARGE:
+            # Of a payment that the service took twice the client knows one charge.
+            if event.subject is Subject.CHARGE and event.subject_id == charge.charge_id:
                 self._moved(event, call)
         if call.op == "charge.create" and call.code is None:
             self._created(call, charge)

@@ -15,7 +15,7 @@ from mockserver.scenario.outcome import NOTIFYING, Outcome
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
-from mockserver.scenario.transport import At, FaultKind
+from mockserver.scenario.transport import At
 
 OpOf = Callable[[str, str], str | None]
 """The operation that a method and a path mean, or None."""
@@ -65,7 +65,7 @@ def explain(
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
         is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
-        if is_early and fault is not None and fault.kind is not FaultKind.DELAY:
+        if is_early and fault is not None and not fault.goes_on:
             return [*lines, "  nothing more is asked: this ends the call before anything has happened"]
     if op not in UNREQUESTED:
         lines += [
@@ -84,6 +84,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
     """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many."""
     lost = dict(decision.lost())
     builtin = {scenario.file for scenario in rules.scenarios if scenario.builtin}
+    passing = {one.rule: one for one in decision.passing}
     fired, silent = False, 0
     for rule in rules.rules:
         if rule.stage is not stage:
@@ -91,6 +92,8 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
         if rule.id == decision.rule:
             fired = True
             yield f"  fires: {_place(rule)}: {decision.outcome.words}"
+        elif rule.id in passing:
+            yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
         elif rule.file in builtin:
             silent += 1
         elif op not in rule.operations:

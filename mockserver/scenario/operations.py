@@ -89,6 +89,12 @@ PAGES = frozenset(row.name for row in _ROWS if row.is_page)
 TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
 """Operations in which money is taken."""
 
+MONEY = frozenset(
+    {"charge.create", "charge.capture", "charge.void", "charge.refund"}
+    | {"batch.create", "subscription.create", "transfer.create", "payment_link.pay"}
+)
+"""Operations that a client asks for and that move money, or promise to."""
+
 UNREQUESTED = frozenset(row.name for row in _ROWS if row.is_unrequested)
 """What happens without a request: it has no headers and no answer."""
 

@@ -20,7 +20,7 @@ from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
 from mockserver.scenario.file_model import any_of, file_model, given, needs
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
-from mockserver.scenario.scalars import Duration, Positive
+from mockserver.scenario.scalars import Duration, Positive, whole
 
 _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
@@ -46,14 +46,16 @@ class OutcomeTraits:
 
 @file_model
 class Approve(OutcomeTraits):
-    """The provider takes the payment."""
+    """The provider takes the payment; ``copies`` above 1: as many times, by a fault of its own."""
 
     word = "approve"
     fits = PROVIDER_OPERATIONS
 
+    copies: Annotated[int, whole(1, 10)] = 1
+
     @property
     def words(self) -> str:
-        return "approve"
+        return "approve" if self.copies == 1 else f"approve, taken {self.copies} times"
 
 
 @record

@@ -130,7 +130,7 @@ def whole(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(read)
 
 
-_DURATION_SCHEMA: dict[str, Any] = {
+DURATION_SCHEMA: dict[str, Any] = {
     "type": "string",
     "pattern": _DURATION_PATTERN,
     "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
@@ -138,28 +138,35 @@ _DURATION_SCHEMA: dict[str, Any] = {
 _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
-Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(_DURATION_SCHEMA)]
+Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(DURATION_SCHEMA)]
 Period = Annotated[
     Micros,
     _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
-    WithJsonSchema(_DURATION_SCHEMA),
+    WithJsonSchema(DURATION_SCHEMA),
 ]
 ZoneName = Annotated[
     Zone | None,
     PlainValidator(read_zone),
     WithJsonSchema({"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
 ]
+LAST_MOVE: Micros = -1
+"""A lag that ends just before the last change."""
+
 Lag = Annotated[
     Micros,
     # What happened meanwhile is kept to be taken back.
-    _only(read_duration, lambda lag: 0 < lag <= DAY, "a duration above 0 and at most 1d, such as 15s"),
-    WithJsonSchema(_DURATION_SCHEMA),
+    _only(
+        lambda lag: LAST_MOVE if lag == "last_move" else read_duration(lag),
+        lambda lag: lag == LAST_MOVE or 0 < lag <= DAY,
+        "a duration above 0 and at most 1d, such as 15s, or last_move",
+    ),
+    WithJsonSchema({"anyOf": [{"const": "last_move"}, DURATION_SCHEMA]}),
 ]
 Shift = Annotated[
     Micros,
     BeforeValidator(read_shift),
     WithJsonSchema(
-        {**_DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
+        {**DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
     ),
 ]
 Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
@@ -183,6 +190,11 @@ Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", 
 Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
 Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
 Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
+Swap = Annotated[
+    bool | Micros,
+    BeforeValidator(lambda value: value if isinstance(value, bool) else read_duration(value)),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, DURATION_SCHEMA]}),
+]
 Count = Annotated[
     int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})
 ]

@@ -13,12 +13,13 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from mockserver.domain.clock import SECOND, duration_text
+from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
-from mockserver.scenario.scalars import Duration, Switch, Text, read_duration, whole
+from mockserver.scenario.matching import shown
+from mockserver.scenario.scalars import DURATION_SCHEMA, Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503
@@ -29,6 +30,8 @@ _UNREADABLE = _FRAMING | {"content-encoding"}
 _HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
 _LONGEST_PAUSE = 86_400
+MOST_COPIES = 10
+"""Times that one request can reach the service."""
 
 
 At = StrEnum("At", "CONNECT UPLOAD RECEIVE ANSWER")
@@ -37,38 +40,47 @@ all of it did."""
 
 
 FaultKind = StrEnum(
-    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG MALFORMED_JSON SLOW EDIT"
+    "FaultKind", "STATUS DELAY RESET CLOSE_AFTER TRUNCATE DRIBBLE GARBAGE HANG HOLD MALFORMED_JSON SLOW COPIES EDIT"
 )
 """Everything that a scenario can make the network do to an answer."""
+
+HoldUntil = StrEnum("HoldUntil", "RELEASED ALL")
+"""Until when a call is held: until it is released (``DELETE /__admin/hold``) or its client leaves; with ``all`` every
+other request, answer and webhook of the sandbox is held with it."""
 
 
 @record
 class _Row:
     """Where a kind fits, what it leaves the client in doubt about, whether it takes the client's time, whether it
-    strikes the reading of a body, which then goes on, and whether it ends the connection itself."""
+    strikes the reading of a body, which then goes on, whether it ends the connection itself, and whether a request that
+    it meets at its receipt is acted on."""
 
     places: tuple[At, ...]
     doubt: UncertainResult | None = None
     is_slow: bool = False
     is_reading: bool = False
     cuts: bool = False
+    goes_on: bool = False
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
 _KINDS: Mapping[str, _Row] = {
     FaultKind.STATUS: _Row(_WHOLE),
-    FaultKind.DELAY: _Row(_WHOLE, is_slow=True),
+    FaultKind.DELAY: _Row(_WHOLE, is_slow=True, goes_on=True),
     FaultKind.RESET: _Row(tuple(At), UncertainResult.RESET, cuts=True),
     FaultKind.CLOSE_AFTER: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
     FaultKind.TRUNCATE: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
     FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
     FaultKind.GARBAGE: _Row(_WHOLE, UncertainResult.GARBLED, cuts=True),
     FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True),
+    FaultKind.HOLD: _Row(_WHOLE, is_slow=True, goes_on=True),
     FaultKind.MALFORMED_JSON: _Row(_ANSWER, UncertainResult.GARBLED),
     FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
+    FaultKind.COPIES: _Row((At.RECEIVE,), goes_on=True),
     FaultKind.EDIT: _Row(_ANSWER),
 }
 _MISPLACED = {
+    (False, At.ANSWER): "{word} comes before anything happens; use at: receive",
     (False, At.RECEIVE): "{word} changes an answer, and at: receive there is none; use at: answer",
     (False, At.UPLOAD): "{word} cannot be used at: upload, which has only reset, hang and slow",
     (False, At.CONNECT): "{word} cannot be used at: connect, which has only reset",
@@ -106,6 +118,24 @@ class Dribble:
 
     chunk: Annotated[int, whole(1, 1_000_000)]
     every: Duration
+
+
+def _hold(value: object) -> Micros | HoldUntil:
+    """A duration above 0, or one of the words."""
+    if isinstance(value, str) and value in list(HoldUntil):
+        return HoldUntil(value)
+    try:
+        length = read_duration(value)
+    except ValueError:
+        length = 0
+    if not length:
+        raise ValueError(f"got {shown(value)}, wanted a duration above 0 such as 300ms, or released, or all")
+    return length
+
+
+Hold = Annotated[
+    int | HoldUntil, BeforeValidator(_hold), WithJsonSchema({"anyOf": [{"enum": list(HoldUntil)}, DURATION_SCHEMA]})
+]
 
 
 def _header_name(name: str) -> str:
@@ -150,7 +180,7 @@ def _schema() -> dict[str, Any]:
         "oneOf": [*one_of(_ALONE)["oneOf"], {"not": alone, **any_of(("delay", *_OF_EDIT))}],
         "allOf": [
             *(needs(given(word), given("status")) for word in ("body", "retry_after")),
-            needs(given("virtual"), {**given("delay"), "properties": {"at": {"const": At.ANSWER}}}),
+            needs(given("virtual"), {**given("delay"), "properties": {"at": {"enum": list(_WHOLE)}}}),
             *(needs(given(word), {"not": alone}) for word in ("edit", "omit")),
             needs(given("headers"), {"not": any_of(kind for kind in _ALONE if kind != "status")}),
             *places,
@@ -181,7 +211,9 @@ class Transport:
     slow: Dribble | None = None
     garbage: Switch = False
     hang: Switch = False
+    hold: Hold | None = None
     malformed_json: Switch = False
+    copies: Annotated[int, whole(2, MOST_COPIES)] | None = None
     kind: FaultKind = field(init=False)
 
     @classmethod
@@ -201,8 +233,8 @@ class Transport:
         edits = [word for word in _OF_EDIT if getattr(self, word) and (word != "headers" or self.status is None)]
         if len(kinds) > 1 or (kinds and edits):
             raise ValueError(f"got {' and '.join([*kinds, *edits])}, only one of them is allowed (delay may join any)")
-        if self.virtual and (not self.delay or self.at is not At.ANSWER):
-            raise ValueError("virtual needs delay and at: answer: it says how the delay of an answer passes")
+        if self.virtual and (not self.delay or self.at not in _WHOLE):
+            raise ValueError("virtual needs delay and at: receive or answer: it says how that time passes")
         kind = kinds[0] if kinds else FaultKind.EDIT if edits else FaultKind.DELAY
         if self.at not in _KINDS[kind].places:
             word = edits[0] if edits else kind
@@ -246,6 +278,16 @@ class Transport:
         return self.delay > 0 or _KINDS[self.kind].is_slow
 
     @property
+    def goes_on(self) -> bool:
+        """Whether a request that it meets at its receipt is acted on all the same."""
+        return _KINDS[self.kind].goes_on
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether it must be decided before anything has been asked of a provider."""
+        return self.at is At.RECEIVE and (self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD))
+
+    @property
     def is_reading(self) -> bool:
         """Whether it strikes the reading of a body, and the request goes on."""
         return _KINDS[self.kind].is_reading
@@ -278,8 +320,13 @@ class Transport:
                 words = f"close after {self.close_after} bytes"
             case FaultKind.DRIBBLE | FaultKind.SLOW if (pieces := self.dribble or self.slow) is not None:
                 words = f"{self.kind} {pieces.chunk} bytes every {duration_text(pieces.every)}"
+            case FaultKind.HOLD:
+                words = f"hold {self.hold if isinstance(self.hold, HoldUntil) else duration_text(self.hold or 0)}"
+            case FaultKind.COPIES:
+                words = f"reaches the service {self.copies} times"
             case FaultKind.DELAY:
-                return f"transport at {self.at}: delay {duration_text(self.delay)}"
+                passed = "so much time passes: " if self.virtual else "delay "
+                return f"transport at {self.at}: {passed}{duration_text(self.delay)}"
             case _:
                 words = self.kind.value
         return f"transport at {self.at}: {words}" + (f" after {duration_text(self.delay)}" if self.delay else "")

@@ -12,11 +12,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from mockserver.domain.clock import duration_text
+from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.file_model import apart, file_model, given, given_as, keys_of, needs
-from mockserver.scenario.scalars import Duration, Flag, Shift, Text, whole
+from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 
 MOST_BYTES = 1_000_000
 """Bytes that a webhook can be padded to."""
@@ -25,6 +25,8 @@ MOST_AT_ONCE = 10
 """Copies that can be under way to one receiver at once."""
 
 _ENVELOPE = ("meta", "data")
+_WRONG = ("bad_signature", "signature", "edit", "omit")
+"""What makes a webhook one that the service would not send."""
 
 
 def _read_answer(value: object) -> object:
@@ -40,8 +42,9 @@ Answer = Annotated[
 ]
 
 
-Signature = StrEnum("Signature", "NONE BAD STALE")
-"""What stands in the header of the signature: nothing, that of a wrong key, or that of a day before."""
+Signature = StrEnum("Signature", "NONE BAD STALE PREVIOUS")
+"""What stands in the header of the signature: nothing, that of a wrong key, that of a day before, or that of the key
+before, as while keys are changed."""
 
 
 def _in_envelope(paths: Iterable[str]) -> None:
@@ -57,7 +60,12 @@ def _schema() -> dict[str, Any]:
     on = {"const": True}
     is_long = {"pattern": "[1-9]"}
     together = given_as("together", on)
-    against = [given_as("gap", is_long), given_as("swap_with_next", on), given_as("receiver", {"minItems": 1})]
+    against = [
+        given_as("blocks", on),
+        given_as("gap", is_long),
+        given_as("swap_with_next", {"not": {"const": False}}),
+        given_as("receiver", {"minItems": 1}),
+    ]
     single = {"properties": {"copies": {"const": 1}}}
     return {
         "minProperties": 1,
@@ -65,7 +73,9 @@ def _schema() -> dict[str, Any]:
             needs(given_as("drop", on), {"maxProperties": 1}),
             apart(given_as("before_answer", on), given_as("delay", is_long)),
             apart(given_as("bad_signature", on), given("signature")),
+            needs(given_as("extra", on), any_of(_WRONG)),
             apart(together, {"anyOf": against}),
+            apart(given_as("hold", on), given_as("receiver", {"minItems": 1})),
             apart(together, given_as("before_answer", on), single),
             needs(together, {"properties": {"copies": {"maximum": MOST_AT_ONCE}}}),
         ],
@@ -74,8 +84,11 @@ def _schema() -> dict[str, Any]:
 
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     "drop": lambda _: "drop those of this call",
+    "blocks": lambda _: "later ones to the receiver wait for it",
     "delay": lambda delay: f"delay {duration_text(delay)}",
     "gap": lambda gap: f"gap {duration_text(gap)}",
+    "swap_with_next": lambda within: f"swap_with_next{'' if within is True else f' within {duration_text(within)}'}",
+    "extra": lambda _: "one more, before the real one",
     "sent": lambda shift: f"sent {duration_text(abs(shift))} {'ago' if shift < 0 else 'ahead'}",
     "edit": lambda edit: f"edit {' and '.join(edit)}",
     "omit": lambda omit: f"omit {' and '.join(omit)}",
@@ -96,7 +109,8 @@ class WebhookPlan:
     copies: Annotated[int, whole(1, 100)] = 1
     gap: Duration = 0
     before_answer: Flag = False
-    swap_with_next: Flag = False
+    swap_with_next: Swap = False
+    extra: Flag = False
     stale: Flag = False
     bad_signature: Flag = False
     signature: Signature | None = None
@@ -104,9 +118,11 @@ class WebhookPlan:
     pad: Annotated[int, whole(1, MOST_BYTES)] = 0
     sent: Shift = 0
     together: Flag = False
+    blocks: Flag = False
     edit: Edit | None = None
     omit: Omit = ()
     authorization: Text | None = None
+    hold: Flag = False
     receiver: Annotated[tuple[Answer, ...], Field(max_length=100)] = ()
 
     @classmethod
@@ -123,18 +139,27 @@ class WebhookPlan:
             raise ValueError(f"got together and {self.copies} copies, at most {MOST_AT_ONCE} go out at one instant")
         if self.before_answer and self.delay:
             raise ValueError("got before_answer and delay, only one of them is allowed")
+        if self.extra and not any(getattr(self, word) for word in _WRONG):
+            raise ValueError(f"extra needs what is wrong with the one more: {', '.join(_WRONG)}")
         if self.bad_signature and self.signature is not None:
             raise ValueError("got bad_signature and signature, only one of them is allowed")
-        against = ["gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
+        against = ["blocks", "gap", "swap_with_next", "receiver", *(["before_answer"] if self.copies == 1 else [])]
         lost = [word for word in against if self.together and getattr(self, word)]
         if lost:
             raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
+        if self.hold and self.receiver:
+            raise ValueError("got hold and receiver, only one of them is allowed: the receiver itself must take it")
         _in_envelope((*(self.edit or ()), *self.omit))
 
     @property
     def forged(self) -> Signature | None:
         """What is wrong with its signature."""
         return Signature.BAD if self.bad_signature else self.signature
+
+    @property
+    def held_for(self) -> Micros:
+        """How long it waits for the next one about the same object; 0 when any to the same receiver will do."""
+        return 0 if isinstance(self.swap_with_next, bool) else self.swap_with_next
 
     @property
     def is_edited(self) -> bool:

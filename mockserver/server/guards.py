@@ -9,23 +9,166 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import socket
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 import httptools
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from mockserver.server import bad_request
-from mockserver.server.body_receiver import BodyReceiver
-from mockserver.web.asgi import TRANSPORT
+from mockserver.domain.codes import Code
+from mockserver.domain.problem import problem
+from mockserver.web.request import TRANSPORT
+
+HANG_SECONDS = 600.0
+"""How long a client that is left to send its body may try to."""
+
+LOOK_SECONDS = 1.0
+"""How often it is looked whether it still does: a connection that is not read does not say that its end has come."""
+
+
+class Connection(Protocol):
+    """What a request uses of its connection: ``ended`` when the client sends nothing more, ``listening`` is the request
+    whose application waits to hear more of its client."""
+
+    ended: bool
+    listening: RequestResponseCycle | None
+
+    def give_up(self, cycle: RequestResponseCycle) -> None:
+        """Answer a request no more."""
+
+
+class BodyReceiver:
+    """The ``receive`` of one request, with what the product asks of its client besides."""
+
+    __slots__ = ("connection", "cycle")
+
+    def __init__(self, cycle: RequestResponseCycle, connection: Connection) -> None:
+        self.cycle = cycle
+        self.connection = connection
+
+    async def __call__(self) -> Any:
+        """The next part of the body, or that the client has gone: so it has when it sends less than is waited for."""
+        cycle, connection = self.cycle, self.connection
+        if cycle.scope["http_version"] == "1.0":
+            # Such a client does not know the answer 100 (RFC 9110, 10.1.1).
+            cycle.waiting_for_100_continue = False
+        if not cycle.message_event.is_set():
+            if connection.ended:
+                connection.give_up(cycle)
+                cycle.transport.close()
+            connection.listening = cycle
+        try:
+            return await cycle.receive()
+        finally:
+            connection.listening = None
+
+    def at_hand(self) -> bytes | None:
+        """What is left of the body, when all of it has come; else None. Nothing more is read of the client meanwhile:
+        a crowd of requests is not read faster than it is answered."""
+        cycle = self.cycle
+        if cycle.more_body or cycle.disconnected or cycle.response_complete:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        cycle.message_event.clear()
+        return body
+
+    def is_gone(self) -> bool:
+        """Whether the client has hung up. One that sends nothing more may still read: it has hung up when it has
+        refused what was written to it."""
+        return self.cycle.disconnected or (self.connection.ended and _is_refused(self.cycle.transport))
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether no answer has begun, be it that the client left before."""
+        return not self.cycle.response_started
+
+    def suppress_continue(self) -> None:
+        """Do not answer a client's ``Expect: 100-continue``."""
+        self.cycle.waiting_for_100_continue = False
+
+    async def left(self) -> None:
+        """Wait until the client has hung up, reading nothing more of what it sends; at most ``HANG_SECONDS``."""
+        cycle, loop = self.cycle, asyncio.get_running_loop()
+        end = loop.time() + HANG_SECONDS
+        while not self.is_gone() and loop.time() < end:
+            cycle.message_event.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(cycle.message_event.wait(), LOOK_SECONDS)
+        cycle.transport.abort()
+
+
+def _is_refused(transport: Any) -> bool:
+    """Whether the other end has reset the connection, which is not read."""
+    connection = transport.get_extra_info("socket")
+    try:
+        return connection is not None and connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+    except OSError:
+        return True
+
+
+ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
+"""Paths that are answered however many connections are open."""
+
+MOST_HEAD = 65_536
+"""Bytes that a request's line and headers may have, and its trailers: what never ends must not fill the memory."""
+
+HEAD_TOO_LARGE = (
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+    f"wanted a request line and headers of at most {MOST_HEAD} bytes",
+)
+TIMED_OUT = HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner"
+CONNECT_REFUSED = HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this server is not a proxy"
+"""Of this one, because what follows on its connection is not HTTP."""
+
+_WANTED: tuple[tuple[type[Exception], str], ...] = (
+    (httptools.HttpParserInvalidMethodError, "wanted a method of HTTP, such as GET or POST"),
+    (httptools.HttpParserCallbackError, "wanted a target of ASCII characters, at most 65535 of them"),
+)
+
+
+def malformed(fault: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
+    """Status and reason of the answer to what the parser refuses. Its words quote nothing of what was sent."""
+    wanted = next((words for kind, words in _WANTED if isinstance(fault, kind)), None)
+    return HTTPStatus.BAD_REQUEST, wanted or f"wanted a request of HTTP/1.1: {fault}"
+
+
+def refusal_text(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """The whole answer as it stands on the wire, with the headers of the server besides its own."""
+    answer = _response(status, reason, Code.VALIDATION_ERROR)
+    lines = [f"HTTP/1.1 {status} {status.phrase}".encode()]
+    lines += [name + b": " + value for name, value in (*server_headers, *answer.raw_headers)]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + bytes(answer.body)
+
+
+async def too_many_connections(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    """The application on a connection too many: whether the server lives can be asked even then."""
+    reason = "more connections are open than this server has files for"
+    refused = _response(HTTPStatus.SERVICE_UNAVAILABLE, reason, Code.UNKNOWN_ERROR)
+    await (app if scope["path"] in ALWAYS_ANSWERED else refused)(scope, receive, send)
+
+
+def _response(status: HTTPStatus, reason: str, code: Code) -> Response:
+    is_retryable = status is HTTPStatus.SERVICE_UNAVAILABLE
+    body = problem(status, code, code.message, None, {"Request": reason}, is_retryable=is_retryable)
+    headers = {
+        "content-type": "application/json; charset=utf-8",
+        "x-content-type-options": "nosniff",
+        "connection": "close",
+    }
+    return Response(json.dumps(body, separators=(",", ":")), status, headers)
+
 
 HEAD_SECONDS = 20
 """How long a client may take to send a request's line and headers."""
@@ -106,15 +249,15 @@ class GuardedProtocol(HttpToolsProtocol):
     def _let_in(self, patience: float) -> None:
         self._expect_by(self.loop.time() + patience)
         if len(self.connections) > self._most and not self._make_room():
-            self.app = partial(bad_request.too_many_connections, self.app)
+            self.app = partial(too_many_connections, self.app)
 
     def data_received(self, data: bytes) -> None:
         """Read, and serve the requests that this completes."""
         if self._refusal is not None:
             return
-        most = bad_request.MOST_HEAD
+        most = MOST_HEAD
         if len(data) > most and not self._open and 0 < data.find(b"\r\n") < most < data.find(b"\r\n\r\n"):
-            self._refuse(*bad_request.HEAD_TOO_LARGE)
+            self._refuse(*HEAD_TOO_LARGE)
             return
         self._packet = len(data)
         self._feed(data)
@@ -188,7 +331,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.feed_data(piece)
             except httptools.HttpParserUpgrade as upgrade:
                 if self.scope["method"] == "CONNECT":
-                    self._refuse(*bad_request.CONNECT_REFUSED)
+                    self._refuse(*CONNECT_REFUSED)
                     return
                 # No upgrade is offered, so each is ignored (RFC 9110, 7.8). The parser may be past its last request.
                 self.parser = httptools.HttpRequestParser(self)
@@ -196,7 +339,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
                 self.logger.warning("Invalid HTTP request received.")
-                self._refuse(*bad_request.malformed(fault))
+                self._refuse(*malformed(fault))
                 return
 
     def _should_upgrade(self) -> bool:
@@ -252,8 +395,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _await_rest(self) -> None:
         """Bound the rest of a request that is not whole, in time, and in bytes outside the body."""
         self._overhead += self._packet
-        if self._overhead > bad_request.MOST_HEAD:
-            self._refuse(*bad_request.HEAD_TOO_LARGE)
+        if self._overhead > MOST_HEAD:
+            self._refuse(*HEAD_TOO_LARGE)
         elif self.flow.read_paused:
             return
         elif self._head_is_whole():
@@ -316,7 +459,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _refuse(self, status: HTTPStatus, reason: str) -> None:
         """Read no further: where the next request begins is unknown. The refusal comes after the answers to
         all requests that are whole."""
-        self._refusal, self._due = bad_request.refusal(status, reason, self.server_state.default_headers), None
+        self._refusal, self._due = refusal_text(status, reason, self.server_state.default_headers), None
         if self._open and self._head_is_whole():
             self._drop_newest()
         if self._answering is None or not _is_open(self._answering):
@@ -368,7 +511,7 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._due > self.loop.time():
             self._ring_at(self._due)
         elif self._open and self._refusal is None and not self.flow.write_paused:
-            self._refuse(*bad_request.TIMED_OUT)
+            self._refuse(*TIMED_OUT)
         else:
             self.hang_up()
 

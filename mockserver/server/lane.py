@@ -18,9 +18,8 @@ from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
 from mockserver.domain.bounded_cache import BoundedCache
-from mockserver.server.body_receiver import BodyReceiver
-from mockserver.server.guards import GuardedProtocol
-from mockserver.web.asgi import TRANSPORT, Send
+from mockserver.server.guards import BodyReceiver, GuardedProtocol
+from mockserver.web.request import TRANSPORT, Send
 
 Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 Head: TypeAlias = tuple[str, str, bytes, bytes, Headers, int]

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import ssl
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,14 @@ from uvicorn.lifespan.on import LifespanOn
 from uvicorn.server import Server
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.reloading import reloading, watching
+from mockserver.adapters.machine_clock import write_whole
+from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol, fast_app
-from mockserver.server.listeners import Listeners, accept, allow_connections
-from mockserver.web.asgi import TRANSPORT
+from mockserver.server.listeners import Listeners, accept, allow_connections, keep_silent, shake_hands
+from mockserver.web.request import TRANSPORT
 
 BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
@@ -61,10 +61,10 @@ def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None
 async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
     settings = bound.settings
     server = Server(_config(app, fast_lane=settings.fast_lane))
-    context, flaw = None, getattr(app, "certificate", None)
-    if flaw is not None and (not bound.tls or settings.tls_cert is not None):
+    context, flaw = None, getattr(app, "tls", None)
+    if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
-        log.error(f"--scenario: tls: certificate: {flaw} wants another certificate, and {needed}")
+        log.error(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
         return Exit.USAGE
     if bound.tls:
         try:
@@ -113,7 +113,8 @@ async def _run(
             "anyone there can use the control API"
         )
     try:
-        async with _accepting_tls(server, bound.tls, context):
+        plan = getattr(app, "tls", None)
+        async with _accepting_tls(server, bound.tls, context, is_silent=plan is not None and plan.hang is not None):
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
@@ -156,7 +157,7 @@ def _config(app: Any, *, fast_lane: bool) -> Config:
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None
+    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, *, is_silent: bool
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -166,7 +167,8 @@ async def _accepting_tls(
     connection = partial(protocol, server.config, server.server_state, server.lifespan.state)
     for listener in listeners:
         listener.listen(BACKLOG)
-    tasks = [asyncio.create_task(accept(listener, context, connection)) for listener in listeners]
+    welcome = keep_silent if is_silent else partial(shake_hands, connection, context)
+    tasks = [asyncio.create_task(accept(listener, welcome)) for listener in listeners]
     try:
         yield
     finally:
@@ -184,10 +186,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
         yield
         return
     target, text = Path(path), f"{port}\n"
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name, delete=False) as temporary:
-        temporary.write(text)
-    os.chmod(temporary.name, 0o644)
-    os.replace(temporary.name, target)
+    write_whole(target, text.encode(), 0o644)
     try:
         yield
     finally:
@@ -226,3 +225,50 @@ def _signals(app: Any, server: Server, log: ServerLog) -> Iterator[None]:
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(number)
             signal.signal(number, previous)
+
+
+EVERY_SECONDS = 0.5
+"""How often the files are looked at. A look asks the system for the times of the files and reads none."""
+
+
+def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
+    """A call that lets ``app`` read its files again, once at a time, and logs how it went."""
+    alone = asyncio.Lock()
+    running: set[asyncio.Task[None]] = set()
+
+    async def read() -> None:
+        async with alone:
+            try:
+                await app.reload()
+                problems = list(getattr(app, "ready_problems", []))
+            except Exception as problem:
+                problems = [str(problem)]
+        for problem_line in problems:
+            log.error(f"reload failed, the old rules stay in force: {problem_line}")
+        if not problems:
+            log.info("scenarios reloaded")
+
+    def reload() -> None:
+        task = asyncio.get_running_loop().create_task(read())
+        running.add(task)
+        task.add_done_callback(running.discard)
+
+    return reload
+
+
+@asynccontextmanager
+async def watching(names: tuple[str, ...], reload: Callable[[], None]) -> AsyncIterator[None]:
+    """Call ``reload`` whenever one of the files changes, as long as the block lasts."""
+    task = asyncio.create_task(_watch(names, stamps(names), reload))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _watch(names: tuple[str, ...], seen: Mapping[str, object], reload: Callable[[], None]) -> None:
+    while True:
+        await asyncio.sleep(EVERY_SECONDS)
+        before, seen = seen, stamps(names)
+        if seen != before:
+            reload()

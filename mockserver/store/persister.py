@@ -53,7 +53,7 @@ from mockserver.store.table_rows import (
     schedule_part,
 )
 
-DERIVED = frozenset({"key", "public_key", "totals", "under_way"})
+DERIVED = frozenset({"holding", "key", "public_key", "totals", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
 PAGES: Mapping[str, Callable[[Any], bool]] = {

@@ -1,22 +1,25 @@
-"""What the log shows: one line of each request, put into words when it has been answered, and lines about other events.
-Nothing in them is secret.
+"""What is noted of each request: its line in the log, put into words when it has been answered, and the counts that
+``GET /metrics`` shows, in whole numbers; and lines about other events. Nothing in them is secret, and labels of counts
+are bounded: operations are those of the tables, statuses three digits.
 
 Source: docs/security.md; the command line's ``--log-format``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+from bisect import bisect_left
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
 
-from mockserver.domain.clock import Micros, iso
+from mockserver.domain.clock import MILLISECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import masked_key
 from mockserver.engine.step import Step
-from mockserver.web.asgi import Scope
+from mockserver.web.request import Scope
 from mockserver.wire.jsonio import dumps
 
 STEP = "mockserver.step"
@@ -35,9 +38,6 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
-_SHORT = 500
-"""Bytes of a query, or characters of a key, that is kept with how it is shown: long ones would fill the memory."""
-
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
@@ -91,8 +91,8 @@ class Access:
             op, result = step.asked.op, step.result
             rule = next((one.rule for one in result.decisions if one.rule), None) if result.ruled else None
             warnings = result.warnings
-        path = _masked_path(scope, key) + _shown_query(scope["query_string"], key)
-        sandbox = _masked_key(key) if key else None
+        path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
+        sandbox = masked_key(key) if key else None
         if as_json:
             facts = {"time": time, "method": method, "path": path, "op": op, "status": self.status or None}
             facts |= {"ms": Decimal(took), "sandbox": sandbox, "rule": rule}
@@ -108,24 +108,9 @@ def log_time(at: Micros) -> str:
     return f"{iso(at)[:23]}Z"
 
 
-def _masked_key(key: str) -> str:
-    return (_masked_short_key if len(key) <= _SHORT else masked_key)(key)
-
-
-_masked_short_key = lru_cache(maxsize=10_000)(masked_key)
-
-
-def _shown_query(query: bytes, key: str | None) -> str:
-    if not query:
-        return ""
-    is_short = len(query) <= _SHORT and len(key or "") <= _SHORT
-    return (_masked_query if is_short else _masked_query.__wrapped__)(query, key)
-
-
-@lru_cache(maxsize=512)
 def _masked_query(query: bytes, key: str | None) -> str:
     pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
-    return "?" + "&".join(f"{name}={value}" for name, value in pairs)
+    return "?" + "&".join(f"{name}={value}" for name, value in pairs) if query else ""
 
 
 def shown_path(scope: Scope) -> str:
@@ -145,3 +130,66 @@ def _key_of(scope: Scope) -> str | None:
         return key
     sent = next((value for name, value in scope["headers"] if name == b"x-secretkey"), b"")
     return sent.decode("latin-1") or None
+
+
+BOUNDS: tuple[Micros, ...] = tuple(
+    int(bound * MILLISECOND) for bound in (0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+)
+"""Upper bounds of the buckets of the histogram."""
+
+BEAT = 0.25
+"""Seconds between two looks at how late the event loop comes."""
+
+WINDOW = 60
+"""Seconds over which the longest lag counts."""
+
+
+class OperationCounts:
+    """The requests of one operation: the number by status (0: no answer), in each bucket of ``BOUNDS`` and beyond the
+    last, and their total time."""
+
+    __slots__ = ("buckets", "statuses", "took")
+
+    def __init__(self) -> None:
+        self.statuses = Counter[int]()
+        self.buckets = [0] * (len(BOUNDS) + 1)
+        self.took: Micros = 0
+
+
+class Requests:
+    """The requests that were answered, by operation. An answer includes the time that a scenario lets it take."""
+
+    __slots__ = ("by_op",)
+
+    def __init__(self) -> None:
+        self.by_op: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
+
+    def note(self, access: Access) -> None:
+        """Count one."""
+        found = self.by_op[access.scope.get(OPERATION, REFUSED)]
+        took = access.ended - access.began
+        found.statuses[access.status] += 1
+        found.buckets[bisect_left(BOUNDS, took)] += 1
+        found.took += took
+
+
+class Lag:
+    """How late the event loop is, in seconds: every request waits that long."""
+
+    __slots__ = ("_lately",)
+
+    def __init__(self) -> None:
+        self._lately: deque[float] = deque(maxlen=round(WINDOW / BEAT))
+
+    @property
+    def longest(self) -> float:
+        """The longest lag within ``WINDOW``."""
+        return max(self._lately, default=0.0)
+
+    async def run(self) -> None:
+        """Measure until cancelled."""
+        time = asyncio.get_running_loop().time
+        while True:
+            due = time() + BEAT
+            await asyncio.sleep(BEAT)
+            self._lately.append(max(time() - due, 0.0))

@@ -12,10 +12,10 @@ from collections.abc import AsyncGenerator, Callable
 from mockserver.domain.clock import SECOND, iso
 from mockserver.domain.problem import problem
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.activity import SERVER
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.page import PageCall, html, policy, redirect
 from mockserver.web.request import Reply, Request
+from mockserver.web.runner import SERVER
 from mockserver.web.shell import Endpoint
 from mockserver.web.unrouted import unknown_path
 from mockserver.web.world import World

@@ -83,8 +83,8 @@ def thanks(call: PageCall) -> Reply:
     if charge is None:
         return _shop(sandbox, "No such order.", 404)
     if charge.status in _OPEN:
-        reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer"
-        return _shop(sandbox, f"{reason}. It was not taken.", 402)
+        reason = failure_of(charge) if charge.status is ChargeState.FAILED else "The payment waits for the payer."
+        return _shop(sandbox, f"{reason} Nothing was taken.", 402)
     title, text = OUTCOMES[charge.status]
     return html(
         200,

@@ -1,9 +1,10 @@
-"""Which sandbox belongs to which key, and which scenarios are in force in it."""
+"""Which sandbox belongs to which key, and which scenarios are in force in it; and which connections are reset as they
+are made, before a sandbox is known: only the files of the server say so."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Protocol
@@ -11,17 +12,21 @@ from typing import Protocol
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.clock import ClockMode, Micros, iso, parse_instant
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused, Unauthorised, invalid
+from mockserver.domain.errors import NotFound, Refused, Unauthorised, invalid
 from mockserver.engine.config import SandboxConfig, ServerConfig
+from mockserver.engine.counts import Counts
 from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
-from mockserver.scenario.attempt import Stage
+from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.director import Director, RuleReport
+from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
+from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
-from mockserver.web.connections import Connections, check_no_cuts
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.webhooks import webhook_body
 
@@ -194,7 +199,7 @@ class Directory:
     def of_control(self, headers: Headers, *, changes: bool) -> Sandbox:
         """The sandbox of the secret key when there is one, else of the id by which the list of sandboxes names it, else
         of the public key, which many know: it changes nothing. A call that only reads opens none, and sees what would
-        open. Raises ``Unauthorised`` (40)."""
+        open. Raises ``Unauthorised`` (40), and ``NotFound`` (1) for the id of no open sandbox."""
         real = self._real_clock()
         if "x-secretkey" in headers or not {"x-sandbox", "x-publickey"} & headers.keys():
             return self.sandboxes.open(headers.get("x-secretkey"), real, keep=changes)
@@ -202,7 +207,7 @@ class Directory:
             found = self.sandboxes.with_id(headers["x-sandbox"])
             if found is None:
                 reason = "no open sandbox has this id, GET /__admin/sandboxes lists them"
-                raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSandbox": reason})
+                raise NotFound(Code.UNKNOWN_ERROR, {"XSandbox": reason}, message="Not Found")
             return found
         if changes:
             reason = "a public key changes nothing: send x-secretkey, or x-sandbox with an id of GET /__admin/sandboxes"
@@ -276,8 +281,8 @@ def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
     for scenario in scenarios:
         why = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
-        if scenario.certificate is not None:
-            raise invalid({"Tls": f"got certificate: {scenario.certificate}, and {why}"})
+        if scenario.tls is not None:
+            raise invalid({"Tls": f"got {scenario.tls.words}, and {why}"})
         for rule in scenario.rules:
             if rule.stage is Stage.CONNECT:
                 raise invalid({"Rules": f"rule '{rule.id}' is at: connect, and {why}"})
@@ -300,3 +305,44 @@ def _plan_of(clock: str) -> ClockPlan:
     if clock in (ClockMode.REAL, ClockMode.MANUAL):
         return ClockPlan(mode=ClockMode(clock))
     return ClockPlan(start=parse_instant(clock), mode=ClockMode.MANUAL)
+
+
+class Connections:
+    """The connections of one server, counted for its rules. ``has_rules`` says whether there are any such rules."""
+
+    def __init__(self, rules: Ruleset, seed: int, counts: Counts) -> None:
+        self._counts = counts
+        self._director = Director(rules, seed, CONNECTION)
+        self.has_rules = rules.connects
+
+    def apply(self, rules: Ruleset) -> None:
+        """Put other rules in force; those that stay count on."""
+        self._director.replace(rules)
+        self.has_rules = rules.connects
+
+    def reports(self) -> dict[str, RuleReport]:
+        """How the rules stand that are asked of connections, by their ids."""
+        return {one.rule.id: one for one in self._director.rules() if one.rule.stage is Stage.CONNECT}
+
+    def refuses(self) -> bool:
+        """Whether the connection that is being made is to be reset."""
+        if not self.has_rules:
+            return False
+        decision = self._director.decide(Stage.CONNECT, Attempt(CONNECTION, 0))
+        self._counts.decided(decision)
+        return decision.outcome.transport is not None
+
+
+def check_no_cuts(scenarios: Iterable[Scenario]) -> None:
+    """Refuse what only our own server can do: it alone hands a connection over to be cut, and has a certificate to
+    spoil. Raises ``Invalid`` (90)."""
+    but = "no headers that say another length"
+    why = "this is not the server of 'mockserver serve', which alone can do that"
+    for scenario in scenarios:
+        if scenario.tls is not None:
+            raise invalid({"Tls": f"got {scenario.tls.words}, allowed: none; {why}"})
+        for rule in scenario.rules:
+            for outcome in rule.plan.outcomes:
+                if outcome.transport is not None and outcome.transport.cuts:
+                    got = f"rule '{rule.id}' ({rule.file}:{rule.line}): got {outcome.transport.words}"
+                    raise invalid({"Rules": f"{got}, allowed: {', '.join(WITHOUT_CONNECTION)}, {but}; {why}"})

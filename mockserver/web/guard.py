@@ -26,7 +26,7 @@ from mockserver.domain.errors import Refused
 from mockserver.domain.problem import problem
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, STATUS, Access
-from mockserver.web.asgi import (
+from mockserver.web.request import (
     ASKED_PATH,
     Message,
     RawHeader,

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.money import currency
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
 from mockserver.domain.record import mutable
 from mockserver.domain.states import ChargeState
@@ -31,6 +32,7 @@ from mockserver.web.page import (
     web_address,
     with_query,
 )
+from mockserver.web.payer_input import amount_faults, amount_typed, card_faults, expiry_typed, number_typed
 from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
@@ -141,8 +143,8 @@ def pay(call: PageCall) -> Reply:
 
 def _refused(view: _View, reply: Reply) -> Reply:
     """The form again, for a payment that was not even tried."""
-    errors = faults_of(reply.body, view.form)
     kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
+    errors = faults_of(reply.body) | _faults_of_form(view, kind)
     fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
     if "Attempt" in errors:
         view.key = _new_key(view.sandbox)
@@ -154,17 +156,40 @@ def _refused(view: _View, reply: Reply) -> Reply:
     return _form(view, kind, reply.status or 503)
 
 
+def _faults_of_form(view: _View, kind: str) -> dict[str, str]:
+    """What is wrong with the form as it was typed: all of it, where the service names one kind of fault at a time."""
+    faults = {}
+    if view.link.amount is None:
+        faults = amount_faults(amount_typed(view.form.get("amount", "")), currency(_currency(view)))
+    if kind == LinkPaymentType.CARD.value:
+        typed = _card(view.form)
+        faults |= card_faults(typed["cardNumber"], typed["expiryDate"], typed["ccv"], typed["cardholder"])
+    return faults
+
+
+def _currency(view: _View) -> str:
+    return view.link.currency or payment_links.usual_currency(unnoted(view.sandbox))
+
+
+def _card(form: Mapping[str, str]) -> dict[str, str]:
+    """The fields of a card, read as they were meant."""
+    return {
+        "cardNumber": number_typed(form.get("cardNumber", "")),
+        "expiryDate": expiry_typed(form.get("expiryDate", "")),
+        "ccv": number_typed(form.get("ccv", "")),
+        "cardholder": form.get("cardholder", "").strip(),
+    }
+
+
 def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
     """The form as the body of the payment."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
     if link.amount is None:
-        body["amount"] = form.get("amount", "").strip() or None
+        body["amount"] = amount_typed(form.get("amount", "")) or None
     if kind == LinkPaymentType.CARD.value:
-        body["paymentInformation"] = {
-            name: form.get(name, "").strip() for name in ("cardNumber", "expiryDate", "ccv", "cardholder")
-        }
+        body["paymentInformation"] = _card(form)
     elif form.get("result") == "decline":
         metadata["mock"] = DECLINED_BY_PAYER
     if metadata:
@@ -210,7 +235,7 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
     _, key = view.tries()
     shown: dict[str, Any] = {
         "link": link,
-        "currency": link.currency or payment_links.usual_currency(unnoted(view.sandbox)),
+        "currency": _currency(view),
         "action": view.address(),
         "key": key,
         "form": {name: view.form.get(name, "") for name in _KEPT},
@@ -250,4 +275,4 @@ def _new_key(sandbox: Sandbox) -> str:
 
 
 def _alert(charge: Charge) -> str:
-    return f"{failure_of(charge)}. Nothing was taken; you can try again."
+    return f"{failure_of(charge)} Nothing was taken."

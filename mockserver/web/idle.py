@@ -14,8 +14,7 @@ from weakref import finalize
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.access import LogLine, log_time
-from mockserver.web.activity import SERVER
-from mockserver.web.runner import for_each
+from mockserver.web.runner import SERVER, for_each
 from mockserver.web.world import World
 
 LONGEST_PAUSE = 60 * SECOND

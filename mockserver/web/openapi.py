@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from inspect import getdoc
+from inspect import getdoc, isfunction
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,9 @@ class WebhookKind:
 def _row(word: str, event_types: str, reply: str, summary: str) -> WebhookKind:
     return WebhookKind(word, tuple(event_types.split()), reply, summary)
 
+
+META = ("messageId", "timestamp", "type", "eventType")
+"""What each webhook says of itself."""
 
 WEBHOOKS = read_table("webhooks", _row, Path(__file__).parent)
 """Everything that is sent without a scenario's asking. A scenario and ``POST /__admin/events`` may send any other."""
@@ -88,7 +91,7 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
     status = assumed["response.created_status"] if row.success is Success.CREATED else 200
-    words = getdoc(row.handle) or row.summary
+    words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     shown: dict[str, Any] = {
         "operationId": _name(row),
         "tags": [_tag(row)],
@@ -229,19 +232,10 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
     }
 
 
-def envelopes(schemas: Schemas) -> list[Schema]:
-    """The body of each kind of webhook."""
-    return [_envelope(kind, kind.event_types[0], schemas) for kind in WEBHOOKS]
-
-
 def _envelope(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
     text = {"type": "string"}
-    meta = {
-        "messageId": {**text, "description": "the same for each try"},
-        "timestamp": {**text, "format": "date-time"},
-        "type": {"const": kind.word},
-        "eventType": {"const": event_type},
-    }
+    said = ({**text, "description": "the same for each try"}, {**text, "format": "date-time"})
+    meta = dict(zip(META, (*said, {"const": kind.word}, {"const": event_type}), strict=True))
     return {
         "type": "object",
         "required": ["meta", "data"],

@@ -12,32 +12,44 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import cast
+from weakref import proxy
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
-from mockserver.domain.problem import Problem
+from mockserver.domain.problem import Problem, problem
+from mockserver.domain.record import replace
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import reader_of
+from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
-from mockserver.scenario.transport import At, FaultKind, Transport
-from mockserver.web import watching
-from mockserver.web.asgi import JSON_TYPE, NOSNIFF
-from mockserver.web.request import Reply, Request, Unanswerable, refusal
+from mockserver.scenario.operations import MONEY
+from mockserver.scenario.transport import At, Transport
+from mockserver.web import holds, watching
+from mockserver.web.request import (
+    JSON_TYPE,
+    NOSNIFF,
+    HungUp,
+    Message,
+    Reply,
+    Request,
+    Scope,
+    Unanswerable,
+    refusal,
+)
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
+from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
 from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields, no_fields
-from mockserver.wire.folding import pascal
+from mockserver.wire.fields import NO_FIELDS, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
@@ -101,27 +113,78 @@ class OperationEndpoint(Endpoint):
         sandbox, limit = request.sandbox, self.world.rate_limit
         if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
             return self._put_off(request, wait)
+        if sandbox.holding.is_all:
+            return self._act_when_released(request)
+        if sandbox.holding.waiting and self.op in MONEY:
+            holds.came(self.world, sandbox)
         step, arrived = self.arrive(request, sandbox)
         # Webhooks wait for the answer.
         step.result.answered = False
         if isinstance(arrived, Reply):
             return arrived
-        if not arrived and self.route.ahead is None:
+        if arrived is None and self.route.ahead is None:
             return self.carry_out(request, step)
         return self._act_later(arrived, request, step)
 
-    async def _act_later(self, delay: Micros, request: Request, step: Step) -> Reply:
-        """Carry a request out after a delay, and when what it needs has been made ahead of it."""
+    async def _act_when_released(self, request: Request) -> Reply:
+        if not await holds.released(self.world, request):
+            raise HungUp
+        await self.world.runner.catch_up(request.sandbox)
+        acted = self.act(request)
+        return acted if isinstance(acted, Reply) else await acted
+
+    async def _act_later(self, fault: Transport | None, request: Request, step: Step) -> Reply:
+        """Carry a request out after what holds it up, and when what it needs has been made ahead of it."""
         runner, ready = self.world.runner, None
-        if delay:
+        if fault is not None:
             watching.arrived(step, self.world.real_clock())
-            await asyncio.sleep(delay / SECOND)
+            await self._hold_up(fault, request, step)
+            stays = fault.hold is None or await holds.held(self.world, request, fault)
+            if not stays or not await holds.released(self.world, request):
+                return Reply(None, b"", step, fault)
             await runner.catch_up(step.sandbox)
         begun = self.route.ahead(step) if self.route.ahead is not None else None
         if begun is not None:
             ready = await begun
             await runner.catch_up(step.sandbox)
         return self.carry_out(request, step, ready)
+
+    async def _hold_up(self, fault: Transport, request: Request, step: Step) -> None:
+        """What comes between the receipt of a request and what it does."""
+        if fault.virtual:
+            await self.world.runner.advance(step.sandbox, fault.delay)
+        elif fault.delay:
+            await asyncio.sleep(fault.delay / SECOND)
+        if SENT_BY not in request.headers:
+            for _ in range(1, fault.copies or 1):
+                await self.send(request, "proxy")
+
+    async def send(self, request: Request, by: str) -> tuple[int | None, bytes]:
+        """Take the same request once more, marked with who sends it: the status and the answer; None and what came of
+        it when the connection broke."""
+        marked = {**request.headers, SENT_BY: by}
+        scope: Scope = {
+            "type": "http",
+            "method": request.method,
+            "path": request.resource,
+            "raw_path": request.resource.encode(),
+            "query_string": request.query,
+            "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items()),
+            "path_params": dict(request.path),
+        }
+        answered: list[Message] = []
+        waiting: list[Message] = [{"type": "http.request", "body": request.raw, "more_body": False}]
+
+        async def receive() -> Message:
+            return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            answered.append(message)
+
+        with suppress(Cut):
+            await self(scope, receive, send)
+        status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
+        return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -133,37 +196,44 @@ class OperationEndpoint(Endpoint):
         step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
-        status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
+        code = Code.RATE_LIMITING_APPLIED
+        body = problem(429, code, code.message, request.resource, {"RateLimit": reason}, is_retryable=True)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
-        return Reply(status, problem, step=step, repeatable=False, headers=headers)
+        return Reply(429, body, step=step, repeatable=False, headers=headers)
 
     def _begin(
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
         call = sandbox.director.count(self.op) if is_counted else None
         asked = Asked(self.op, True, request.headers, request.path, fields, call)
+        if sandbox.config.rules.connections:
+            asked = replace(asked, connection=request.connection)
         request.step = step = Step(sandbox, asked)
+        if sandbox.config.rules.overlaps and is_counted:
+            sandbox.holding.in_flight[id(step)] = step
         if request.decided is not None:
             step.result.note(request.decided)
         return step
 
-    def arrive(self, request: Request, sandbox: Sandbox, *, is_setup: bool = False) -> tuple[Step, Micros | Reply]:
-        """Read the request and ask the rules of arrival: its step, and after how long it may be acted on, or what it is
-        answered already. A set-up call suffers no fault and has no number among the calls of its operation."""
+    def arrive(
+        self, request: Request, sandbox: Sandbox, *, is_setup: bool = False
+    ) -> tuple[Step, Transport | Reply | None]:
+        """Read the request and ask the rules of arrival: its step, and what holds it up or what it is answered already.
+        A set-up call suffers no fault and has no number among the calls of its operation."""
         try:
             step = self._begin(request, sandbox, self._read(request, sandbox), is_counted=not is_setup)
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
-                return step, 0
+                return step, None
             fault = self._early_fault(step)
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
             return step, self._refused(request, step, refused)
         if fault is None or is_setup:
-            return step, 0
+            return step, None
         _note_ignored(step, request)
-        return step, fault.delay if fault.kind is FaultKind.DELAY else Reply(None, b"", step, fault)
+        return step, fault if fault.goes_on else Reply(None, b"", step, fault)
 
     def _read(self, request: Request, sandbox: Sandbox) -> Fields:
         """Read body and query; what rules see of them. Raises ``MalformedJson``."""
@@ -190,6 +260,8 @@ class OperationEndpoint(Endpoint):
             state=reader_of(sandbox, asked, step.result.about),
             subject=asked.named,
             call=asked.call,
+            connection=asked.connection,
+            under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
         )
         fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None

@@ -1,30 +1,45 @@
 """How pages are served: HTML, files and event streams for browsers, beside the JSON of the APIs. ``pages.csv`` is THE
-table of pages: what a browser can open, once.
+table of pages: what a browser can open, once. Templates are loaded when the first page is asked for; every value is
+escaped. A browser keeps style sheets and scripts by a path that holds the hash of them all.
 
 A page carries no key: its address names an object, and the object its sandbox. What a form asks for is carried out by
 an ordinary operation through ``carry_out``, so that scenarios, journal and webhooks see it as they see any call.
+
+What a payer types into the client script ``/js/payfurl.js`` stands in a frame of this server (``/js/fields``), as with
+the published script. A closed shadow root would not do: key and input events come out of it, and the listeners of the
+shop hear them first. Source: docs/spec/published-facts.md, 7.1.
 """
 
 from __future__ import annotations
 
+import importlib.resources
 from collections.abc import Awaitable, Callable, Mapping
+from decimal import Decimal
+from functools import cache
+from hashlib import blake2b
 from inspect import isawaitable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.addresses import is_web_address
+from mockserver.domain.masking import mask_text
+from mockserver.domain.money import CURRENCIES
+from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
-from mockserver.web import templating
-from mockserver.web.asgi import RawHeader, TooLarge
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Reply, Request, retry_after
+from mockserver.web.request import RawHeader, Reply, Request, TooLarge, retry_after
 from mockserver.web.routes import InModule, Route, RouteRow
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 HTML = (b"content-type", b"text/html; charset=utf-8")
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
@@ -128,7 +143,7 @@ class PageEndpoint(Endpoint):
 
 def html(status: int, template: str, headers: Headers, /, **values: object) -> Reply:
     """The whole page of a template, with the values that it names."""
-    return Reply(status, templating.render(template, **values), headers=headers)
+    return Reply(status, render(template, **values), headers=headers)
 
 
 def redirect(location: str) -> Reply:
@@ -161,7 +176,7 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
         reply = arrived
     else:
         reply = operation.carry_out(request, step)
-        step.result.latency += arrived
+        step.result.latency += arrived.delay if arrived is not None else 0
     operation.note(request, step, reply, reply.text())
     call.fault = reply.fault
     return reply
@@ -209,3 +224,132 @@ def with_query(address: str, /, **more: str) -> str:
 
 
 PAGE_ROUTES = read_table("pages", PageRoute, Path(__file__).parent)
+
+
+_TYPES: Mapping[str, bytes] = {
+    "css": b"text/css; charset=utf-8",
+    "js": b"text/javascript; charset=utf-8",
+    "svg": b"image/svg+xml",
+}
+
+
+@record
+class StaticFile:
+    """A file with its tag: the same bytes always have the same one. ``kept`` are the headers for the path of the
+    version, by which a browser need not ask again."""
+
+    body: bytes
+    headers: tuple[RawHeader, ...]
+    kept: tuple[RawHeader, ...]
+    tag: str
+
+
+@cache
+def static_version() -> str:
+    """The same for the same files."""
+    tags = "".join(f"{name} {found.tag}\n" for name, found in sorted(static_files().items()))
+    return blake2b(tags.encode(), digest_size=8).hexdigest()
+
+
+def static_path() -> str:
+    """The folder of the files in the addresses that pages name."""
+    return f"/__static/{static_version()}"
+
+
+@cache
+def static_files() -> Mapping[str, StaticFile]:
+    """Every file by its name."""
+    found: dict[str, StaticFile] = {}
+    static = importlib.resources.files("mockserver.web").joinpath("static")
+    for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
+        kind = _TYPES.get(entry.name.rpartition(".")[2])
+        if kind is not None:
+            body = entry.read_bytes()
+            tag = f'"{blake2b(body, digest_size=8).hexdigest()}"'
+            headers, kept = (
+                (
+                    (b"content-type", kind),
+                    (b"etag", tag.encode()),
+                    (b"cache-control", cache_control),
+                    (b"x-content-type-options", b"nosniff"),
+                )
+                for cache_control in (b"no-cache", b"max-age=31536000, immutable")
+            )
+            found[entry.name] = StaticFile(body, headers, kept, tag)
+    return found
+
+
+def render(name: str, **values: object) -> bytes:
+    """The HTML of a template."""
+    return _environment().get_template(name).render(values).encode("utf-8", "replace")
+
+
+def money(amount: Decimal, currency: str) -> str:
+    """``AUD 1,250.00``: an amount as a payer reads it."""
+    known = CURRENCIES.get(currency)
+    return f"{currency} {amount:,.{known.digits if known else 2}f}"
+
+
+def clip(text: str | None, most: int) -> str:
+    """A merchant's text of any length, cut to ``most`` characters; masked before, so that no cut uncovers a number."""
+    masked = mask_text(text or "")
+    return masked if len(masked) <= most else f"{masked[: most - 1].rstrip()}…"
+
+
+def _shown(value: object) -> object:
+    """What a template prints of a value: a card number in whatever field a merchant put it is masked, a picture is not
+    touched."""
+    plain = type(value) is str and not value.startswith("data:")
+    return mask_text(value) if plain and isinstance(value, str) else value
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("mockserver.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        finalize=_shown,
+    )
+    made.globals["money"] = money
+    made.globals["static"] = static_path()
+    made.filters["clip"] = clip
+    return made
+
+
+def static_file(call: PageCall) -> Reply:
+    """A style sheet or a script by its name, under the path of any version: a page of another one may be open."""
+    found = static_files().get(call.path["name"])
+    if found is None:
+        return Reply(404, b"No such file.", headers=(TEXT,))
+    if call.path.get("version") == static_version():
+        return Reply(200, found.body, headers=found.kept)
+    return _file(call, found)
+
+
+def _file(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Reply:
+    """The file, or 304 to a browser that has it."""
+    if call.headers.get("if-none-match") == found.tag:
+        return Reply(304, b"", headers=(*found.headers, *extra))
+    return Reply(200, found.body, headers=(*found.headers, *extra))
+
+
+_READABLE_ANYWHERE = (
+    (b"access-control-allow-origin", b"*"),
+    (b"cross-origin-resource-policy", b"cross-origin"),
+)
+
+
+def script(call: PageCall) -> Reply:
+    """The script; any shop may load it."""
+    return _file(call, static_files()["payfurl.js"], *_READABLE_ANYWHERE)
+
+
+def entry_frame(call: PageCall) -> Reply:
+    """The frame for the fields of a card or a PayTo agreement; any shop may show it."""
+    return html(200, "entry.html", policy(scripts=True, forms_to="'none'"))

@@ -14,7 +14,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.payment_link import LinkPaymentType
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import ChargeState
-from mockserver.engine.card_entry import read_expiry
+from mockserver.web.payer_input import MISSING
 
 WAYS: Mapping[LinkPaymentType, str] = {
     LinkPaymentType.CARD: "Card",
@@ -47,6 +47,19 @@ OUTCOMES: Mapping[ChargeState, tuple[str, str]] = {
 COMPLETE = frozenset({ChargeState.AUTHORISED, ChargeState.SUCCESS})
 """States in which the merchant's own confirmation is true."""
 
+DECLINED = "Your bank has declined this payment. Try another card."
+NOT_TAKEN = "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay."
+UNAVAILABLE = "The payment could not be made just now. Try again in a moment."
+_DECLINES: Mapping[int, str] = {
+    Code.INSUFFICIENT_FUNDS: "There is not enough money on this account. Try another card.",
+    Code.EXPIRED_CARD: "This card has expired. Try another card.",
+    Code.INVALID_CCV: "The security code is not that of the card. Check it and try again.",
+    Code.THREE_D_SECURE_FAILED: "Your bank could not confirm that it is you. Try again, or try another card.",
+    Code.CUSTOMER_CANCELLATION: "The payment was cancelled.",
+    Code.EXCEEDS_WITHDRAWAL_FREQUENCY_LIMIT: DECLINED,
+}
+"""What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks like fraud."""
+
 _EMPTY = "wanted a text that is not empty"
 
 
@@ -61,44 +74,40 @@ def paid_with(instrument: Instrument) -> str:
 
 
 def failure_of(charge: Charge) -> str:
-    """Why a payment failed, as one sentence without its full stop."""
+    """Why a payment failed, and what the payer can do; the journal has code and message."""
     if charge.authorised is not None:
-        return "The bank returned the payment"
+        return "Your bank has returned the payment."
     if not charge.failed_attempts:
-        return "The payment was not made"
+        return "The payment was not made."
     attempt = charge.failed_attempts[-1]
-    if attempt.error_code == Code.CUSTOMER_CANCELLATION:
-        return "The payment was cancelled"
-    return f"The payment was declined: {attempt.error_message}"
+    return _DECLINES.get(attempt.error_code) or (UNAVAILABLE if attempt.is_retryable else DECLINED)
 
 
 def refusal_of(body: Any) -> str:
     """An alert for a payment that was not even tried; ``body`` is the error's, or None."""
-    message = body.get("message") if isinstance(body, dict) else None
-    return f"The payment was not taken: {message or 'the service does not answer'}."
+    code = body.get("code") if isinstance(body, dict) else None
+    return _DECLINES.get(code or 0) or (UNAVAILABLE if code is None or body.get("isRetryable") else NOT_TAKEN)
 
 
-def faults_of(body: Any, form: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with the fields of a form, by the last part of their names; ``body`` is the error's."""
+def faults_of(body: Any) -> dict[str, str]:
+    """What the service finds wrong with the fields of a form that is well typed, by the last part of their names;
+    ``body`` is the error's."""
     if not isinstance(body, dict):
         return {}
     if body.get("code") == Code.INVALID_CARD_NUMBER and not body.get("details"):
-        return {"CardNumber": _field_words("CardNumber", "", form)}
+        return {"CardNumber": _field_words("CardNumber", "")}
     faults = ((name.rpartition(".")[2], text) for name, text in (body.get("details") or {}).items())
-    return {name: _field_words(name, text, form) for name, text in faults}
+    return {name: _field_words(name, text) for name, text in faults}
 
 
-def _field_words(name: str, text: str, form: Mapping[str, str]) -> str:
+def _field_words(name: str, text: str) -> str:
     if text == _EMPTY or text.startswith("required"):
-        return "Please fill this in."
+        return MISSING
     match name:
         case "CardNumber":
-            return "This is not a card number."
-        case "Ccv":
-            return "Please write the 3 or 4 digits on the card."
+            return "This card is not taken here."
         case "ExpiryDate":
-            expired = read_expiry(form.get("expiryDate", "")) is not None
-            return "This card has expired." if expired else "Please write the expiry date as MM/YY."
+            return "This card has expired."
         case _:
             wanted = text.partition(", ")[2] if text.startswith("got ") else text
             wanted = wanted.replace("wanted at least", "please pay at least").replace("wanted ", "please write ")

@@ -1,13 +1,18 @@
-"""A request on its way through the server, and the reply to it."""
+"""A request on its way through the server, and the reply to it; and the few ASGI moves that endpoints need, without the
+cost of request and response objects."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import field
-from urllib.parse import parse_qsl
+from itertools import chain
+from typing import Any
+from urllib.parse import parse_qsl, unquote
 
 from mockserver.assumptions import Assumed
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, TryLater
 from mockserver.domain.problem import Problem, problem
@@ -16,10 +21,173 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
 from mockserver.scenario.transport import Transport
-from mockserver.web.asgi import Message, RawHeader, Receive, TooLarge
 from mockserver.wire import refusals
 from mockserver.wire.fields import NO_FIELDS, Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+RawHeader = tuple[bytes, bytes]
+RawHeaders = list[RawHeader]
+Chunks = AsyncGenerator[bytes, None]
+
+TRANSPORT = "mockserver.transport"
+"""The scope extension under which our own server hands over the connection's transport: a scripted fault resets or cuts
+the real connection."""
+
+JSON_TYPE = (b"content-type", b"application/json; charset=utf-8")
+NOSNIFF = (b"x-content-type-options", b"nosniff")
+NO_STORE = (b"cache-control", b"no-store")
+
+IN_ONE_PIECE = 10_000_000
+"""Bytes of a body that is read in one piece; one that may be greater, a state document, is read in parts."""
+
+ASKED_PATH = "mockserver.asked_path"
+"""The scope key of the path as it was asked for, while routes are looked for by a tidy one."""
+
+_MOST_FIELDS, _MOST_BYTES = 64, 8_192
+
+
+def is_foreign(lifespan: Scope) -> bool:
+    """Whether another server than ours runs the application. A server says by which ASGI it speaks, and ours announces
+    itself in the state; what drives an application in its own process, such as a test client, does neither."""
+    return "asgi" in lifespan and TRANSPORT not in lifespan.get("state", {})
+
+
+class TooLarge(Exception):
+    """A body is over the limit, in bytes. How long it is, is said where its head does: what has come of another by now
+    depends on packets."""
+
+    def __init__(self, limit: int, length: int | None) -> None:
+        super().__init__(f"got {'more' if length is None else length}, wanted at most {limit} bytes")
+
+
+class HungUp(Exception):
+    """The client went away before it had sent its body."""
+
+
+def tidied(path: str) -> str:
+    """A path as routes are looked for by it, without doubled and trailing slashes, which are ignored; ``*`` and other
+    targets without a slash as they are. A line end is encoded: patterns would ignore the last one, and values are
+    decoded once more anyway."""
+    if not path.startswith("/"):
+        return path
+    while "//" in path:
+        path = path.replace("//", "/")
+    return (path.rstrip("/") or "/").replace("\n", "%0A")
+
+
+def decoded(parameters: Mapping[str, str]) -> dict[str, str]:
+    """The values of placeholders, which some clients encode twice (docs/spec/published-facts.md, 1.0)."""
+    return {name: unquote(value) for name, value in parameters.items()}
+
+
+async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
+    """The whole body in the parts that come: to put 100 MB together takes as long as others may wait. At once when a
+    server can hand over one that has come already: its ``receive`` has an ``at_hand``. Raises ``TooLarge`` as soon as
+    it is known to be, ``HungUp`` when it never ends."""
+    at_hand = getattr(receive, "at_hand", None)
+    here: bytes | None = at_hand() if at_hand is not None else None
+    said = headers.get("content-length", "")
+    length = int(said) if said.isdecimal() else None
+    if (length or len(here or b"")) > limit:
+        raise TooLarge(limit, length)
+    if here is not None:
+        return deque([here])
+    chunks: deque[bytes] = deque()
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise HungUp
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > limit:
+            raise TooLarge(limit, length)
+        if not message.get("more_body"):
+            return chunks
+
+
+def are_usual(fields: tuple[RawHeader, ...]) -> bool:
+    """Whether what follows from header fields may be kept: they are few and short."""
+    return len(fields) <= _MOST_FIELDS and sum(map(len, chain.from_iterable(fields))) <= _MOST_BYTES
+
+
+def _headers(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
+    headers: dict[str, str] = {}
+    for name, value in raw:
+        headers.setdefault(_text(name), _text(value))
+    if "x-publickey" in headers:
+        headers.update((_text(name), _text(value)) for name, value in raw if name == b"x-secretkey")
+    return headers
+
+
+headers_by = BoundedCache(512, _headers, are_usual).__getitem__
+"""The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first counts, but beside
+a public key the last secret key (assumption ``keys.both``). Most clients send the same ones with every request, and the
+journal keeps them all: one map does for all."""
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("latin-1")
+
+
+async def send_bytes(send: Send, status: int, body: bytes, headers: Iterable[RawHeader] = (JSON_TYPE, NOSNIFF)) -> None:
+    """One whole answer. A server that can write one in a single go has a ``whole`` at its ``send``."""
+    whole = getattr(send, "whole", None)
+    if whole is not None and whole(status, tuple(headers), body):
+        return
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [*headers, (b"content-length", str(len(body)).encode())],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def send_parts(send: Send, status: int, parts: deque[bytes], headers: Iterable[RawHeader]) -> None:
+    """One whole answer in parts, each of which is given back when it is sent; others are served in between."""
+    length = str(sum(map(len, parts))).encode()
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"content-length", length)]})
+    while parts:
+        await send({"type": "http.response.body", "body": parts.popleft(), "more_body": True})
+        await asyncio.sleep(0)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_json(send: Send, status: int, value: object, extra: RawHeaders | None = None) -> None:
+    """One whole JSON answer; bytes are one that has been written already."""
+    raw = value if isinstance(value, bytes) else dumps(value)
+    await send_bytes(send, status, raw, [JSON_TYPE, NOSNIFF, NO_STORE, *(extra or ())])
+
+
+async def stream(receive: Receive, send: Send, headers: Iterable[RawHeader], chunks: Chunks) -> None:
+    """An answer that goes on until it ends or the client leaves.
+
+    Starlette's own wants a task of its own for each request, which the fast lane does without.
+    """
+    await send({"type": "http.response.start", "status": 200, "headers": [*headers]})
+    leaving = asyncio.ensure_future(receive())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(chunks, None))
+            await asyncio.wait({leaving, coming}, return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done():
+                coming.cancel()
+                await asyncio.wait({coming})
+                return
+            chunk = coming.result()
+            await send({"type": "http.response.body", "body": chunk or b"", "more_body": chunk is not None})
+            if chunk is None:
+                return
+    finally:
+        leaving.cancel()
+        await chunks.aclose()
+
 
 Headers = Mapping[str, str]
 
@@ -49,9 +217,15 @@ class Request:
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
+    client: tuple[str, int] | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
+
+    @property
+    def connection(self) -> str | None:
+        """The client's end of the connection, None of a request in process."""
+        return None if self.client is None else f"{self.client[0]}:{self.client[1]}"
 
     @property
     def is_in_process(self) -> bool:
@@ -110,11 +284,7 @@ def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
 
 def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of the error for one of ``Unanswerable``."""
-    match fault:
-        case Refused():
-            return refusals.refusal(fault, resource, assumed)
-        case MalformedJson():
-            return refusals.malformed(str(fault), resource)
-        case _:
-            code = Code.VALIDATION_ERROR
-            return 413, problem(413, code, code.message, resource, {"Body": str(fault)})
+    if isinstance(fault, Refused):
+        return refusals.refusal(fault, resource, assumed)
+    status, code = 400 if isinstance(fault, MalformedJson) else 413, Code.VALIDATION_ERROR
+    return status, problem(status, code, code.message, resource, {"Body": str(fault)})

@@ -121,6 +121,16 @@ class StatusReply:
     body: object
 
 
+def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
+    found: Callable[[OperationCall], object] = resolve_name("mockserver.web.endpoints:endpoint_of")(
+        row["endpoint"], row["reply"], row["query"]
+    )
+    return found
+
+
+_AHEAD = InModule("mockserver.web", "ahead")
+
+
 class Route(RouteRow):
     """One operation: where it is, what it takes, who may call it, what it answers, and on which source that rests.
 
@@ -145,8 +155,8 @@ class Route(RouteRow):
     summary: str
     ahead: Callable[[Step], Awaitable[object] | None] | None
     readers = {  # noqa: RUF012
-        "handle": InModule("mockserver.web.endpoints", "endpoint"),
-        "ahead": InModule("mockserver.web.endpoints", "ahead"),
+        "handle": _endpoint,
+        "ahead": lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None),
         "body": InModule("mockserver.wire", "body"),
         "query": lambda row: query_type(row["query"]) if row["query"] else None,
         "largest": lambda row: int(row["largest"]) if row["largest"] else None,

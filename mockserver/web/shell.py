@@ -18,25 +18,29 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.transport import Transport
-from mockserver.web import watching
+from mockserver.web import holds, watching
 from mockserver.web.access import OPERATION, STATUS, STEP
-from mockserver.web.asgi import (
+from mockserver.web.request import (
     ASKED_PATH,
     JSON_TYPE,
     NOSNIFF,
     HungUp,
     RawHeader,
     Receive,
+    Reply,
+    Request,
     Scope,
     Send,
+    Unanswerable,
     decoded,
     headers_by,
     read_parts,
+    refusal,
+    retry_after,
     send_bytes,
     send_parts,
     stream,
 )
-from mockserver.web.request import Reply, Request, Unanswerable, refusal, retry_after
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import World
 from mockserver.wire.fields import Fields
@@ -100,6 +104,7 @@ class Endpoint:
         scope[OPERATION] = self.op
         headers, query = headers_by(scope["headers"]), scope["query_string"]
         request = Request(scope["method"], scope["path"], path, query, headers, receive)
+        request.client = scope.get("client")
         sandbox: Sandbox | None = None
         try:
             try:
@@ -145,6 +150,7 @@ class Endpoint:
             if (step := request.step) is not None:
                 scope[STEP] = step.sandbox, step
                 step.result.answered = True
+                step.sandbox.holding.in_flight.pop(id(step), None)
                 if step.result.watched or step.result.webhooks:
                     self._finish(receive, step)
 
@@ -201,10 +207,11 @@ class Endpoint:
                 await self.world.runner.flush_webhooks(step.sandbox, step)
             if step.result.latency:
                 await asyncio.sleep(step.result.latency / SECOND)
+            if (reply.fault is not None or step.sandbox.holding.is_all) and not await self._may_answer(request, reply):
+                raise HungUp
         if (fault := reply.fault) is not None:
             conversation = Conversation(scope, receive, send, status=reply.status or 503, body=body, headers=headers)
-            has_waited = fault.virtual and self.world.runner.pass_time(request.sandbox, fault.delay)
-            await conversation.perform(fault, has_waited=has_waited)
+            await conversation.perform(fault)
             return
         scope[STATUS] = status
         if reply.chunks is not None:
@@ -213,6 +220,18 @@ class Endpoint:
             await send_parts(send, status, reply.parts, headers)
         else:
             await send_bytes(send, status, body, headers)
+
+    async def _may_answer(self, request: Request, reply: Reply) -> bool:
+        """Let the time pass that a fault puts before the answer, and that for which it is held; False when the client
+        has left meanwhile."""
+        fault, world = reply.fault, self.world
+        if fault is not None:
+            has_passed = fault.virtual and world.runner.pass_time(request.sandbox, fault.delay)
+            if fault.delay and not has_passed and not await holds.waited(world, request, within=fault.delay):
+                return False
+            if fault.hold is not None and (reply.status is None or not await holds.held(world, request, fault)):
+                return False
+        return await holds.released(world, request)
 
     def _finish(self, receive: Receive, step: Step) -> None:
         """A step is over, its answer sent or not: its webhooks may go out."""

@@ -111,7 +111,7 @@ def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, object]:
         "text": text,
         "answer": _answer_of(charge),
         "status": profile_of(sandbox.assumed).status[charge.status],
-        "reason": f"{failure_of(charge)}." if charge.status is ChargeState.FAILED else None,
+        "reason": failure_of(charge) if charge.status is ChargeState.FAILED else None,
         "back": return_address(sandbox, charge),
     }
 

@@ -31,7 +31,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.web.access import METHODS, OPERATION, REFUSED, STEP, Access, shown_path
-from mockserver.web.asgi import Scope, headers_by
+from mockserver.web.request import Scope, headers_by
 
 LONGEST = 500
 """Characters of a text of a scenario that an attribute holds."""

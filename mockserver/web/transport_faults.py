@@ -21,7 +21,7 @@ from mockserver.scenario.director import Decision
 from mockserver.scenario.edits import edited
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STATUS, STEP
-from mockserver.web.asgi import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
+from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
 
@@ -45,16 +45,14 @@ class Conversation:
     body: bytes
     headers: tuple[RawHeader, ...]
 
-    async def perform(self, fault: Transport, *, has_waited: bool = False) -> None:
-        """Let the fault happen instead of the answer, after its delay."""
-        if fault.delay and not has_waited:
-            await asyncio.sleep(fault.delay / SECOND)
+    async def perform(self, fault: Transport) -> None:
+        """Let the fault happen instead of the answer."""
         match fault.kind:
             case FaultKind.STATUS:
                 await self._status(fault)
             case FaultKind.EDIT:
                 await self._edit(fault)
-            case FaultKind.DELAY:
+            case FaultKind.DELAY | FaultKind.HOLD:
                 await self._answer(self.body)
             case FaultKind.MALFORMED_JSON:
                 await self._answer(self.body[:-1] + b",,")
@@ -71,8 +69,8 @@ class Conversation:
                 await self.cut(_GARBAGE)
             case FaultKind.HANG:
                 await self._hang(fault)
-            case FaultKind.SLOW:
-                raise ValueError("a body is read slowly by slowly")
+            case FaultKind.SLOW | FaultKind.COPIES:
+                raise ValueError("it is performed before there is an answer")
 
     async def cut(self, raw: bytes, *, reset: bool = False) -> None:
         """Write raw bytes to the connection and end it, by a reset or in order. Raises ``Cut`` where there is none."""

@@ -18,8 +18,19 @@ from mockserver.domain.problem import problem
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.asgi import JSON_TYPE, NO_STORE, NOSNIFF, RawHeader, Receive, Scope, Send, decoded, tidied
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import (
+    JSON_TYPE,
+    NO_STORE,
+    NOSNIFF,
+    RawHeader,
+    Receive,
+    Reply,
+    Request,
+    Scope,
+    Send,
+    decoded,
+    tidied,
+)
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 

@@ -77,7 +77,7 @@ def called(
     pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and lag_of(result) > 0
+    is_late = sandbox.past is not None and lag_of(result) != 0
     went_well = not is_browser and _went_well(step, reply) and watch.is_calm
     if went_well and is_clean(request.raw, where, headers):
         if asked.op in READS and (subject := _subject_of(step)) is not None:
@@ -177,7 +177,7 @@ def ended(step: Step, real: Micros, *, is_gone: bool) -> None:
 def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> dict[str, str]:
     """The first fields that the operation does not read, each with where it belongs, as ``strays`` say, or with the
     nearest field of ``model``, or an empty text; without what client libraries send by themselves."""
-    from mockserver.wire.sdk_fields import is_sent_by_sdk
+    from mockserver.wire.fields import is_sent_by_sdk
 
     names = [name for name in step.result.ignored[:_MOST_LOOKED_AT] if not is_sent_by_sdk(step.asked.op, name)]
     known = names_of(model) if model is not None else []

@@ -10,10 +10,9 @@ from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.activity import SERVER
+from mockserver.web.access import Lag, Requests
 from mockserver.web.directory import Directory, ScenarioReader
-from mockserver.web.request_counts import Lag, Requests
-from mockserver.web.runner import Runner
+from mockserver.web.runner import SERVER, Runner
 from mockserver.web.watching import finding_line
 
 if TYPE_CHECKING:

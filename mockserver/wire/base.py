@@ -227,3 +227,14 @@ def _command(value: object) -> object:
 def names_of(body: type[Body]) -> list[str]:
     """The names of the fields of a body on the wire."""
     return [str(field.alias) for field in body.model_fields.values()]
+
+
+class ListQuery(Body):
+    """What every list takes: bounds of the time of adding, the page, and the field to sort by."""
+
+    added_after: Moment | None = None
+    added_before: Moment | None = None
+    limit: Whole | None = None
+    skip: Whole | None = None
+    sort_by: str | None = None
+    sort_order: str | None = None

@@ -1,5 +1,5 @@
 """Answers made of ``replies.csv``: a field is written from the attribute that it is named after, or that its row says
-to read, in the form of what it holds. A charge and its parts are written by plain code.
+to read, in the form of what it holds.
 
 Source: docs/spec/published-facts.md, 2.
 """
@@ -37,15 +37,15 @@ class _Row:
 
 
 @cache
-def _rows() -> Mapping[str, Sequence[_Row]]:
-    return read_grouped("replies", _Row, Path(__file__).parent)
+def _rows(table: str = "replies") -> Mapping[str, Sequence[_Row]]:
+    return read_grouped(table, _Row, Path(__file__).parent)
 
 
 @record
 class ReplyType:
     """An object of an answer: what it means, and what each of its fields holds, in the words of the table: a word such
-    as ``date-time`` or the name of another reply, with ``list of`` before it, ``or null`` or ``if any`` behind it.
-    ``some`` means that any of them may be missing."""
+    as ``date-time`` or the name of another reply, with ``list of`` or ``map of`` before it, ``or null`` or ``if any``
+    behind it. ``some`` means that any of them may be missing."""
 
     meaning: str
     some: bool
@@ -54,8 +54,8 @@ class ReplyType:
 
 @cache
 def reply_type(name: str) -> ReplyType:
-    """The reply of a name. Raises ``KeyError`` for an unknown one."""
-    whole, *rows = _rows()[name]
+    """The reply of a name, of the payments API or the control API. Raises ``KeyError`` for an unknown one."""
+    whole, *rows = (_rows() if name in _rows() else _rows("control_answers"))[name]
     return ReplyType(whole.meaning, whole.holds == "some", {row.field: row.holds for row in rows})
 
 

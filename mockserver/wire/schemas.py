@@ -40,6 +40,7 @@ _HELD: Mapping[str, Schema] = {
     "map": {"type": "object", "additionalProperties": {"type": "string"}},
     "object": {"type": "object", "additionalProperties": {}},
     "nothing": {"type": "null"},
+    "any": {},
     "amount": {"type": "number"},
     "date-time": {"type": "string", "format": "date-time"},
 }
@@ -84,6 +85,8 @@ class Schemas:
             return {"anyOf": [self.reply(inner), {"type": "null"}]}
         if (inner := holds.removeprefix("list of ")) != holds:
             return {"type": "array", "items": self.reply(inner)}
+        if (inner := holds.removeprefix("map of ")) != holds:
+            return {"type": "object", "additionalProperties": self.reply(inner)}
         name = self.name_of(holds)
         if name not in self.named:
             self.named[name] = {}

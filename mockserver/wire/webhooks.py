@@ -13,11 +13,15 @@ from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
 from mockserver.domain.events import Subject
 from mockserver.domain.masking import mask_text
-from mockserver.wire.batches import batch_status_reply
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
-from mockserver.wire.shapes import card_reply, optional_moment
+from mockserver.wire.resources import (
+    batch_status_reply,
+    card_reply,
+    customer_reply,
+    payment_method_reply,
+)
 
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
@@ -37,14 +41,9 @@ def _data(notice: Notice, profile: WireProfile) -> object:
             return batch_status_reply(notice.data)
         case Subject.SUBSCRIPTION:
             return reply_of("SubscriptionReply", notice.data)
-        # Most sandboxes send nothing of customers and methods, whose module is large.
         case Subject.CUSTOMER:
-            from mockserver.wire.customers import customer_reply
-
             return customer_reply(notice.data, notice.default_method, profile)
         case _:
-            from mockserver.wire.payment_methods import payment_method_reply
-
             return payment_method_reply(notice.data, profile, notice.agreement, notice.network_token)
 
 
@@ -59,12 +58,8 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
         charge,
         paymentInformation=information,
         status=profile.status[charge.status],
-        dateAdded=iso(charge.added),
-        successDate=optional_moment(charge.succeeded),
-        voidDate=optional_moment(charge.voided),
         refundedAmount=charge.refunded if charge.refunds else None,
         estimatedCostCurrency=charge.currency if charge.estimated_cost is not None else None,
-        refunds=[reply_of("TransactionRefundReply", refund, dateAdded=iso(refund.added)) for refund in charge.refunds],
     )
     present: dict[str, object] = _present(whole)
     return present

@@ -25,8 +25,7 @@ DAY_0 = "2031-03-01T00:00:00.0000000Z"
 async def call(api: Api, method: str, path: str, body: object = None) -> dict[str, Any]:
     reply = await api.calling(method, path, body)
     assert reply.status in (200, 201), reply.raw
-    found: dict[str, Any] = reply.body
-    return found
+    return reply.body
 
 
 async def advance(api: Api, by: str, **more: object) -> dict[str, Any]:

@@ -245,8 +245,7 @@ def lived(api: Api, story: Callable[[], Awaitable[None]]) -> None:
 
 async def waited(api: Api, wanted: dict[str, object], **more: object) -> dict[str, Any]:
     answer = await api.calling("POST", "/__admin/wait", {"for": wanted, "timeout": "20s", **more})
-    found: dict[str, Any] = answer.body
-    return found
+    return answer.body
 
 
 def test_a_served_application_sends_signs_and_tries_again_on_its_clock() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.domain.clock import HOUR
 from mockserver.scenario.problems import ScenarioRefused
-from tests.driving import HEADER, Api, Reply, problem_of
+from tests.driving import CARD, DUMMY, HEADER, Api, Reply, problem_of
 
 RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
 PATH = "/batch/transaction/payment_method"
@@ -27,8 +27,7 @@ def hand_in(api: Api, text: str, count: int, **fields: object) -> Reply:
 def taken(api: Api, text: str, count: int, **fields: object) -> str:
     reply = hand_in(api, text, count, **fields)
     assert reply.status == 201, reply.raw
-    found: str = reply["batchId"]
-    return found
+    return reply["batchId"]
 
 
 def results(api: Api, batch_id: str) -> list[dict[str, str]]:
@@ -322,15 +321,6 @@ def test_a_batch_that_breaks_down_takes_the_rows_that_stood_still_with_it() -> N
     assert (states(api, batch_id), standing(api, batch_id)) == ("SFSF", ("FAILED", 1, 2, 2))
 
 
-def test_a_row_can_be_returned_later() -> None:
-    api, batch_id = run("{rows: [{at: [2], pending: {settle: FAILED, after: 3d}}, {at: [3], pending: {after: 1d}}]}", 3)
-    api.advance("1s")
-    assert (states(api, batch_id), standing(api, batch_id)) == ("SSS", ("SUCCESS", 1, 3, 0))
-    api.advance("3d")
-    assert (states(api, batch_id), standing(api, batch_id)) == ("SFS", ("SUCCESS", 1, 2, 1))
-    assert api.get("/charge", BatchId=batch_id, Status="FAILED")["count"] == 1
-
-
 def test_a_row_that_is_approved_in_part_tells_the_part() -> None:
     api = Api(scenario="version: 1\nrules:\n  - {id: p, when: {op: batch.row}, then: {partial_approve: 5}}")
     pm = api.method()
@@ -443,12 +433,6 @@ def test_metadata_of_the_batch_can_name_an_outcome(api: Api) -> None:
     assert results(api, batch_id)[0]["GatewayErrorCode"] == "51"
 
 
-def test_a_row_that_would_wait_for_its_payer_fails(api: Api) -> None:
-    batch_id = taken(api, lines(f"{api.method('4000000000003220')},1,AUD,a"), 1)
-    api.advance("1s")
-    assert results(api, batch_id)[0]["FailureReason"] == "Require 3D Secure"
-
-
 def test_the_flow_is_an_assumption() -> None:
     api = Api(assumptions={"batch.flow": "1s 2s 1m"})
     batch_id = taken(api, lines(f"{api.method()},1,AUD,a", f"{api.method()},1,AUD,b"), 2)
@@ -498,19 +482,21 @@ def test_others_need_not_wait_for_a_long_batch(api: Api, monkeypatch: pytest.Mon
     assert {row["Status"] for row in told} == {"SUCCESS"}
 
 
+@pytest.mark.usefixtures("every_pause")
 @pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
 def test_who_asks_about_a_long_batch_keeps_nobody_else_waiting(path: str) -> None:
     now = [0]
     api = Api(clock="real", real_clock=lambda: now[0])
-    pm, count = api.method(), 3_000
+    pm, count = api.method(), 300
     taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     now[0] += HOUR
     assert order_of(api.race(("GET", path, None), ("GET", "/healthz", None))) == [1, 0]
 
 
+@pytest.mark.usefixtures("every_pause")
 @pytest.mark.parametrize("path", ["/__admin/sandboxes", "/__admin/clock", "/demo?key=pk_tests", "/charge"])
 def test_who_asks_while_the_clock_is_moved_is_answered_at_the_instant_that_it_has_reached(api: Api, path: str) -> None:
-    pm, count = api.method(), 3_000
+    pm, count = api.method(), 300
     taken(api, lines(*(f"{pm},1,AUD,{row}" for row in range(count))), count)
     advance = ("POST", "/__admin/clock/advance", {"by": "1h"})
     assert order_of(api.race(advance, ("GET", path, None), ("GET", "/healthz", None)))[-1] == 0
@@ -557,3 +543,16 @@ def test_amounts_are_read_as_everywhere(api: Api) -> None:
         "1e-30": "after the point",
     }.items():
         assert words in hand_in(api, lines(f"{method},{amount},AUD,r"), 1)["details"]["Batch.Line2"]
+
+
+def test_a_rule_strikes_one_row_of_a_batch_and_the_journal_names_it() -> None:
+    rule = "{id: r, when: {op: batch.row, batch.row: 2}, then: {decline: lost_card}}"
+    api = Api(scenario=f"{{version: 1, name: s, rules: [{rule}]}}")
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    rows = "".join(f"{method},{number},AUD,o{number}\n" for number in (1, 2, 3))
+    batch = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
+    api.post("/batch/transaction/payment_method", {"count": 3, "description": "d", "batch": batch})
+    api.advance("1h")
+    charges = api.get("/charge")["charges"]
+    assert {one["reference"]: one["status"] for one in charges} == {"o1": "SUCCESS", "o2": "FAILED", "o3": "SUCCESS"}
+    assert [one["row"] for one in api.get("/__admin/journal", op="batch.row")["entries"]] == [2]

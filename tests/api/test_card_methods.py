@@ -18,8 +18,7 @@ FIELDS = {
 
 @pytest.fixture
 def other_provider(api: Api) -> str:
-    provider: str = api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
-    return provider
+    return api.post("/provider", {"type": "dummy", "name": "Other"})["providerId"]
 
 
 def body(**fields: object) -> dict[str, object]:
@@ -29,8 +28,7 @@ def body(**fields: object) -> dict[str, object]:
 def method(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/payment_method/card", body(**fields))
     assert reply.status == 201, reply.raw
-    made: dict[str, Any] = reply.body
-    return made
+    return reply.body
 
 
 def test_every_documented_field_is_there(api: Api) -> None:

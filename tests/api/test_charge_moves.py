@@ -15,30 +15,25 @@ BANK = {"bankCode": "123-456", "accountNumber": "12345678", "accountName": "Ann 
 
 
 def _authorised(api: Api) -> str:
-    charge_id: str = api.charge(capture=False)["chargeId"]
-    return charge_id
+    return api.charge(capture=False)["chargeId"]
 
 
 def _paid(api: Api) -> str:
-    charge_id: str = api.charge()["chargeId"]
-    return charge_id
+    return api.charge()["chargeId"]
 
 
 def _pending(api: Api) -> str:
     body = {"providerId": DUMMY, "amount": 20, "bankPaymentInformation": BANK}
-    charge_id: str = api.post("/charge/bank_account", body)["chargeId"]
-    return charge_id
+    return api.post("/charge/bank_account", body)["chargeId"]
 
 
 def _challenged(api: Api) -> str:
-    charge_id: str = api.charge(paymentInformation=card("4000000000003220"))["chargeId"]
-    return charge_id
+    return api.charge(paymentInformation=card("4000000000003220"))["chargeId"]
 
 
 def _failed(api: Api) -> str:
     body = card_charge(paymentInformation=card("4000000000000002"))
-    charge_id: str = api.post("/charge/card", body)["details"]["ChargeId"]
-    return charge_id
+    return api.post("/charge/card", body)["details"]["ChargeId"]
 
 
 def _after(start: Callable[[Api], str], method: str, path: str, **query: object) -> Callable[[Api], str]:

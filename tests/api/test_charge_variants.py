@@ -24,15 +24,13 @@ WALLET = {
 def customer(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
     assert reply.status == 201, reply.raw
-    made: dict[str, Any] = reply.body
-    return made
+    return reply.body
 
 
 def token(api: Api, number: str = "4111111111111111", **fields: object) -> str:
     reply = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(number), **fields})
     assert reply.status == 201, reply.raw
-    found: str = reply["tokenId"]
-    return found
+    return reply["tokenId"]
 
 
 def sources(api: Api) -> dict[str, dict[str, object]]:

@@ -26,8 +26,7 @@ def charge(api: Api, key: str = "k-1", **fields: object) -> Reply:
 
 
 def count(api: Api) -> int:
-    charges: int = api.get("/charge")["count"]
-    return charges
+    return api.get("/charge")["count"]
 
 
 def findings(api: Api) -> list[str]:

@@ -26,8 +26,7 @@ CONDITION = {"currency": "AUD", "lessThanAmount": 5, "greaterThanAmount": None, 
 def provider(api: Api, **fields: object) -> str:
     reply = api.post("/provider", {"type": "dummy", "name": "Second", "currency": "AUD", **fields})
     assert reply.status == 201, reply.raw
-    found: str = reply["providerId"]
-    return found
+    return reply["providerId"]
 
 
 def test_reference_data_is_complete_and_not_null(api: Api) -> None:

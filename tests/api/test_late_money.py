@@ -272,8 +272,7 @@ def test_a_later_where_it_means_nothing(op: str, later: str, words: str) -> None
 
 def stored(api: Api, **fields: object) -> str:
     body = {"providerId": DUMMY, "paymentInformation": card(expiryDate="04/31"), **fields}
-    made: str = api.post("/payment_method/card", body)["paymentMethodId"]
-    return made
+    return api.post("/payment_method/card", body)["paymentMethodId"]
 
 
 def updating(op: str, expiry: str) -> Api:

@@ -14,15 +14,13 @@ def api_with(later: str, op: str = "charge.create", then: str = "") -> Api:
 
 
 def status(api: Api, charge_id: str) -> str:
-    found: str = api.get(f"/charge/{charge_id}")["status"]
-    return found
+    return api.get(f"/charge/{charge_id}")["status"]
 
 
 def bank(api: Api) -> str:
     account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
     body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
-    made: str = api.post("/charge/bank_account", body)["chargeId"]
-    return made
+    return api.post("/charge/bank_account", body)["chargeId"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from mockserver.domain.errors import MOST_FAULTS
 from mockserver.web.routes import ROUTES
 from mockserver.wire import base
 from mockserver.wire.base import MOST_CHOICES, MOST_ITEMS, Body
-from mockserver.wire.folding import nested_body
+from mockserver.wire.fields import nested_body
 from mockserver.wire.schemas import Schemas
 from tests.driving import DUMMY, Api, card_charge, problem_of
 

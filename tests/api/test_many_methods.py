@@ -23,8 +23,7 @@ def customer(api: Api, methods: int) -> str:
 
 
 def listed(api: Api, owner: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get(f"/customer/{owner}/payment_methods").body
-    return found
+    return api.get(f"/customer/{owner}/payment_methods").body
 
 
 @pytest.fixture

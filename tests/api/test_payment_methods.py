@@ -24,8 +24,7 @@ def made(api: Api, way: str = "card", **fields: object) -> dict[str, Any]:
     }
     reply = api.post(f"/payment_method/{way}", {**bodies[way], **fields})
     assert reply.status in (200, 201), reply.raw
-    method: dict[str, Any] = reply.body
-    return method
+    return reply.body
 
 
 def path_of(method: dict[str, Any]) -> str:

@@ -15,8 +15,7 @@ def lines(api: Api) -> list[str]:
 
 
 def last(api: Api) -> dict[str, Any]:
-    entry: dict[str, Any] = api.get("/__admin/journal", limit=1)["entries"][-1]
-    return entry
+    return api.get("/__admin/journal", limit=1)["entries"][-1]
 
 
 STRAYS = [

@@ -42,8 +42,7 @@ def path_of(row: Any) -> str:
 
 
 def status(api: Api, row: Any) -> str:
-    found: str = api.get(path_of(row))["status"]
-    return found
+    return api.get(path_of(row))["status"]
 
 
 def payments(api: Api, row: Any) -> list[tuple[str, str]]:

@@ -19,8 +19,7 @@ FIELDS = [
 def token(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
     assert reply.status in (200, 201), reply.raw
-    made: dict[str, Any] = reply.body
-    return made
+    return reply.body
 
 
 def use(api: Api, made: dict[str, Any], **fields: object) -> Any:

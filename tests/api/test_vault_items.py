@@ -14,8 +14,7 @@ FIELDS = ["vaultId", "createdDate", "expireDate", "maskedCardNumber", "hasCvv"]
 def item(api: Api, **fields: object) -> dict[str, Any]:
     reply = api.post("/vault", {"CardNumber": VISA, "Ccv": "123", **fields})
     assert reply.status == 201, reply.raw
-    body: dict[str, Any] = reply.body
-    return body
+    return reply.body
 
 
 def test_a_created_item_shows_no_number(api: Api) -> None:

@@ -23,13 +23,11 @@ def scripted(webhook: str, op: str = "charge.create") -> Api:
 
 
 def arrived(api: Api, name: str = "shop") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get(f"/__admin/inbox/{name}")["messages"]
-    return found
+    return api.get(f"/__admin/inbox/{name}")["messages"]
 
 
 def logged(api: Api, **query: object) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.get("/__admin/webhooks", **query)["webhooks"]
-    return found
+    return api.get("/__admin/webhooks", **query)["webhooks"]
 
 
 def tries(delivery: dict[str, Any]) -> list[tuple[str, int | None, str | None]]:
@@ -282,6 +280,44 @@ def test_a_rule_for_every_delivery_that_swaps_sends_them_all() -> None:
     api.charge(webhook=HOOK)
     api.advance("1m")
     assert len(arrived(api)) == 3
+
+
+def test_for_so_long_it_is_overtaken_by_the_next_about_the_same_object_only() -> None:
+    api = scripted("{swap_with_next: 2s}")
+    charge_id = api.charge(webhook=HOOK, amount=1)["chargeId"]
+    api.charge(webhook=HOOK, amount=2)
+    api.delete(f"/refund/{charge_id}")
+    assert [(one["body"]["data"]["amount"], one["body"]["data"]["status"]) for one in arrived(api)] == [
+        (1, "REFUND"),
+        (1, "SUCCESS"),
+    ]
+    assert [one["state"] for one in logged(api)].count("held") == 1
+
+
+def test_after_that_it_goes_out() -> None:
+    api = scripted("{swap_with_next: 2s}")
+    api.charge(webhook=HOOK)
+    api.advance("1s")
+    assert arrived(api) == []
+    api.advance("1s")
+    assert len(arrived(api)) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "signature", "is_real"),
+    [
+        ("signature: none", "missing", True),
+        ("bad_signature: true", "invalid", True),
+        ("edit: {data.chargeId: ghost}", "valid", False),
+    ],
+)
+def test_one_more_that_is_wrong_comes_before_the_real_one(wrong: str, signature: str, is_real: bool) -> None:
+    api = scripted(f"{{extra: true, {wrong}}}")
+    charge_id = api.charge(webhook=HOOK)["chargeId"]
+    first, second = arrived(api)
+    assert (first["signature"], first["body"]["data"]["chargeId"]) == (signature, charge_id if is_real else "ghost")
+    assert (second["signature"], second["body"]["data"]["chargeId"]) == ("valid", charge_id)
+    assert first["body"]["meta"]["messageId"] != second["body"]["meta"]["messageId"]
 
 
 def test_stale_tells_the_state_before() -> None:

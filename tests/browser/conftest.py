@@ -67,8 +67,7 @@ class Box:
         return made
 
     def charges(self) -> list[Any]:
-        found: list[Any] = self.call("GET", "/charge")["charges"]
-        return found
+        return self.call("GET", "/charge")["charges"]
 
 
 def client(url: str, key: str) -> httpx.Client:

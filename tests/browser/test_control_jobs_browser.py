@@ -27,7 +27,8 @@ pytestmark = pytest.mark.slow
 
 POOR = "4000000000009995"
 VIEWS = (
-    "requests", "objects", "webhooks", "inbox", "findings", "explorations", "scenarios", "assumptions", "sandbox",
+    "requests", "objects", "webhooks", "inbox", "findings", "books", "explorations", "scenarios", "assumptions",
+    "sandbox",
 )  # fmt: skip
 LISTS = VIEWS[:5]
 LONG = "an extraordinarily long reference without an end " * 4
@@ -148,8 +149,7 @@ def copied(desk: Any, name: str) -> str:
     desk.get_by_test_id("copy").locator("summary").click()
     desk.get_by_test_id(f"copy-{name}").click()
     expect(desk.get_by_test_id("copied")).not_to_have_text("")
-    text: str = desk.get_by_test_id("copied").inner_text()
-    return text
+    return desk.get_by_test_id("copied").inner_text()
 
 
 RUNS = {"curl": ["bash", "-c"], "php": ["php", "-r"], "javascript": ["node", "-e"]}
@@ -310,6 +310,13 @@ def test_the_jobs_take_as_many_clicks_as_the_documentation_says(page: Any, sandb
     press("tab-findings").click()
     rows(page, "findings").first.click()
     done(press("evidence"))
+    press("tab-objects").click()
+    rows(page, "objects").first.click()
+    press("act-capture").click()
+    done(press("message").get_by_text("Capture: done"))
+    press("tab-scenarios").click()
+    press("next-payment").click()
+    done(press("message").get_by_text("The next payment: no money."))
     press("advance-1d").click()
     done(press("now").get_by_text("2031-03-02"))
     press("pending").click()

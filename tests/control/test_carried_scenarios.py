@@ -43,8 +43,7 @@ def state(api: Api, *, secrets: bool = True) -> bytes:
 def load(api: Api, document: bytes) -> dict[str, Any]:
     reply = api.call("PUT", "/__admin/state", raw=document)
     assert reply.status == 200, reply.raw
-    body: dict[str, Any] = reply.body
-    return body
+    return reply.body
 
 
 def names(api: Api) -> list[str]:

@@ -20,8 +20,7 @@ def put(api: Api, clock: object, name: str = "s", **more: object) -> Reply:
 
 
 def clock_of(api: Api) -> dict[str, Any]:
-    found: dict[str, Any] = api.call("GET", "/__admin/clock").body
-    return found
+    return api.call("GET", "/__admin/clock").body
 
 
 def test_fast_is_equally_fast_by_call_and_by_scenario(api: Api) -> None:

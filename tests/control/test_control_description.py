@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.web.control.call import CONTROL_ROUTES
+from mockserver.web.control.call import CONTROL_ROUTES, ControlRoute
 from tests.driving import Api
 
 
@@ -44,3 +44,30 @@ def test_a_call_without_key_is_refused_where_one_is_needed(api: Api) -> None:
             continue
         status = api.call(row.method, row.path, None if row.method == "GET" else {}, key=None).status
         assert (status == 401) == row.keyed, row.path
+
+
+def strictly(schema: Any) -> Any:
+    """A schema that takes no member which it does not name."""
+    if isinstance(schema, list):
+        return [strictly(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {"additionalProperties": False} if schema.get("properties") else {}
+    return closed | {name: strictly(one) for name, one in schema.items()}
+
+
+@pytest.mark.parametrize("row", CONTROL_ROUTES, ids=lambda row: f"{row.method} {row.path}")
+def test_the_example_of_a_call_is_what_it_says(row: ControlRoute, document: dict[str, Any]) -> None:
+    schemas = pytest.importorskip("jsonschema_rs", reason="needs a JSON Schema validator (extra dev)")
+    operation = document["paths"][row.path][row.method.lower()]
+    whole = {"components": strictly(document["components"])}
+    content = operation["responses"][str(row.success)]["content"][row.media]
+    fits = schemas.validator_for({**strictly(content["schema"]), **whole})
+    fits.validate(content["example"])
+    if isinstance(content["example"], dict) and row.reply != "DocumentAnswer":
+        assert not fits.is_valid({**content["example"], "another": {"member": [None]}})
+    placed = [one for one in operation.get("parameters", []) if one["in"] == "path"]
+    assert all(one["example"] for one in placed)
+    if row.body is not None:
+        for kind in operation["requestBody"]["content"].values():
+            schemas.validator_for({**strictly(kind["schema"]), **whole}).validate(kind["example"])

@@ -12,8 +12,7 @@ from tests.driving import Api, Reply, card_charge
 
 
 def compare(api: Api, key: str) -> dict[str, Any]:
-    told: dict[str, Any] = api.call("GET", f"/__admin/compare?with={sandbox_id_of(key)}").body
-    return told
+    return api.call("GET", f"/__admin/compare?with={sandbox_id_of(key)}").body
 
 
 def test_a_reset_is_undone_journal_and_all(api: Api) -> None:

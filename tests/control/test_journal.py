@@ -280,11 +280,11 @@ def test_masking_takes_time_in_proportion() -> None:
     assert "4111111111111111" not in mask_text(f"{VISA} " * 20_000)
 
 
-@pytest.mark.parametrize("before", range(4_900, 5_010, 3))
-def test_no_number_escapes_where_a_text_has_too_much_to_look_at(before: int) -> None:
-    for card in (VISA, "4111 1111 1111 1111", " ".join(VISA)):
+@pytest.mark.parametrize("card", [VISA, "4111 1111 1111 1111", " ".join(VISA)])
+def test_no_number_escapes_where_a_text_has_too_much_to_look_at(card: str) -> None:
+    for before in range(4_900, 5_010, 3):
         told = mask_text("1 " * (before // 2) + card + " 1" * 100).replace(" ", "")
-        assert VISA[:10] not in told
+        assert VISA[:10] not in told, before
     assert told.endswith("*" * 20)
 
 
@@ -320,8 +320,9 @@ def test_of_a_long_body_the_beginning_is_shown(api: Api) -> None:
     assert second["request"]["body"].endswith("... (200022 bytes)")
 
 
+@pytest.mark.usefixtures("every_pause")
 def test_others_have_their_turn_while_entries_are_shown(api: Api) -> None:
-    for _ in range(20):
+    for _ in range(3):
         api.try_charge(metadata={"a": "6 " * 10_000, "b": "6" * 5_000})
     order: list[str] = []
 

@@ -20,8 +20,7 @@ def looked(api: Api, target: str, between: Callable[[], object], method: str = "
         try:
             looking.send(None)
         except StopIteration as end:
-            reply: Reply = end.value
-            return reply
+            return end.value
 
 
 def test_what_is_noted_while_the_journal_is_searched_is_found_after_the_last_that_was_reported(

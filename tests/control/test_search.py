@@ -172,8 +172,7 @@ def test_a_search_for_objects_that_means_nothing_is_refused(api: Api, q: str) ->
 
 
 def story(api: Api, charge_id: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = api.call("GET", f"/__admin/objects/charge/{charge_id}").body["story"]
-    return found
+    return api.call("GET", f"/__admin/objects/charge/{charge_id}").body["story"]
 
 
 def test_a_rule_that_only_loses_the_answer_is_no_cause_of_the_payment(api: Api) -> None:

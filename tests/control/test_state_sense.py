@@ -52,8 +52,7 @@ def refused(prepared: tuple[Api, bytes], change: Callable[[Document], Any]) -> d
     reply = api.call("PUT", "/__admin/state", document)
     assert (reply.status, reply.body["code"]) == (400, 90), reply.raw
     assert api.call("GET", "/__admin/state?secrets=true").raw == raw
-    details: dict[str, str] = reply.body["details"]
-    return details
+    return reply.body["details"]
 
 
 def at(*path: str | int) -> Callable[[object], Callable[[Document], None]]:

@@ -26,14 +26,12 @@ def shop_of(profile: str) -> Api:
 
 def wait(api: Api, status: object) -> dict[str, object]:
     body = {"for": {"charge": {"status": status}}, "timeout": "1ms"}
-    told: dict[str, object] = api.call("POST", "/__admin/wait", body, waits=True).body
-    return told
+    return api.call("POST", "/__admin/wait", body, waits=True).body
 
 
 def authorise(api: Api) -> dict[str, str]:
     api.call("PUT", "/__admin/assumptions", {"provider.latency": "0"})
-    held: dict[str, str] = api.try_charge(30, capture=False).body
-    return held
+    return api.try_charge(30, capture=False).body
 
 
 def put(api: Api, scenario: str) -> None:

@@ -66,8 +66,7 @@ class Client:
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+        return found.getsockname()[1]
 
 
 def conf_for(port: int, shards: Sequence[int]) -> str:
@@ -172,8 +171,7 @@ def test_every_key_is_answered_as_by_one_server(proxy: Proxy, shards: list[Proce
 
 
 def everything(port: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = Client(port).json("GET", "/__admin/sandboxes?limit=5000")["sandboxes"]
-    return found
+    return Client(port).json("GET", "/__admin/sandboxes?limit=5000")["sandboxes"]
 
 
 @pytest.mark.parametrize("number", range(6))

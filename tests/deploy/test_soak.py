@@ -28,8 +28,7 @@ def soak(folder: Path, *options: str) -> dict[str, dict[str, float]]:
     command = [*warm.python(), "-m", "benchmarks.soak", "--json", str(figures), *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr
-    told: dict[str, dict[str, float]] = json.loads(figures.read_text())["calls"]
-    return told
+    return json.loads(figures.read_text())["calls"]
 
 
 def test_one_server_bears_everything_at_once(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.wire.info import countries, time_zones
+from mockserver.wire.resources import countries, time_zones
 
 
 def test_the_table_is_complete_and_well_formed() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mockserver.domain.cards import TEST_CARDS, Brand, Funding
 from mockserver.domain.fake_lookups import IinData, IpInfo, bank_name, iin_data, ip_info
-from mockserver.wire.info import countries, time_zones
+from mockserver.wire.resources import countries, time_zones
 from tests.depth import tries
 
 PUBLIC = [f"{first}.{second}.3.4" for first in (8, 81, 203) for second in range(1, 100)]

@@ -110,18 +110,39 @@ def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(tmp_path: Path, d
     assert "POST /charge/card  201  fault reset at answer  rule lost_answer-charge.create-1" in again.stdout
 
 
+def test_a_swarm_finds_the_naive_shop_within_ten_seeds(tmp_path: Path, day: Sequence[str]) -> None:
+    done = explore(tmp_path, "--seeds", "10", "--client-timeout", "1s", "--", *day, "naive")
+    assert done.returncode == 1, done.stderr
+    [red] = [row for row in report(tmp_path)["cells"] if row["verdict"] == "unsafe"]  # type: ignore[attr-defined]
+    assert len(red["fault"].split("+")) <= 2
+    again = explore(tmp_path, "--replay", red["scenario"], "--", *day, "naive")
+    assert (again.returncode, again.stdout.partition(":")[0]) == (1, "unsafe")
+
+
+def test_a_swarm_finds_nothing_of_the_careful_shop(tmp_path: Path, day: Sequence[str]) -> None:
+    seeds = str(tries(20, 1_000))
+    done = explore(tmp_path, "--seeds", seeds, "--client-timeout", "1s", "--", *day, "careful")
+    assert (done.returncode, len(report(tmp_path)["cells"])) == (0, int(seeds)), done.stdout  # type: ignore[arg-type]
+
+
 def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url: str) -> None:
     done = explore(tmp_path, "--client-timeout", "1s", "--format", "junit", "--", *PAY, url=url)
     assert done.returncode == 1
     unsafe = LOST | {("charge.create#1", fault) for fault in ("declined_hard", "garbage_answer", "too_slow")}
     assert cells(tmp_path, "unsafe") == unsafe
     suite = ElementTree.fromstring(done.stdout)[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("14", "6", "0")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("16", "6", "0")
     failed = {(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None}
     assert failed == {(f"explore.{point}", fault) for point, fault in unsafe}
     kept = {path.name for path in (tmp_path / "explored").iterdir() if path.suffix != ".log"}
     files = {f"charge.create-1-{fault}.yaml" for _, fault in unsafe | cells(tmp_path, "doubtful")}
     assert kept == {"cells.jsonl", "report.html", "report.json", *files}
+
+
+@pytest.mark.parametrize(("level", "code"), [("unsafe", 0), ("warning", 1)])
+def test_a_warning_fails_where_it_is_asked_for(tmp_path: Path, url: str, level: str, code: int) -> None:
+    done = explore(tmp_path, "--faults", "lost_request", "--fail-on", level, "--", *PAY, url=url)
+    assert (done.returncode, "warning   blind-retry in 1 of 1 runs" in done.stdout) == (code, True)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
@@ -171,7 +192,7 @@ def test_ctrl_c_keeps_what_was_found_and_resume_does_the_rest(tmp_path: Path, ur
         printed, _ = process.communicate(timeout=20)
     assert process.returncode == 1
     assert "charge.create#1  UNSAFE" in printed
-    assert "not tried (interrupted): 2: charge.create#1 lost_request" in printed
+    assert "not tried (interrupted): 2: charge.create#1/lost_request" in printed
     again = explore(tmp_path, *faults, "--resume", "--", "sh", "-c", slow, url=url)
     assert again.returncode == 1, again.stderr
     # Two for the baseline, and the two that were left.

@@ -12,7 +12,7 @@ from threading import Thread
 import pytest
 
 from mockserver.explore.command import Commands, Ended, Interrupted
-from mockserver.explore.trial import Trial
+from mockserver.explore.trial import Observed
 from tests.explore.after import after
 
 pytestmark = pytest.mark.slow
@@ -48,7 +48,7 @@ def test_what_is_shown_of_the_output_is_its_end_with_nothing_secret(tmp_path: Pa
     output = tmp_path / "log"
     secret = '{"cardNumber": "4111111111111111", "ccv": "123"} sk_live_1 cvv=1234 \\"ccv\\": \\"987\\"'
     output.write_bytes(b"\xff" * 1_000_000 + b"x" * 19_000 + secret.encode())
-    said = Trial(Ended(1, 0.1), [], after([]), frozenset(), "", output, is_manual=False).printed()
+    said = Observed(Ended(1, 0.1), [], after([]), frozenset(), "", output, is_manual=False).printed()
     shown = '{"cardNumber": "4111********1111", "ccv": "***"} sk_*** cvv=*** \\"ccv\\": \\"***\\"'
     assert (len(said), said[-len(shown) :]) == (20_000, shown)
 

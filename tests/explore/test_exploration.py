@@ -18,7 +18,7 @@ from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
 from mockserver.explore.fault_table import fault
-from mockserver.explore.trial import InjectionPoint, Trial, Verdict
+from mockserver.explore.trial import InjectionPoint, Observed, Verdict
 from tests.explore.after import after
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
@@ -48,7 +48,7 @@ class Lab:
     def end_all(self) -> None:
         self.is_ended = True
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()) -> Trial:
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()) -> Observed:
         self.tried[name] = dict(scenario), timeout
         seen = {"exit": 0, "seconds": 0.5, "findings": (), "calls": ((PAY, 201), (READ, 200)), **self.client(name)}
         entries = [
@@ -61,7 +61,7 @@ class Lab:
         output.write_text(f"the words of {name}")
         struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
         ended = Ended(seen["exit"], seen["seconds"])
-        return Trial(
+        return Observed(
             ended, entries, after(seen["findings"]), struck, "its timeline", output, seen.get("is_manual", False)
         )
 
@@ -78,7 +78,7 @@ def explored(lab: Any, *, is_manual: bool = False, known: Sequence[Cell] = (), *
 
 
 def verdicts(made: Exploration) -> dict[str, Verdict]:
-    return {cell.name: cell.verdict for cell in made.cells}
+    return {cell.file: cell.verdict for cell in made.cells}
 
 
 @pytest.mark.parametrize(("timeout", "limit"), [(None, 600.0), (20.0, 20.0)])
@@ -132,10 +132,10 @@ def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict,
     lab, name = prepared(folder, lambda name: seen), "charge.create-1-lost_answer"
     made = explored(lab, operations=frozenset({PAY.op}), faults=[fault("lost_answer")])
     (cell,) = made.cells
-    assert (cell.name, cell.point, cell.fault) == (name, "charge.create#1", "lost_answer")
+    assert (cell.file, cell.point, cell.fault) == (name, "charge.create#1", "lost_answer")
     assert (cell.verdict, cell.exit, cell.seconds) == (verdict, seen.get("exit", 0), 0.5)
     assert (list(cell.findings), cell.timeline) == (seen.get("findings", []), "its timeline")
-    assert cell.calls == (("charge.create", 1, True), ("charge.get", 1, False))
+    assert [call[:3] for call in cell.calls] == [("charge.create", 1, True), ("charge.get", 1, False)]
     assert cell.output == (f"the words of {name}" if story else "")
     assert bool(cell.scenario) is (story is not None)
     if story:
@@ -154,8 +154,8 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     plan = Plan(frozenset({PAY.op, READ.op}), tuple(map(fault, NAMES)), 30 * SECOND, 1)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=False)
     made = explore(lab, plan, base, keep=kept.append, progress=lambda done, total: told.append((done, total)))
-    assert [cell.name for cell in made.cells] == CELLS
-    assert next(iter(lab.tried)) == kept[0].name == "charge.create-1-lost_answer"
+    assert [cell.file for cell in made.cells] == CELLS
+    assert next(iter(lab.tried)) == kept[0].file == "charge.create-1-lost_answer"
     assert len(kept) == 5
     assert told == [(number, 5) for number in range(1, 6)]
     assert made.left_out == []

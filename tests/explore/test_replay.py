@@ -49,3 +49,17 @@ def test_a_file_without_rules_reaches_nothing(url: str, tmp_path: Path) -> None:
     (tmp_path / "none.yaml").write_text("version: 1\nname: none\n", "utf-8")
     given = ["explore", "--url", url, "--replay", str(tmp_path / "none.yaml"), "--", sys.executable, "-c", "pass"]
     assert CliRunner().invoke(main, given).output.startswith("not reached: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("charge.search#1/lost_answer", 0, "failed: exit code 1"),
+        ("charge.search#2/lost_answer", 2, "no call of the command - did you mean 'charge.search#1'?"),
+        ("nothing.yaml", 2, "nothing.yaml"),
+    ],
+)
+def test_a_cell_is_replayed_by_its_name(url: str, name: str, code: int, words: str) -> None:
+    given = ["explore", "--url", url, "--replay", name, "--", sys.executable, "-c", LISTS_CHARGES]
+    done = CliRunner().invoke(main, given)
+    assert (done.exit_code, words in " ".join(done.output.split())) == (code, True), done.output

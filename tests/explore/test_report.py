@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mockserver.commands.reports import explored
+from mockserver.commands.reports import REPORTS, explored
+from mockserver.domain.record import replace
 from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
-from mockserver.explore.fault_table import FAULTS, Experiment
+from mockserver.explore.fault_table import FAULTS, Trial
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
 from mockserver.explore.trial import InjectionPoint, Verdict
 from mockserver.explore.verdicts import verdict
@@ -31,7 +32,7 @@ def cell(point: str, fault: str, found: Verdict, code: int | None = 0, *findings
     name = "--".join(f"{at.replace('#', '-')}-{by}" for at, by in zip(point.split("+"), fault.split("+"), strict=True))
     kept = found is not Verdict.SURVIVED
     return Cell(
-        name=name,
+        file=name,
         point=point,
         fault=fault,
         verdict=found,
@@ -59,7 +60,7 @@ def made() -> Exploration:
             cell("charge.get#1", "too_slow", Verdict.HUNG, None),
             cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
         ],
-        left_out=[Experiment(((InjectionPoint("charge.get", 1), FAULTS["rate_limited"]),))],
+        left_out=[Trial(((InjectionPoint("charge.get", 1), FAULTS["rate_limited"]),))],
     )
 
 
@@ -70,7 +71,7 @@ def files(made: Exploration, tmp_path: Path) -> dict[str, Path]:
 
 
 def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Exploration) -> None:
-    lines = report.text(made, {"charge.create-1-lost_answer": Path("explored/x.yaml")}).splitlines()
+    lines = report.text(made).splitlines()
     assert lines == [
         "provider         declined_soft",
         "charge.create#1  failed",
@@ -79,15 +80,58 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "charge.create#1  UNSAFE       .",
         "charge.get#1     survived     hung",
         "",
-        "UNSAFE  charge.create-1-lost_answer                             exit 0            double-charge",
-        "hung    charge.get-1-too_slow                                   not done in time",
-        "failed  charge.create-1-lost_request--charge.get-1-lost_answer  exit 1",
+        "UNSAFE  charge.create#1/lost_answer                            exit 0            double-charge",
+        "hung    charge.get#1/too_slow                                  not done in time",
+        "failed  charge.create#1/lost_request+charge.get#1/lost_answer  exit 1",
         "",
-        "To see one alone: mockserver explore --replay explored/NAME.yaml -- sh 'pay it.sh'",
+        "To see one alone: mockserver explore --replay charge.create#1/lost_answer -- sh 'pay it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
-        "not tried (--budget): 1: charge.get#1 rate_limited",
+        "failures covered: 5 of 38, 13 %",
+        "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
+
+
+WARNED = {
+    **TWICE,
+    "finding": "blind-retry",
+    "severity": "warning",
+    "about": {"charge": "c1"},
+    "evidence": [],
+    "count": 1,
+}
+
+
+def test_warnings_are_said_once_with_the_runs_that_have_them(made: Exploration) -> None:
+    made.cells = [replace(one, findings=[WARNED]) for one in made.cells[2:4]]
+    assert "warning   blind-retry in 2 of 2 runs: charge.get#1/lost_answer" in report.text(made).splitlines()
+    assert "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`" in report.markdown(made).splitlines()
+
+
+def test_markdown_lists_what_needs_a_look_and_folds_the_matrix_away(made: Exploration) -> None:
+    made.cells[1] = replace(made.cells[1], money=["a | b <i>"])
+    lines = report.markdown(made).splitlines()
+    assert lines[0] == "## Every failure, tried"
+    assert "| UNSAFE | `charge.create#1/lost_answer` | exit 0 | double-charge<br>a \\| b &lt;i> |" in lines
+    assert lines.index("<details><summary>The matrix</summary>") < lines.index("| charge.get#1 | survived | hung |")
+
+
+def test_verdicts_that_no_finding_explains_are_findings_for_ci(made: Exploration) -> None:
+    lost = {**TWICE, "about": {"charge": "c1"}, "evidence": [], "count": 1}
+    made.cells[1] = replace(made.cells[1], findings=[lost])
+    made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL, money=["order-1: paid 0.00 AUD"])
+    rows = report.rows(made)
+    assert [(row["finding"], row["severity"], row["about"]["cell"]) for row in rows] == [
+        ("double-charge", "error", "charge.create#1/lost_answer"),
+        ("explore-hung", "error", "charge.get#1/too_slow"),
+        ("explore-doubtful", "warning", "charge.get#1/lost_answer"),
+    ]
+    run = json.loads(REPORTS["sarif"](rows))["runs"][0]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [ids[result["ruleIndex"]] for result in run["results"]] == [row["finding"] for row in rows]
+    told = REPORTS["github"](rows).splitlines()
+    assert [line.partition(" ")[0] for line in told] == ["::error", "::error", "::warning"]
+    assert "order-1: paid 0.00 AUD" in told[2]
 
 
 def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
@@ -99,6 +143,7 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
         "seconds": 0.5,
     }
     assert data["cells"][1] == {
+        "name": "charge.create#1/lost_answer",
         "point": "charge.create#1",
         "fault": "lost_answer",
         "verdict": "unsafe",
@@ -106,9 +151,13 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
         "findings": ["double-charge"],
         "money": [],
         "seconds": 0.25,
-        "scenario": str(files["charge.create-1-lost_answer"]),
+        "scenario": str(files["charge.create#1/lost_answer"]),
     }
     assert [(one["exit"], one["scenario"] is None) for one in data["cells"][2:4]] == [(0, True), (None, False)]
+    assert {row["op"]: row["failures"]["lost_answer"] for row in data["coverage"]["map"]} == {
+        "charge.create": "unsafe",
+        "charge.get": "survived",
+    }
     assert data["left_out"] == [{"point": "charge.get#1", "fault": "rate_limited", "why": "budget"}]
 
 
@@ -141,7 +190,7 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
     assert not re.search(r"https?://|@import|url\(", text)
     assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
-    assert {f"#{one.name}" for one in made.cells} <= set(page.links)
+    assert {f"#{one.file}" for one in made.cells} <= set(page.links)
     assert page.tags.count("section") == len(made.cells)
     assert "&lt;/pre&gt;&lt;script&gt;" in text
     assert "prefers-color-scheme: dark" in text
@@ -170,8 +219,8 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_p
     kept.begin(["a"], 1, "30s")
     kept.keep(made.cells[0])
     cells = tmp_path / "out" / CELLS
-    cells.write_text(cells.read_text().replace('"name": "', '"name": "../'))
-    precious = tmp_path / f"{made.cells[0].name}.yaml"
+    cells.write_text(cells.read_text().replace('"file": "', '"file": "../'))
+    precious = tmp_path / f"{made.cells[0].file}.yaml"
     precious.touch()
     with pytest.raises(OtherExploration):
         kept.begin(["b"], 1, "30s")
@@ -203,7 +252,7 @@ def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Explorat
     for one in made.cells:
         kept.keep(one)
     kept_of = [one for one in made.cells if one.verdict is not Verdict.SURVIVED]
-    assert {path.name for path in tmp_path.glob("*.log")} == {f"{one.name}.log" for one in kept_of}
+    assert {path.name for path in tmp_path.glob("*.log")} == {f"{one.file}.log" for one in kept_of}
     assert kept.output_of(kept_of[0]).read_text() == kept_of[0].output
 
 
@@ -211,10 +260,9 @@ def test_a_card_number_in_the_command_is_in_no_report(made: Exploration, tmp_pat
     made.command = ["pay", "4111111111111111"]
     kept = ExplorationFolder(tmp_path)
     kept.begin(made.command, 1, "30s")
-    files = {one.name: Path("my files/x.yaml") for one in made.cells}
-    shown = [(tmp_path / CELLS).read_text(), report.as_json(made, files), report.text(made, files)]
+    shown = [(tmp_path / CELLS).read_text(), report.as_json(made, {}), report.text(made)]
     assert all("4111********1111" in one and "4111111111111111" not in one for one in shown)
-    assert "--replay 'my files/NAME.yaml' -- pay" in shown[2]
+    assert "--replay charge.create#1/lost_answer -- pay" in shown[2]
     assert kept.resume(made.command, 1, "30s") == []
 
 

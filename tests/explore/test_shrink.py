@@ -13,7 +13,7 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.explore.command import Ended
 from mockserver.explore.shrink import NoFailure, NotRepeated, Shrinking, Shrunk, Stopped
-from mockserver.explore.trial import Trial
+from mockserver.explore.trial import Observed
 from tests.explore.after import after
 
 STORM: dict[str, Any] = {
@@ -50,7 +50,7 @@ class Shop:
     limits: list[float] = field(default_factory=list)
     keys: set[str | None] = field(default_factory=set)
 
-    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Trial:
+    def try_out(self, name: str, scenario: Mapping[str, Any], timeout: float, key: str | None = None) -> Observed:
         declined, decisions = self._declined(scenario)
         self.tried.append(declined)
         self.limits.append(timeout)
@@ -65,7 +65,7 @@ class Shop:
             }
             for number in (range(1, 21) if self.calls else ())
         ]
-        return Trial(Ended(code, 0.1), entries, after(findings), frozenset(), "", Path("/dev/null"), is_manual=False)
+        return Observed(Ended(code, 0.1), entries, after(findings), frozenset(), "", Path("/dev/null"), is_manual=False)
 
     def _declined(self, scenario: Mapping[str, Any]) -> tuple[frozenset[int], dict[int, list[dict[str, Any]]]]:
         rules = {rule["when"].get("call"): rule for rule in scenario["rules"]}

@@ -34,8 +34,7 @@ def told(api: Api) -> list[str]:
 
 
 def shown(api: Api, entry: int = -1) -> dict[str, Any]:
-    body: dict[str, Any] = api.get("/__admin/journal")["entries"][entry]["request"]["body"]
-    return body
+    return api.get("/__admin/journal")["entries"][entry]["request"]["body"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +263,7 @@ UNITS = ["\n", "\t", "1\n", "1\n\n", "1111\n", "4111\r\n", " \n ", "1" * 19 + "\
 @pytest.mark.parametrize("unit", UNITS)
 def test_long_texts_take_time_in_proportion(unit: str) -> None:
     took = []
-    for length in (100_000, 400_000):
+    for length in (50_000, 200_000):
         text = unit * (length // len(unit))
         before = process_time()
         mask_text(text)

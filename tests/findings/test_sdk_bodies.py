@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.wire.sdk_fields import _rows
+from mockserver.wire.fields import _rows
 from tests.driving import Api
 
 COMMON = (

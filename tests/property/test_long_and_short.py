@@ -13,9 +13,8 @@ import pytest
 from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.query import ListPage, Query
-from mockserver.web import runner
+from mockserver.web import endpoints, runner
 from mockserver.web.control import state
-from mockserver.web.endpoints import use_cases
 from mockserver.wire import long_json
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
@@ -27,7 +26,7 @@ FEW = {
     "SLICE": 3, "_SLICE": 2, "_SHORT": 0, "LONG": 2, "PART": 60, "WINDOW": 80, "TURN": 0,
 }  # fmt: skip
 MODULES = (
-    indexed_table, use_cases, long_json, runner, state,
+    indexed_table, endpoints, long_json, runner, state,
 )  # fmt: skip
 KEYS = ("sk_tests", "sk_a", "sk_b")
 WORDS = ("Ann", "a\0b", "ΣΑΣ", "İx", "straße", "x y", "4111", "*")

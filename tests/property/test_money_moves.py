@@ -24,8 +24,7 @@ def money(cents: int) -> str:
 
 
 def exact(raw: bytes) -> dict[str, Any]:
-    body: dict[str, Any] = loads(raw, parse_float=Decimal, parse_int=Decimal)
-    return body
+    return loads(raw, parse_float=Decimal, parse_int=Decimal)
 
 
 def cents(value: object) -> int:

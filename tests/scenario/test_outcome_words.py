@@ -24,8 +24,8 @@ from mockserver.scenario.provider_outcome import (
     draw_latency,
 )
 from mockserver.scenario.rule import Always
-from mockserver.scenario.transport import At, Dribble, ErrorBody, Transport
-from mockserver.scenario.webhook_plan import WebhookPlan
+from mockserver.scenario.transport import At, Dribble, ErrorBody, HoldUntil, Transport
+from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 from tests.scenario.telling import fault, one, told
 
 
@@ -103,6 +103,9 @@ def test_levels_combine() -> None:
 FAULTS: list[tuple[str, Transport]] = [
     ("at: receive, reset: true", Transport(At.RECEIVE, reset=True)),
     ("at: receive, hang: {}", Transport(At.RECEIVE, hang=True)),
+    ("at: answer, hold: 300ms", Transport(At.ANSWER, hold=300 * MILLISECOND)),
+    ("at: receive, hold: released", Transport(At.RECEIVE, hold=HoldUntil.RELEASED)),
+    ("at: answer, hold: all", Transport(At.ANSWER, hold=HoldUntil.ALL)),
     ("at: answer, garbage: {}", Transport(At.ANSWER, garbage=True)),
     ("at: answer, truncate: {}", Transport(At.ANSWER, truncate=True)),
     ("at: answer, malformed_json: {}", Transport(At.ANSWER, malformed_json=True)),
@@ -147,6 +150,8 @@ WEBHOOKS: list[tuple[str, WebhookPlan]] = [
     ("copies: 3, gap: 1s", WebhookPlan(copies=3, gap=SECOND)),
     ("before_answer: true, copies: 2", WebhookPlan(before_answer=True, copies=2)),
     ("swap_with_next: true", WebhookPlan(swap_with_next=True)),
+    ("swap_with_next: 2s", WebhookPlan(swap_with_next=2_000_000)),
+    ("extra: true, signature: none", WebhookPlan(extra=True, signature=Signature.NONE)),
     ("stale: true", WebhookPlan(stale=True)),
     ("bad_signature: true", WebhookPlan(bad_signature=True)),
     ("authorization: Bearer x", WebhookPlan(authorization="Bearer x")),
@@ -225,6 +230,12 @@ REFUSED = [
     ("{transport: {at: answer}}", "wanted one of status, delay, reset"),
     ("{transport: {at: answer, reset: {}, hang: {}}}", "got reset and hang, only one of them"),
     ("{transport: {at: receive, truncate: {}}}", "truncate changes an answer, and at: receive there is none"),
+    ("{transport: {at: answer, hold: 0s}}", "got '0s', wanted a duration above 0 such as 300ms, or released, or all"),
+    ("{transport: {at: answer, hold: for ever}}", "got 'for ever', wanted a duration above 0"),
+    ("{transport: {at: upload, hold: all}}", "hold cannot be used at: upload"),
+    ("{transport: {at: answer, hold: all, reset: true}}", "got reset and hold, only one of them"),
+    ("{transport: {at: receive, hold: all}, decline: do_not_honour}", "come before a provider is asked"),
+    ("{webhook: {hold: true, receiver: [200]}}", "got hold and receiver, only one of them is allowed"),
     ("{transport: {at: answer, reset: {}, retry_after: 5}}", "retry_after need status"),
     ("{transport: {at: answer, status: 99}}", "got 99, wanted a whole number from 200 to 599"),
     ("{transport: {at: answer, status: 100}}", "got 100, wanted a whole number from 200 to 599"),

@@ -11,7 +11,7 @@ from uvicorn.server import ServerState
 
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol
-from mockserver.web.asgi import read_parts, send_bytes
+from mockserver.web.request import read_parts, send_bytes
 from tests.driving import FAST_LANE
 
 App = Callable[[Any, Any, Any], Awaitable[None]]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.bad_request import MOST_HEAD
-from mockserver.web.asgi import read_parts, send_bytes
+from mockserver.server.guards import MOST_HEAD
+from mockserver.web.request import read_parts, send_bytes
 from tests.driving import FAST_LANE
 from tests.server.connecting import Clock, connected, converse, echo, request
 

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 import mockserver
 from mockserver.server.lane import RouteLookup
-from mockserver.web.asgi import decoded, tidied
+from mockserver.web.request import decoded, tidied
 from mockserver.web.shell import Endpoint
 
 APP = mockserver.create_app()

@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from mockserver.web.asgi import read_parts, send_bytes
+from mockserver.web.request import read_parts, send_bytes
 from tests.depth import tries
 from tests.server.connecting import TEXT, Clock, Wire, connected
 

@@ -16,7 +16,7 @@ import pytest
 
 import mockserver
 from mockserver.scenario.transport import FaultKind
-from mockserver.web.asgi import TRANSPORT
+from mockserver.web.request import TRANSPORT
 from tests.driving import Api, card_charge
 
 FOREIGN = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
@@ -46,6 +46,7 @@ HARMLESS = {
     FaultKind.MALFORMED_JSON: "{at: answer, malformed_json: true}",
     FaultKind.SLOW: "{at: upload, slow: {chunk: 10, every: 0ms}}",
     FaultKind.EDIT: "{at: answer, headers: {X-A: b}}",
+    FaultKind.COPIES: "{at: receive, copies: 2}",
 }
 
 
@@ -83,7 +84,10 @@ def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(kind: Fault
     assert refused.status == 400
     words = refused["details"]["Rules"]
     assert words.startswith("rule 'torn' (posted:1): got transport at ")
-    assert "allowed: status, delay, dribble, malformed_json, slow, edit, no headers that say another length" in words
+    assert (
+        "allowed: status, delay, dribble, malformed_json, slow, copies, edit, no headers that say another length"
+        in words
+    )
     assert words.endswith("this is not the server of 'mockserver serve', which alone can do that")
     assert len(api.get("/__admin/scenarios")["scenarios"]) == 1
 

@@ -11,7 +11,7 @@ import pytest
 from uvicorn.server import ServerState
 
 from mockserver.server.guards import HEAD_SECONDS, LINGER_SECONDS, TAKE_SECONDS, GuardedProtocol
-from mockserver.web.asgi import HungUp, read_parts, send_bytes
+from mockserver.web.request import HungUp, read_parts, send_bytes
 from tests.server.connecting import App, Clock, Wire, connected, request, unconnected
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from mockserver.server.listeners import CannotListen, listen
 from mockserver.server.serving import serve
 from mockserver.settings import Settings
-from mockserver.web.asgi import TRANSPORT
+from mockserver.web.request import TRANSPORT
 
 
 def say(line: str, *, err: bool = False) -> None:

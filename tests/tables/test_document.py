@@ -92,14 +92,12 @@ class Book:
         return self.made[name]
 
     def public_key(self) -> str:
-        key: str = self.api.get("/__admin/sandbox")["publicKey"]
-        return key
+        return self.api.get("/__admin/sandbox")["publicKey"]
 
 
 def taken(reply: Reply) -> dict[str, Any]:
     assert reply.status in (200, 201), reply.raw
-    body: dict[str, Any] = reply.body
-    return body
+    return reply.body
 
 
 def check(value: object, kind: Any, place: str) -> None:
@@ -193,11 +191,12 @@ SERVED_ENUMS = [row for row in LIMITS["enums"] if is_served(row["of"])]
 
 @pytest.mark.parametrize("row", SERVED_LIMITS, ids=lambda row: row["subject"])
 def test_every_limit_takes_what_is_within_and_refuses_what_is_not(row: dict[str, Any]) -> None:
+    book = Book()
     for value in row["takes"]:
-        reply = Book().perform(row["of"], {row["field"]: stretched(value)})
+        reply = book.perform(row["of"], {row["field"]: stretched(value)})
         assert reply.status in (200, 201), (value, reply.raw)
     for value in row["refuses"]:
-        reply = Book().perform(row["of"], {row["field"]: stretched(value)})
+        reply = book.perform(row["of"], {row["field"]: stretched(value)})
         status, code = problem_of(reply)
         assert (status, code) == (400, row.get("code", 90)), (value, reply.raw)
 
@@ -207,12 +206,13 @@ def test_every_value_of_an_enumeration_is_taken_in_any_case_and_no_other(row: di
     def put(value: str) -> dict[str, object]:
         return {row["field"]: [value] if row.get("many") else value}
 
+    book = Book()
     for value in row["values"]:
         for spelt in (value, value.upper(), value.lower(), value.title()):
-            reply = Book().perform(row["of"], put(spelt))
+            reply = book.perform(row["of"], put(spelt))
             assert reply.status in (200, 201), (spelt, reply.raw)
     for value in row["refuses"]:
-        assert problem_of(Book().perform(row["of"], put(value)))[0] == 400, value
+        assert problem_of(book.perform(row["of"], put(value)))[0] == 400, value
 
 
 def test_every_documented_state_is_in_the_tables() -> None:

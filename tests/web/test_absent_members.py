@@ -83,8 +83,7 @@ def test_the_editor_and_the_command_are_reported(api: Api) -> None:
 def warnings(api: Api) -> list[str]:
     """Those of the last entry of the journal."""
     (entry,) = api.get("/__admin/journal", limit=1)["entries"]
-    found: list[str] = entry["warnings"]
-    return found
+    return entry["warnings"]
 
 
 def test_the_journal_tells_what_an_answer_had_nothing_for() -> None:

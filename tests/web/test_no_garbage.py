@@ -21,8 +21,7 @@ async def story(api: Api) -> None:
     async def call(method: str, path: str, body: object = None, *wanted: int) -> dict[str, str]:
         reply = await api.calling(method, path, body)
         assert reply.status in (wanted or (200, 201, 303)), reply.raw
-        held: dict[str, str] = reply.body if reply.raw.startswith(b"{") else {}
-        return held
+        return reply.body if reply.raw.startswith(b"{") else {}
 
     made = [
         (await call("POST", "/charge/card", {**CHARGE, "capture": capture}))["chargeId"]

@@ -18,7 +18,7 @@ from mockserver.domain.problem import Problem
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES, Auth
 from mockserver.wire.base import names_of
-from mockserver.wire.folding import Folded, validate
+from mockserver.wire.fields import Folded, validate
 from mockserver.wire.replies import reply_type
 from tests.driving import Api, card_charge
 
@@ -31,8 +31,7 @@ def the_document() -> dict[str, Any]:
 
 
 def operation_of(row: Any) -> dict[str, Any]:
-    operation: dict[str, Any] = the_document()["paths"][row.path][row.method.lower()]
-    return operation
+    return the_document()["paths"][row.path][row.method.lower()]
 
 
 def walk(value: object) -> Iterator[tuple[str, object]]:

@@ -111,7 +111,7 @@ def test_without_an_address_the_page_tells_the_result(api: Api) -> None:
     moved = answer(api, charge, "fail")
     html = api.send("GET", moved.headers["location"]).raw.decode()
     assert "Not paid" in html
-    assert "3D Secure Failed" in html
+    assert "could not confirm that it is you" in html
     assert 'data-testid="pass"' not in html
 
 
@@ -208,8 +208,7 @@ def test_a_static_file_is_served_once(api: Api) -> None:
 
 
 def webhooks(api: Api) -> list[Any]:
-    found: list[Any] = api.get("/__admin/webhooks")["webhooks"]
-    return found
+    return api.get("/__admin/webhooks")["webhooks"]
 
 
 def test_the_webhook_of_the_charge_follows_the_answer(api: Api) -> None:

@@ -15,8 +15,7 @@ from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
 from mockserver.wire.base import Body
 from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
-from mockserver.wire.fields import Fields
-from mockserver.wire.folding import MOST_FIELDS, fold, nested_body, validate
+from mockserver.wire.fields import MOST_FIELDS, Fields, fold, nested_body, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
@@ -16,13 +17,12 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.asgi import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
 from mockserver.web.routes import InModule, RouteRow
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
-from mockserver.wire.control_fields import ControlBody, control_body, read_exactly
+from mockserver.wire.body_tables import ControlBody, control_body, read_exactly
 from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ControlCall:
         self.parameters = request.parameters
         self.raw = request.raw
         self.parts = request.parts or deque()
-        self._receive = request.receive
+        self.request = request
 
     def sandbox(self) -> Sandbox:
         """The sandbox that the call names. Raises ``Unauthorised`` (40)."""
@@ -60,7 +60,7 @@ class ControlCall:
 
     def caller(self) -> Caller:
         """Who made the call."""
-        return Caller(self._receive)
+        return Caller(self.request.receive)
 
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
@@ -154,7 +154,9 @@ class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
-    act on the sandbox of the secret key. ``answers`` names further statuses. ``largest`` is the greatest body in bytes
+    act on the sandbox of the secret key. ``reply`` is what it answers, in the words of the tables of replies;
+    ``answers`` names further statuses. ``example`` is a request: by name what fills path and query, and its ``body``;
+    ``$charge`` and the like stand for what ``tools/derived.py`` has made.``largest`` is the greatest body in bytes
     of one that is read in parts, None for that of the settings; ``media`` the type of what it answers.
     """
 
@@ -165,10 +167,12 @@ class ControlRoute(RouteRow):
     query: type[Body] | None
     body: type[Body] | None
     keyed: bool
+    reply: str
     success: int
     answers: Mapping[int, str]
     largest: int | None
     media: str
+    example: Mapping[str, Any]
     readers = {  # noqa: RUF012
         "handle": InModule("mockserver.web.control", "call"),
         "query": lambda row: control_body(row["query"]),
@@ -179,6 +183,7 @@ class ControlRoute(RouteRow):
         # A state document is far larger than a request of the payments API may be.
         "largest": lambda row: int(row["largest"]) if row["largest"] else None,
         "media": lambda row: row["media"] or JSON,
+        "example": lambda row: json.loads(row["example"] or "{}"),
     }
 
 

@@ -1,10 +1,12 @@
-"""The control API as an OpenAPI 3.1 document, made from its route table: never written by hand
-(``/__admin/openapi.json``); and the call that describes the payments API (``/openapi.json``)."""
+"""The control API as an OpenAPI 3.1 document, made from its tables: never written by hand (``/__admin/openapi.json``).
+Its examples were answered when ``examples.json`` was printed (``tools/derived.py``). And the calls that describe the
+payments API (``/openapi.json``, ``/asyncapi.json``)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +74,7 @@ def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": {
-                "Problem": _PROBLEM,
+                "Problem": _PROBLEM_SCHEMA,
                 **{name: schema for name, schema in schemas.named.items() if name not in queries},
             },
             "securitySchemes": {
@@ -85,7 +87,8 @@ def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
     }
 
 
-_PROBLEM = {
+_PROBLEM = {"$ref": "#/components/schemas/Problem"}
+_PROBLEM_SCHEMA = {
     "type": "object",
     "required": ["message", "code", "httpStatus"],
     "properties": {
@@ -97,17 +100,32 @@ _PROBLEM = {
 }
 
 
+@cache
+def examples() -> Mapping[str, Any]:
+    """What was answered to the example of each call, by method and path."""
+    found: Mapping[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+    return found
+
+
 def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     changes = row.method != "GET"
+    shown = examples().get(f"{row.method} {row.path}", {})
+    done = _answer("Done", schemas.reply(row.reply), row.media)
+    done["content"][row.media]["example"] = shown.get("answer")
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
         "security": _security(row),
         "responses": {
-            str(row.success): _answer("Done", {"type": "object" if row.media == _JSON else "string"}, row.media),
-            **{str(status): _answer(words, {"type": "object"}) for status, words in row.answers.items()},
+            str(row.success): done,
             **{
-                status: _answer(words, {"$ref": "#/components/schemas/Problem"})
+                str(status): _answer(
+                    words, _PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), _PROBLEM]}
+                )
+                for status, words in row.answers.items()
+            },
+            **{
+                status: _answer(words, _PROBLEM)
                 for status, words in _REFUSED.items()
                 if changes or status not in ("413", "415")
             },
@@ -115,11 +133,16 @@ def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     }
     parameters = schemas.parameters(row.path, row.query)
     if parameters:
-        operation["parameters"] = parameters
+        asked = shown.get("parameters", {})
+        operation["parameters"] = [
+            {**one, "example": asked[one["name"]]} if one["name"] in asked else one for one in parameters
+        ]
     if row.body is not None:
         operation["requestBody"] = {
             "required": bool(schemas.named[row.body.__name__].get("required")),
-            "content": {kind: {"schema": schemas.body(row.body)} for kind in _kinds(row)},
+            "content": {
+                kind: {"schema": schemas.body(row.body), "example": shown.get("body", {})} for kind in _kinds(row)
+            },
         }
     return operation
 

@@ -27,9 +27,15 @@ def listing(call: ControlCall) -> tuple[int, object]:
 def finish(call: ControlCall) -> tuple[int, object]:
     """Report what was left open, then list."""
     sandbox, watch = watched(call)
-    watch.pace.look(sandbox.now, call.world.real_clock())
-    watch.finish(sandbox.now)
+    end_story(call, sandbox)
     return 200, _page(call, sandbox, watch.ledger)
+
+
+def end_story(call: ControlCall, sandbox: Sandbox) -> None:
+    """Report what was left open, unless findings are off."""
+    if sandbox.watch is not None:
+        sandbox.watch.pace.look(sandbox.now, call.world.real_clock())
+        sandbox.watch.finish(sandbox.now)
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
@@ -74,6 +80,11 @@ def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
     return sandbox.watch.ledger.select(least=severity, after=after) if sandbox.watch is not None else []
 
 
+def idle_of(sandbox: Sandbox) -> list[str]:
+    """A sentence on each scenario of which no rule has fired."""
+    return [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
+
+
 def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, object]:
     query = call.query
     faults: dict[str, str] = {}
@@ -95,7 +106,7 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
         "last": sandbox.journal.last,
         "dropped": ledger.dropped,
         "raised": ledger.raised,
-        "idle": [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)],
+        "idle": idle_of(sandbox),
         "findings": [shown(finding, profile) for finding in found],
     }
 

@@ -4,7 +4,6 @@ sent again, or shown so that another client can send it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 
 from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.errors import invalid
@@ -14,13 +13,11 @@ from mockserver.domain.reading import whole_of
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.director import Decision
-from mockserver.web.asgi import Message, Scope
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal_facts import status_of
-from mockserver.web.control.journal_search import filters_of, look_through
+from mockserver.web.control.journal_search import filters_of, look_through, status_of
 from mockserver.web.operation import OperationEndpoint
+from mockserver.web.request import Request
 from mockserver.web.runner import for_each
-from mockserver.web.transport_faults import Cut
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
@@ -52,17 +49,18 @@ def get(call: ControlCall) -> tuple[int, object]:
 
 
 def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
-    """An entry with everything secret masked. ``by`` is null for what a client asked, else ``control page`` or
-    ``repeat``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
-    are null for work that came due without a request, ``call`` for a request that is not an operation of the
-    service: it counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request
-    before anything happened (at ``receive``)."""
+    """An entry with everything secret masked. ``by`` is null for what a client asked, else ``control page``, ``repeat``
+    or ``proxy``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
+    are null for work that came due without a request, ``call`` for a request that is no operation of the service: it
+    counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request before anything
+    happened (at ``receive``)."""
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return {
         "id": entry.number,
         "at": iso(entry.at),
         "op": asked.op,
         "call": asked.call,
+        "row": asked.row,
         "by": asked.headers.get(SENT_BY),
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
@@ -129,7 +127,15 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
     by = "control page" if is_own_page(call.headers) else "repeat"
-    status, raw = await _sent(endpoint, entry, by)
+    asked = Request(
+        method=entry.method,
+        resource=entry.path,
+        path=entry.asked.path,
+        query=entry.query,
+        headers=entry.asked.headers,
+        raw=entry.raw,
+    )
+    status, raw = await endpoint.send(asked, by)
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
@@ -157,33 +163,3 @@ def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
     if entry is None:
         raise missing("Id", f"no entry {number} is kept")
     return sandbox, entry
-
-
-async def _sent(endpoint: OperationEndpoint, entry: JournalEntry, by: str) -> tuple[int | None, bytes]:
-    """The answer to the same request, marked with who sends it; None and what came of it when the connection broke."""
-    marked = {**entry.asked.headers, SENT_BY: by}
-    headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items())
-    scope: Scope = {
-        "type": "http",
-        "method": entry.method,
-        "path": entry.path,
-        "raw_path": entry.path.encode(),
-        "query_string": entry.query,
-        "headers": headers,
-        "path_params": dict(entry.asked.path),
-    }
-    answered: list[Message] = []
-    waiting = [{"type": "http.request", "body": entry.raw, "more_body": False}]
-
-    async def receive() -> Message:
-        if waiting:
-            return waiting.pop()
-        return {"type": "http.disconnect"}
-
-    async def send(message: Message) -> None:
-        answered.append(message)
-
-    with suppress(Cut):
-        await endpoint(scope, receive, send)
-    status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
-    return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")

@@ -10,12 +10,13 @@ from itertools import accumulate
 from types import SimpleNamespace
 from typing import Any
 
+from mockserver import __version__
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
+from mockserver.web.access import BOUNDS, WINDOW
 from mockserver.web.control.call import ControlCall
-from mockserver.web.request_counts import BOUNDS, WINDOW
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
 
@@ -142,8 +143,8 @@ async def _objects(world: World) -> dict[str, int]:
 
 
 def alive(call: ControlCall) -> tuple[int, object]:
-    """The process answers."""
-    return 200, {"status": "alive"}
+    """The process answers, and of which version it is."""
+    return 200, {"status": "alive", "version": __version__}
 
 
 def ready(call: ControlCall) -> tuple[int, object]:

@@ -1,35 +1,41 @@
-"""What the control page lists: short lines of the journal, objects by kind, and the state tables.
+"""What the control page lists: short lines of the journal, objects by kind and by the search language of ``q``, and the
+state tables.
 
 Everything here is in the control API too, at greater length; these calls are cheap enough for ten thousand lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any
+from operator import attrgetter, contains, eq
+from typing import Any, TypeAlias
 
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
+from mockserver.domain.reading import number_of
+from mockserver.domain.record import record
+from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import TABLES
+from mockserver.engine import due, later
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.query import Query
+from mockserver.engine.query import Among, Check, Contains, Query
+from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import unnoted
 from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
+from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import shown_event
-from mockserver.web.control.journal_facts import facts_of, status_of
-from mockserver.web.control.journal_search import look_through, searched
-from mockserver.web.control.object_search import ObjectReader, object_tests
+from mockserver.web.control.journal_search import facts_of, look_through, searched, status_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.web.runner import for_each, search
+from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 
@@ -91,6 +97,28 @@ def one(call: ControlCall) -> tuple[int, object]:
     profile = profile_of(sandbox.assumed)
     story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
     return 200, {**_row(row, object_id, profile), "kind": kind, "object": shown, "story": story}
+
+
+def act(call: ControlCall) -> tuple[int, object]:
+    """Let something happen to an object at once, as one entry of a scenario's ``later`` says it without ``after``: the
+    provider is not asked. The answer is the object afterwards.
+
+    Raises ``NotFound`` (1) for an unknown object, ``Invalid`` (90) for what is no such entry or not of this kind, and
+    what the move raises, such as ``WrongState``; then nothing has happened.
+    """
+    sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
+    _, table = _known(kind)
+    if table(sandbox).get(object_id) is None:
+        raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
+    wanted, faults = later_of({name: value for name, value in call.document.items() if name != "after"})
+    if wanted is None:
+        raise invalid(faults)
+    by = "control page" if is_own_page(call.headers) else "control API"
+    asked = Asked(f"object.{wanted.move}", headers={SENT_BY: by})
+    due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, wanted))
+    call.world.runner.run(sandbox)
+    call.world.runner.used(sandbox)
+    return one(call)
 
 
 def states(call: ControlCall) -> tuple[int, object]:
@@ -180,3 +208,84 @@ def _known(kind: str) -> tuple[str, Any]:
     if kind not in KINDS:
         raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
     return KINDS[kind]
+
+
+Shown = Mapping[str, object]
+"""An object as the list shows it: its ``id``, ``state``, ``amount`` with the currency, and ``label``."""
+
+_IS = "is"
+
+
+@record
+class ObjectReader:
+    """How objects of one kind are read."""
+
+    id_of: Callable[[Any], str]
+    shown: Callable[[Any], Shown]
+
+    def text(self, row: Any) -> str:
+        """All that is shown of an object, in small letters."""
+        return " ".join(str(part) for part in self.shown(row).values() if part).lower()
+
+
+Fits: TypeAlias = Callable[[str, str], bool]
+"""Whether a part of what is shown, in small letters, is what is wanted, or has it in it."""
+
+
+@record
+class _Part:
+    """Whether one part of what is shown of an object fits, or unless ``present`` does not."""
+
+    reader: ObjectReader
+    name: str
+    fits: Fits
+    wanted: str
+    present: bool
+
+    def __call__(self, row: Any) -> bool:
+        return self.fits(str(self.reader.shown(row)[self.name] or "").lower(), self.wanted) is self.present
+
+
+def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Check[Any]]:
+    """What an object must pass. Raises ``Invalid`` (90) for a search that means nothing."""
+    try:
+        return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, _IS))]
+    except ValueError as fault:
+        raise invalid({"Q": str(fault)}) from None
+
+
+def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
+    present = not word.excludes
+    if word.operator is None:
+        return Contains(reader.text, word.value, present)
+    if word.operator == _IS:
+        return Among(reader.id_of, _with_findings(word.value, sandbox), present)
+    name, fits = _OPERATORS[word.operator]
+    wanted = _amount(word.value) if word.operator == "amount" else word.value.lower()
+    return _Part(reader, name, fits, wanted, present)
+
+
+def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
+    if wanted != "finding":
+        raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
+    ledger = sandbox.watch.ledger if sandbox.watch is not None else ()
+    return frozenset(value for finding in ledger for value in finding.about.values())
+
+
+def _amount(wanted: str) -> str:
+    number = number_of(wanted)
+    if number is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
+    return number_text(number)
+
+
+_OPERATORS: Mapping[str, tuple[str, Fits]] = {
+    "state": ("state", eq),
+    "status": ("state", eq),
+    "id": ("id", contains),
+    "ref": ("label", contains),
+    # An amount may be without a currency before it.
+    "amount": ("amount", lambda shown, wanted: shown.rpartition(" ")[2] == wanted),
+    "currency": ("amount", lambda shown, wanted: shown.rpartition(" ")[0] == wanted),
+}
+"""Operators of ``q``: the part of what is shown that they look at, and when it fits."""

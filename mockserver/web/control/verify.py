@@ -5,25 +5,29 @@ Source: docs/control-api.md (``/__admin/verify``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from typing import Any, TypeVar
 
+from mockserver.books.invariants import Invariant
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
-from mockserver.findings.catalogue import Severity
+from mockserver.findings.catalogue import Severity, kind_of
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import Difference, shown
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.rule import Expectation
 from mockserver.scenario.when import When, compile_when, is_test, operations_of
-from mockserver.web.control.books import broken
+from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall
-from mockserver.web.control.findings import at_least
+from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
 from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
+
+T = TypeVar("T")
 
 _COUNTS = ("exactly", "min", "max")
 _KEYS = ("op", "where", "count")
@@ -49,20 +53,28 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     """
     sandbox = call.sandbox()
     expected, faults = expectations(call.document.get("requests", []))
+    money = _read(Invariant, call.document, "money", faults)
+    allowed = {kind.name for kind in _read(kind_of, call.document, "allow", faults)}
     body = call.body_beside({place[:1].upper() + place[1:]: words for place, words in faults.items()})
     least = body.findings
-    if not (body.requests or body.rules or least):
-        raise invalid({"Requests": "give requests, rules: true or findings: else nothing is verified"})
+    if not (body.requests or body.rules or money or body.finish or least):
+        raise invalid({"Requests": "give requests, rules: true, money, finish: true or findings: nothing is verified"})
     after = call.since(sandbox)
+    if body.finish:
+        end_story(call, sandbox)
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries, loss = tuple(journal.since(after)), journal.loss() if journal.dropped else None
-    unmet = [*sandbox.director.unmet(), *await broken(sandbox)] if body.rules else []
-    found = at_least(sandbox, _LEAST[least], after) if least is not None else []
+    unmet = [*sandbox.director.unmet(), *await broken(sandbox, sentences(sandbox))] if body.rules else []
+    unmet += await broken(sandbox, money, after)
+    bad = at_least(sandbox, _LEAST[least], after) if least is not None else []
+    bad = [one for one in bad if one.kind.name not in allowed]
+    found = at_least(sandbox, Severity.NOTE, after) if body.finish else bad
     findings = [finding_shown(one, profile_of(sandbox.assumed)) for one in found]
+    idle = {"idle": idle_of(sandbox)} if body.finish else {}
     verdicts = [await judge(one, entries, loss) for one in expected]
     failed = [verdict for verdict in verdicts if not verdict.holds]
-    differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in found)]
+    differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
     return 409 if differences else 200, {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
@@ -70,7 +82,21 @@ async def verify(call: ControlCall) -> tuple[int, object]:
         "requests": [_shown(verdict) for verdict in verdicts],
         "rules": unmet,
         "findings": findings,
+        **idle,
     }
+
+
+def _read(read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]) -> list[T]:
+    """What is read of each text of a list; ``faults`` gets those that cannot be."""
+    given, found = document.get(name) or [], list[T]()
+    for place, text in enumerate(given if isinstance(given, list) else []):
+        try:
+            found.append(read(text if isinstance(text, str) else repr(text)))
+        except ValueError as fault:
+            faults[f"{name}[{place}]"] = mask_text(str(fault))
+        if len(faults) >= _MOST_FAULTS:
+            break
+    return found
 
 
 def _words(verdict: Verification) -> str:

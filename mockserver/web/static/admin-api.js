@@ -16,12 +16,12 @@ export function rememberKey(id, key) { sessionStorage.setItem(`key-${id}`, key);
 
 export function useToken(token) { sessionStorage.setItem("admin-token", token); }
 
-function headers({ secret, anonymous } = {}) {
+function headers({ secret, id, anonymous } = {}) {
   const given = {};
   const token = sessionStorage.getItem("admin-token");
   if (token) given["x-admin-token"] = token;
   if (secret) given["x-secretkey"] = secret;
-  else if (!anonymous && sandbox) given["x-sandbox"] = sandbox;
+  else if (!anonymous && (id || sandbox)) given["x-sandbox"] = id || sandbox;
   return given;
 }
 
@@ -49,18 +49,21 @@ export async function api(method, path, body = null, options = {}) {
   throw problem;
 }
 
-// Server-sent events by fetch, so that a header can name the sandbox. Tries again when the server comes back.
+// Server-sent events by fetch, so that a header can name the sandbox. Asks again until the server is back, and until it
+// has the sandbox.
 export function follow(id, heard, live) {
   const control = new AbortController();
   let tries = 0;
   async function listen() {
-    const named = headers({ anonymous: true });
-    if (id) named["x-sandbox"] = id;
-    const answer = await fetch("/__admin/events-stream", { headers: named, signal: control.signal, cache: "no-store" });
-    if (answer.status === 401 || answer.status === 404) {
+    const answer = await fetch("/__admin/events-stream", { headers: headers({ id, anonymous: !id }), signal: control.signal, cache: "no-store" });
+    if (answer.status === 401) {
       live("refused");
       control.abort();
-      return;
+      return false;
+    }
+    if (id && answer.status >= 400 && answer.status < 500) {
+      live("gone");
+      return true;
     }
     if (!answer.ok) throw new Error(`the stream answered ${answer.status}`);
     live("live");
@@ -69,7 +72,7 @@ export function follow(id, heard, live) {
     let rest = "";
     for (;;) {
       const { value, done } = await reader.read();
-      if (done) return;
+      if (done) return false;
       const parts = (rest + value).split("\n\n");
       rest = parts.pop();
       for (const part of parts) {
@@ -80,9 +83,10 @@ export function follow(id, heard, live) {
   }
   async function keepListening() {
     while (!control.signal.aborted) {
-      try { await listen(); } catch { /* said below, tried again */ }
+      let isGone = false;
+      try { isGone = await listen(); } catch { /* said below, tried again */ }
       if (control.signal.aborted) return;
-      live("offline");
+      if (!isGone) live("offline");
       tries += 1;
       await new Promise((resolve) => { setTimeout(resolve, Math.min(5000, 300 * tries)); });
     }

@@ -81,12 +81,14 @@ async function summary(before, moved) {
     moved.ran ? h("a", { href: `#requests?q=${encodeURIComponent(`since:${before.last}`)}` }, "Show them") : "", moved.hint ? ` ${moved.hint}` : "");
 }
 
+function toTheSecond(duration) { return duration.replace(/\d+(ms|us)/g, "") || "less than 1s"; }
+
 const due = calmly(async () => {
   const place = byId("due-list");
   try {
     const got = await api("GET", "/__admin/clock/due?limit=10");
     clear(place).append(...(got.due.length ? [h("ul", { class: "rules" }, got.due.map((one) => h("li", {},
-      h("b", {}, `in ${one.in}`), ` ${one.words} `, one.kind && one.id ? h("a", { href: one.kind === "webhook" ? route("webhooks", one.id) : route("objects", one.kind, one.id) }, one.id.slice(0, 8)) : "", h("span", { class: "soft" }, ` ${time(one.at).slice(0, 19)} `),
+      h("b", {}, `in ${toTheSecond(one.in)}`), ` ${one.words} `, one.kind && one.id ? h("a", { href: one.kind === "webhook" ? route("webhooks", one.id) : route("objects", one.kind, one.id) }, one.id.slice(0, 8)) : "", h("span", { class: "soft" }, ` ${time(one.at).slice(0, 19)} `),
       act("Go there", () => move(one.at.replace(/(\.\d{6})\d*Z$/, "$1Z")), { class: "small", "data-testid": "go-there" })))),
     got.pending > got.due.length ? h("p", { class: "soft" }, `and ${got.pending - got.due.length} more`) : ""] : [h("p", { class: "soft" }, "Nothing is due. Authorisations, subscriptions and batches in progress appear here.")]));
   } catch (problem) {

@@ -80,6 +80,15 @@ export function route(view, ...parts) {
   return `#${path}${given.q ? `?q=${encodeURIComponent(given.q)}` : ""}`;
 }
 
+export function visit(address, replaces = false) {
+  if (!replaces) return void (location.hash = address);
+  history.replaceState(null, "", address);
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
+}
+
+// The search of the view on screen, as its address has it.
+export function searched() { return new URLSearchParams(location.hash.split("?")[1]).get("q") || ""; }
+
 const BAD = /FAIL|DECLIN|REJECT|ERROR|GIVEN_UP|CANCEL|RETURN|EXPIRED|DISHONOUR/i;
 const GOOD = /SUCCESS|PAID|SETTLED|ACTIVE|COMPLETE|DELIVERED|CAPTURED|APPROVED/i;
 
@@ -131,15 +140,16 @@ export function table(heads, rows, testid) {
     h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", typeof cell === "string" && /^\d{4}-\d\d-\d\d \d/.test(cell) ? { class: "when" } : {}, cell)))))));
 }
 
-// A list that draws only the rows in sight. `draw(item)` gives the cells of a row, `pick(item)` is called for the
-// chosen one, `nearEnd()` when the reader comes close to the last row.
+// A list that draws only the rows in sight. `draw(item)` gives the cells of a row, `pick(item, replaces)` is called for
+// the chosen one, `nearEnd()` when the reader comes close to the last row. An item `{ note }` stands between rows. What
+// comes in on top moves no row that is pointed at, has the focus or was scrolled to: `above(count)` says how many wait.
 export class List {
-  constructor({ label, testid, draw, pick, keyOf, nearEnd = () => {}, dayOf = null, look = () => "", rowHeight = 52, inSight = () => {} }) {
-    Object.assign(this, { draw, pick, keyOf, nearEnd, dayOf, look, inSight, items: [], at: -1, rowHeight, key: null, pressed: null });
+  constructor({ label, testid, draw, pick, keyOf, nearEnd = () => {}, nearStart = () => {}, above = () => {}, dayOf = null, look = () => "", rowHeight = 52, inSight = () => {} }) {
+    Object.assign(this, { draw, pick, keyOf, nearEnd, nearStart, above, dayOf, look, inSight, items: [], at: -1, rowHeight, key: null, pressed: null, unseen: 0 });
     this.space = h("div", { class: "space" });
     this.element = h("div", {
       class: "list", role: "listbox", tabindex: "0", "aria-label": label, "data-testid": testid,
-      onscroll: () => this.later(), onkeydown: (event) => this.typed(event),
+      onscroll: () => this.scrolled(), onkeydown: (event) => this.typed(event),
       onclick: (event) => this.clicked(rowOf(event)), onpointerdown: (event) => { this.pressed = rowOf(event); },
       // News may draw the row anew, and elsewhere, while it is pressed: then no click comes.
       onpointerup: () => { if (this.pressed && !this.pressed.isConnected) this.clicked(this.pressed); },
@@ -149,13 +159,25 @@ export class List {
     this.watcher.observe(this.element);
   }
 
-  set(given, { grownBy = 0 } = {}) {
+  set(given, { grownBy = 0, stays = false } = {}) {
     const items = this.dayOf ? withDays(given, this.dayOf) : given;
+    const grown = grownBy && items.length - this.items.length;
     this.items = items;
     this.element.toggleAttribute("data-empty", !items.length);
-    // A reader who has scrolled down keeps the same rows in sight when new ones come in on top.
-    if (grownBy && this.element.scrollTop > 0) this.element.scrollTop += grownBy * this.rowHeight;
-    this.at = this.key === null ? -1 : this.items.findIndex((item) => item && !item.day && this.keyOf(item) === this.key);
+    if (grown && (stays || this.element.scrollTop > 0 || this.element.matches(":hover, :focus"))) {
+      this.space.style.height = `${items.length * this.rowHeight}px`;
+      this.element.scrollTop += grown * this.rowHeight;
+      this.unseen = this.element.scrollTop > 0 && !stays ? this.unseen + grownBy : 0;
+      this.above(this.unseen);
+    }
+    this.at = this.key === null ? -1 : this.items.findIndex((item) => this.isRow(item) && this.keyOf(item) === this.key);
+    this.later();
+  }
+
+  isRow(item) { return Boolean(item) && !item.day && !item.note; }
+
+  scrolled() {
+    if (this.unseen && this.element.scrollTop < this.rowHeight) this.above(this.unseen = 0);
     this.later();
   }
 
@@ -173,7 +195,7 @@ export class List {
     const rows = [];
     for (let i = first; i < last; i += 1) {
       const item = this.items[i];
-      const row = item && item.day ? h("div", { class: "row day", "aria-hidden": "true" }, item.day) : h("div", {
+      const row = item && !this.isRow(item) ? h("div", { class: "row day", "aria-hidden": "true" }, item.day || item.note) : h("div", {
         role: "option", id: `${this.element.dataset.testid}-${i}`, class: `row ${item ? this.look(item) : "empty"}`, "data-index": i,
         "data-key": item ? this.keyOf(item) : null, "aria-selected": String(i === this.at), "aria-setsize": this.items.length, "aria-posinset": i + 1,
       }, item ? this.draw(item) : "…");
@@ -185,18 +207,19 @@ export class List {
     if (this.at < 0) this.element.removeAttribute("aria-activedescendant");
     if (this.at >= first && this.at < last) this.element.setAttribute("aria-activedescendant", `${this.element.dataset.testid}-${this.at}`);
     if (last >= this.items.length - 20) this.nearEnd();
+    if (scrollTop < 20 * this.rowHeight) this.nearStart();
   }
 
   select(key) {
     this.key = key;
-    this.at = this.items.findIndex((item) => item && !item.day && this.keyOf(item) === key);
+    this.at = this.items.findIndex((item) => this.isRow(item) && this.keyOf(item) === key);
     this.later();
   }
 
-  to(given) {
-    const step = given < this.at ? -1 : 1;
+  to(given, replaces = false) {
+    const step = given < this.at || given >= this.items.length - 1 ? -1 : 1;
     let index = given;
-    while (this.items[index] && this.items[index].day) index += step;
+    while (this.items[index] && !this.isRow(this.items[index])) index += step;
     if (index < 0 || index >= this.items.length || !this.items[index]) return;
     this.at = index;
     this.key = this.keyOf(this.items[index]);
@@ -205,7 +228,7 @@ export class List {
     if (top < scrollTop) this.element.scrollTop = top;
     if (top + this.rowHeight > scrollTop + clientHeight) this.element.scrollTop = top + this.rowHeight - clientHeight;
     this.later();
-    this.pick(this.items[index]);
+    this.pick(this.items[index], replaces);
   }
 
   typed(event) {
@@ -216,12 +239,13 @@ export class List {
     }[event.key];
     if (there === undefined) return;
     event.preventDefault();
-    this.to(there);
+    // A walk through the rows is one step back.
+    this.to(there, true);
   }
 
   clicked(row) {
     if (!row) return;
-    const at = this.items.findIndex((item) => item && !item.day && String(this.keyOf(item)) === row.dataset.key);
+    const at = this.items.findIndex((item) => this.isRow(item) && String(this.keyOf(item)) === row.dataset.key);
     this.to(at < 0 ? Number(row.dataset.index) : at);
   }
 }
@@ -234,7 +258,7 @@ function withDays(items, dayOf) {
   const all = [];
   let before = null;
   for (const item of items) {
-    const day = item ? dayOf(item) : before;
+    const day = item && !item.note ? dayOf(item) : before;
     if (day !== before) all.push({ day });
     before = day;
     all.push(item);

@@ -1,6 +1,6 @@
 // One step of the journal: the verdict in a sentence, what can be done with it, and everything that explains it.
 import { api, keyOf } from "./admin-api.js";
-import { h, clear, say, act, block, table, time, stateClass, route } from "./admin-dom.js";
+import { h, clear, say, act, block, table, time, stateClass, route, searched } from "./admin-dom.js";
 import { concerning } from "./admin-findings.js";
 import { copyMenu, code, LANGUAGES, NAMES } from "./admin-copy.js";
 
@@ -91,7 +91,7 @@ function actions(entry, box) {
     asked && !asked.path.startsWith("/__admin") ? act("Send again", async () => {
       const got = await api("POST", `/__admin/journal/${entry.id}/repeat`);
       say(`Sent again: ${got.status ?? "no answer"}.`, "info");
-      location.hash = route("requests", got.entry);
+      location.hash = route("requests", got.entry, { q: searched() });
     }, { "data-testid": "again" }) : null,
     asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", JSON.stringify({ text: rule(entry), summary: "This rule matches the request that you came from. Change what it does, then add it." })); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
     act("Fork to here", () => { clear(fork).append(forkForm(entry.id, box)); fork.querySelector("input").focus(); }, { "data-testid": "fork" }),
@@ -106,6 +106,8 @@ export function forkForm(at, box) {
     try {
       await api("POST", "/__admin/fork", { to: to.value.trim(), ...(at ? { at: Number(at) } : {}) }, { secret: keyOf() || from.value.trim() });
       await box.openKey(to.value.trim());
+      // A copy has the objects and no journal.
+      if (at) location.hash = route("objects");
       say(`A copy${at ? `, as it was after request ${at},` : ""} is open under its own key.`, "info");
     } catch (problem) {
       say(problem.message);

@@ -2,11 +2,13 @@
 import { h, clear, say, act, List, split, block, table, route } from "./admin-dom.js";
 import { lesson } from "./admin-lessons.js";
 
-const WORST_FIRST = ["unsafe", "hung", "failed", "not reached", "survived"];
-const CLASSES = { unsafe: "s-5", hung: "s-4", failed: "s-4", survived: "s-2" };
+const WORST_FIRST = ["unsafe", "hung", "doubtful", "failed", "not reached", "healed", "survived"];
+const CLASSES = { unsafe: "s-5", hung: "s-4", doubtful: "s-4", failed: "s-4", healed: "s-2", survived: "s-2" };
 const MEANINGS = {
   unsafe: "money moved wrongly, whatever the exit code", hung: "the command was not done in time", failed: "the command noticed: loud, and no harm done",
-  "not reached": "the fault never struck: the calls came otherwise", survived: "exit code 0, and no finding of severity error",
+  doubtful: "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)",
+  "not reached": "the fault never struck: the calls came otherwise", healed: "the books were wrong at first, and right when everything had settled",
+  survived: "exit code 0, and the money is that of the run without the fault, or the books agree",
 };
 let report = null;
 
@@ -29,7 +31,7 @@ export function read(text) {
   return {
     command: head.command.join(" "), seed: head.seed,
     cells: cells.map((cell) => ({
-      ...cell, name: nameOf(cell), findings: (cell.findings || []).map((one) => (typeof one === "string" ? { finding: one } : one)),
+      ...cell, name: cell.file || nameOf(cell), findings: (cell.findings || []).map((one) => (typeof one === "string" ? { finding: one } : one)),
       scenario: cell.timeline === undefined ? "" : cell.scenario,
     })).sort((one, two) => WORST_FIRST.indexOf(one.verdict) - WORST_FIRST.indexOf(two.verdict)),
   };

@@ -2,7 +2,7 @@
 import { h } from "./admin-dom.js";
 
 const KEYS = [
-  ["?", "this list"], ["/", "search"], ["1 … 9", "the views, in their order"], ["j k or ↓ ↑", "next and previous row"], ["Enter", "go to the details"], ["Escape", "back to the list; close what is open"],
+  ["?", "this list"], ["/", "search"], ["1 … 9, 0", "the views, in their order"], ["j k or ↓ ↑", "next and previous row"], ["Enter", "go to the details"], ["Escape", "back to the list; close what is open"],
   ["Home End Page↑ Page↓", "move in a list"], ["← →", "move among the tabs"], ["Ctrl + Space", "complete, in the editor"], ["Ctrl + m", "let Tab leave the editor"],
 ];
 
@@ -29,7 +29,7 @@ export function beginKeys({ views, go, view }) {
     if (event.key === "?") toggle();
     else if (dialog.open) return;
     else if (event.key === "/" && view() && view().search) { event.preventDefault(); view().search.focus(); }
-    else if (/^[1-9]$/.test(event.key) && views[Number(event.key) - 1]) go(views[Number(event.key) - 1]);
+    else if (/^[0-9]$/.test(event.key) && views[(Number(event.key) || 10) - 1]) go(views[(Number(event.key) || 10) - 1]);
     else if (event.key === "Enter" && at.matches && at.matches(".list")) document.querySelector(".right")?.focus();
   });
 }

@@ -1,8 +1,9 @@
 // Objects: what the sandbox holds, searched on the server, read page by page as they come into sight.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { search } from "./admin-search.js";
+import { actions } from "./admin-acts.js";
 import { diagram } from "./admin-diagram.js";
 import { lesson } from "./admin-lessons.js";
 
@@ -22,11 +23,12 @@ export function objects(panel, count) {
   const bar = search({
     testid: "object-filter", label: "Search objects", hint: "order-5, a part of an id, state:SUCCESS …",
     examples: ["state:FAILED", "is:finding", "currency:AUD"],
+    leave: () => list.element.focus(),
     changed: (value) => { q = value; history.replaceState(null, "", route("objects", kind, shown, { q })); detail.chosen(shown, route("objects", kind, { q })); again(); },
   });
   const summary = h("span", { class: "soft", role: "status", "data-testid": "objects-summary" });
   const list = new List({
-    label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item) => { location.hash = route("objects", kind, item.id, { q }); },
+    label: "Objects", testid: "objects", keyOf: (item) => item.id, pick: (item, replaces) => visit(route("objects", kind, item.id, { q }), replaces),
     inSight: (first, last) => { sight = [first, last]; need(); }, look: (item) => (stateClass(item.state) === "s-5" ? "failed" : ""),
     draw: (item) => [
       h("span", { class: "line" }, h("span", { class: "c-time" }, time(item.added).slice(0, 19)), mark("object", item.id),
@@ -71,7 +73,12 @@ export function objects(panel, count) {
       count(Object.values(got.counts).reduce((sum, one) => sum + one, 0) || "");
       if (!shown) clear(detail).append(...(got.count || q ? [h("p", { class: "soft hint" }, got.count ? "Choose an object to see its state, its story and what may happen to it next." : "Nothing fits.")] : lesson("objects")));
     } catch (problem) {
-      if (mine === run && problem.status === 400) bar.problem(problem.message.replace(/^Q: /, ""));
+      if (mine === run && problem.status === 400) {
+        rows = [];
+        list.set(rows);
+        summary.textContent = "";
+        bar.problem(problem.message.replace(/^Q: /, ""));
+      }
       else if (mine === run) say(problem.message);
     } finally {
       if (mine === run) asking.delete(page);
@@ -110,7 +117,7 @@ export function objects(panel, count) {
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
         h("p", { class: "facts" }, object.state ? h("span", { class: `badge ${stateClass(object.state)}`, "data-testid": "object-state" }, object.state) : null,
           object.amount ? h("span", {}, object.amount) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
-        verdict(object.story), concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, story(object.story),
+        verdict(object.story), law && object.state ? actions(kind, id, law.moves[object.state], () => draw(id)) : null, concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, related(kind, id, object), story(object.story),
         block("As the API shows it", object.object, "object-body"),
       ].filter(Boolean));
       if (focused) detail.querySelector(`[href="${focused}"]`)?.focus();
@@ -120,6 +127,28 @@ export function objects(panel, count) {
   }
 
   return { news: () => later.soon(), list, open, search: bar.input, close: () => { later.stop(); bar.stop(); list.watcher.disconnect(); } };
+}
+
+const KINDS_OF_IDS = {
+  chargeId: "charge", customerId: "customer", paymentMethodId: "payment_method", batchId: "batch", paymentLinkId: "payment_link", subscriptionId: "subscription",
+  tokenId: "token", vaultId: "vault", transferId: "transfer", providerId: "provider", networkTokenId: "network_token",
+};
+
+// Every id in an object leads to what it names; a charge also to its requests and its order's money.
+function related(kind, id, object) {
+  const found = new Map();
+  const walk = (value) => {
+    if (!value || typeof value !== "object") return;
+    for (const [name, one] of Object.entries(value)) {
+      const of = KINDS_OF_IDS[name];
+      if (of && typeof one === "string" && one !== id && found.size < 50) found.set(`${of} ${one}`, h("a", { href: route("objects", of, one) }, `${of.replaceAll("_", " ")} ${one.slice(0, 8)}`));
+      else walk(one);
+    }
+  };
+  walk(object.object);
+  const links = [...found.values(), h("a", { href: `#requests?q=${encodeURIComponent(`id:${id}`)}` }, "its requests")];
+  if (kind === "charge") links.push(h("a", { href: route("books", { q: object.object?.reference || id }) }, "the money of its order"));
+  return h("section", { class: "block" }, h("h3", {}, "Related"), h("p", { class: "facts", "data-testid": "related" }, links));
 }
 
 function because(change) {

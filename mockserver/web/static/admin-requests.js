@@ -1,6 +1,6 @@
 // Requests: every step of the journal in two lines, searched on the server, newest first.
 import { api } from "./admin-api.js";
-import { h, say, List, split, clockTime, short, calmly, route } from "./admin-dom.js";
+import { h, say, act, List, split, clockTime, short, calmly, route, visit } from "./admin-dom.js";
 import { mark } from "./admin-findings.js";
 import { search } from "./admin-search.js";
 import { entryView, inWords, learnMeanings } from "./admin-entry.js";
@@ -61,30 +61,54 @@ export function requests(panel, count, box) {
   let missed = 0;
   let begun = false;
   let shown = null;
+  let dropped = 0;
+  let isOldest = false;
+  let reading = false;
+  const holes = new Map();
   const summary = h("span", { class: "soft", role: "status", "data-testid": "requests-summary" });
   const bar = search({
     testid: "filter", label: "Search requests", hint: "order-5, an id, status:4xx, rule:x, code:15 …",
     examples: ["is:failed", "is:finding", "is:declined", "op:charge.create", "since:10m", "is:due"],
+    leave: () => list.element.focus(),
     changed: (value) => { history.replaceState(null, "", route("requests", shown, { q: value })); detail.chosen(shown, route("requests", { q: value })); begin(value); },
   });
-  const pause = h("button", { type: "button", "aria-pressed": "false", onclick: () => { paused = !paused; missed = 0; label(); if (!paused) later.soon(); }, "data-testid": "pause" }, "Pause");
+  const pause = h("button", { type: "button", "aria-pressed": "false", onclick: halt, "data-testid": "pause" }, "Pause");
+  const waiting = h("button", { type: "button", class: "waiting", hidden: true, onclick: () => { list.element.scrollTop = 0; }, "data-testid": "waiting" });
   const list = new List({
-    label: "Requests", testid: "requests", keyOf: (item) => item.id, pick: (item) => { location.hash = route("requests", item.id, { q }); },
-    dayOf: (item) => item.at.slice(0, 10), look: (item) => (failed(item) ? "failed" : ""), nearEnd: older, draw,
+    label: "Requests", testid: "requests", keyOf: (item) => item.id, pick: (item, replaces) => visit(route("requests", item.id, { q }), replaces),
+    dayOf: (item) => item.at.slice(0, 10), look: (item) => `${failed(item) ? "failed" : ""} ${item.id <= dropped ? "dropped" : ""}`, nearEnd: older, nearStart: newer, draw,
+    above: (many) => { waiting.hidden = !many; waiting.textContent = `${many} new`; },
   });
-  const detail = split(panel, [h("div", { class: "bar" }, bar.element, pause), h("div", { class: "bar summary" }, summary), list.element], null, "requests");
+  const detail = split(panel, [h("div", { class: "bar" }, bar.element, act("Oldest", oldest, { "data-testid": "oldest" }), pause), h("div", { class: "bar summary" }, summary, waiting), list.element], null, "requests");
   const entry = entryView(detail, box);
   const later = calmly(fresh);
 
+  function halt() {
+    paused = !paused;
+    missed = 0;
+    label();
+    if (isOldest) begin();
+    else if (!paused) later.soon();
+  }
+
   function label() {
-    pause.textContent = paused ? (missed ? `Resume (${missed} new)` : "Resume") : "Pause";
+    pause.textContent = paused ? `${isOldest ? "Newest" : "Resume"}${missed ? ` (${missed} new)` : ""}` : "Pause";
     pause.setAttribute("aria-pressed", String(paused));
   }
 
-  function paint(grownBy = 0) {
-    list.set(all, { grownBy });
-    const dropped = all.length && !q && all[all.length - 1].id > 1 && all.length >= fits ? `; older ones are no longer kept (--journal-limit)` : "";
-    summary.textContent = q ? `${fits} of ${last} fit` : last ? `${last} so far${dropped}` : "";
+  // The rows, and where others have been between them.
+  function marked() {
+    const items = all.flatMap((item) => (holes.has(item.id) ? [item, notKept(holes.get(item.id))] : [item]));
+    const before = all.length ? all[all.length - 1].id - 1 : 0;
+    if (!q && before && before <= dropped) items.push(notKept(before));
+    return items;
+  }
+
+  function notKept(many) { return { note: `${many.toLocaleString("en")} not kept, --journal-limit` }; }
+
+  function paint(grownBy = 0, stays = false) {
+    list.set(marked(), { grownBy, stays });
+    summary.textContent = q ? `${fits} of ${last} fit` : last ? `${last} so far` : "";
     if (!all.length && !shown) entry.say(q ? [h("p", { class: "soft hint" }, "Nothing fits. A hyphen before a word excludes it; operators: status op code ref rule id amount currency is since method path.")] : lesson("requests"));
     else if (!shown) entry.say([h("p", { class: "soft hint" }, "Choose a request to see what was asked, what was answered and which rule decided.")]);
   }
@@ -104,14 +128,51 @@ export function requests(panel, count, box) {
       const got = await ask({});
       if (mine !== run) return;
       begun = true;
+      [isOldest, paused] = [false, paused && !isOldest];
+      label();
       bar.problem("");
-      [all, last, fits] = [got.rows, got.last, got.count];
+      holes.clear();
+      [all, last, fits, dropped] = [got.rows, got.last, got.count, got.dropped];
       count(last || "");
       list.element.scrollTop = 0;
       paint();
       later.soon();
     } catch (problem) {
-      if (mine === run) bar.problem(problem.message.replace(/^Q: /, ""));
+      if (mine !== run) return;
+      [all, fits] = [[], 0];
+      list.set(all);
+      summary.textContent = "";
+      bar.problem(problem.message.replace(/^Q: /, ""));
+    }
+  }
+
+  // The oldest that are kept; those after them come as the reader scrolls up.
+  async function oldest() {
+    const mine = run += 1;
+    const got = await ask({ after: 0 });
+    if (mine !== run) return;
+    [paused, missed, isOldest, begun] = [true, 0, true, true];
+    holes.clear();
+    [all, last, fits, dropped] = [got.rows, got.last, got.count, got.dropped];
+    label();
+    paint();
+    list.element.scrollTop = list.element.scrollHeight;
+  }
+
+  async function newer() {
+    if (!isOldest || reading || !all.length || all[0].id >= last) return;
+    reading = true;
+    const mine = run;
+    try {
+      const got = await ask({ after: all[0].id });
+      if (mine !== run) return;
+      all = [...got.rows, ...all];
+      if (!got.rows.length) last = all[0].id;
+      paint(got.rows.length, true);
+    } catch (problem) {
+      say(problem.message);
+    } finally {
+      reading = false;
     }
   }
 
@@ -122,6 +183,8 @@ export function requests(panel, count, box) {
       const got = await ask({ after: last });
       if (mine !== run) return;
       if (got.last < last) return void begin();
+      dropped = got.dropped;
+      if (!q && all.length && got.rows.length && dropped > all[0].id) holes.set(got.rows[got.rows.length - 1].id, got.rows[got.rows.length - 1].id - 1 - all[0].id);
       all = [...got.rows, ...all];
       fits += got.count;
       last = got.lines.length === CHUNK ? got.rows[0].id : got.last;
@@ -133,9 +196,8 @@ export function requests(panel, count, box) {
     }
   }
 
-  let reading = false;
   async function older() {
-    if (reading || all.length >= fits || !all.length) return;
+    if (isOldest || reading || all.length >= fits || !all.length) return;
     reading = true;
     const mine = run;
     try {
@@ -143,7 +205,7 @@ export function requests(panel, count, box) {
       if (mine !== run) return;
       all = [...all, ...got.rows];
       if (!got.rows.length) fits = all.length;
-      list.set(all);
+      list.set(marked());
     } catch (problem) {
       say(problem.message);
     } finally {

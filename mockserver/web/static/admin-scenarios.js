@@ -1,4 +1,5 @@
 // Scenarios in force, their rules with counters and near misses, and the editor, which is loaded when it is first shown.
+import { nextPayment } from "./admin-acts.js";
 import { api, keyOf } from "./admin-api.js";
 import { h, clear, say, act, table, calmly, route } from "./admin-dom.js";
 
@@ -34,7 +35,7 @@ export function scenarios(panel, count) {
     h("section", {}, h("h2", {}, "Editor"), h("div", { class: "actions" }, shipped, act("Example", async () => { await ready; editor.put(EXAMPLE); }, { class: "quiet", "data-testid": "scenario-example" })), place, summary,
       h("div", { class: "actions" }, act("Add", send("POST"), { class: "primary", "data-testid": "scenario-add" }), act("Replace all", send("PUT"), { "data-testid": "scenario-replace" }),
         act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Clear all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome),
-    h("section", {}, h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
+    h("section", {}, h("h2", {}, "What becomes of the next payment"), nextPayment(draw), h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
 
   async function begin() {
     const made = JSON.parse(sessionStorage.getItem("draft-rule"));

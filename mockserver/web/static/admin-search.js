@@ -4,23 +4,37 @@ import { h, clear } from "./admin-dom.js";
 const WORD = /-?(?:[A-Za-z]+:(?!\/\/))?(?:"[^"]*"|\S+)/g;
 const PAUSE_MS = 200;
 
-export function search({ testid, label, hint, examples, changed }) {
+export function search({ testid, label, hint, examples, changed, leave }) {
   let waiting = null;
+  let applied = "";
   const chips = h("div", { class: "chips", role: "group", "aria-label": "Parts of the search", "data-testid": `${testid}-chips` });
   const problem = h("p", { class: "wrong", role: "status", "data-testid": `${testid}-problem`, hidden: true });
   const input = h("input", {
     type: "search", placeholder: hint, "aria-label": label, "data-testid": testid, spellcheck: "false", autocomplete: "off",
-    oninput: () => { clearTimeout(waiting); waiting = setTimeout(apply, PAUSE_MS); },
+    oninput: () => { clearTimeout(waiting); waiting = setTimeout(apply, PAUSE_MS); }, onsearch: () => apply(), onkeydown: typed,
   });
 
+  function typed(event) {
+    if (event.key === "Escape" && input.value) {
+      event.preventDefault();
+      event.stopPropagation();
+      put("");
+    } else if (event.key === "Enter" || event.key === "ArrowDown") {
+      event.preventDefault();
+      apply();
+      leave();
+    }
+  }
+
   function apply() {
+    clearTimeout(waiting);
     draw();
-    changed(input.value.trim());
+    if (input.value.trim() !== applied) changed(applied = input.value.trim());
   }
 
   function set(value) {
-    if (input.value.trim() === value) return draw();
-    input.value = value;
+    applied = value;
+    if (input.value.trim() !== value) input.value = value;
     draw();
   }
 

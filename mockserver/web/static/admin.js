@@ -1,23 +1,25 @@
 // The control page: which sandbox is shown and its tabs. Each view is a module of its own.
 import { api, chosen, choose, follow, rememberKey, useToken } from "./admin-api.js";
-import { h, clear, say, calmly } from "./admin-dom.js";
+import { h, clear, say, act, calmly } from "./admin-dom.js";
 import { beginClock, setClock } from "./admin-clock.js";
 import { beginKeys } from "./admin-keys.js";
 import { requests } from "./admin-requests.js";
 import { objects } from "./admin-objects.js";
 import { webhooks } from "./admin-webhooks.js";
 import { inbox } from "./admin-inbox.js";
+import { books } from "./admin-books.js";
 import { findings, forget, learn, refresh } from "./admin-findings.js";
 import { explorations } from "./admin-explorations.js";
 import { scenarios } from "./admin-scenarios.js";
 import { assumptions } from "./admin-assumptions.js";
 import { sandboxView } from "./admin-sandbox.js";
 
-const VIEWS = { requests, objects, webhooks, inbox, findings, explorations, scenarios, assumptions, sandbox: sandboxView };
+const VIEWS = { requests, objects, webhooks, inbox, findings, books, explorations, scenarios, assumptions, sandbox: sandboxView };
 const byId = (id) => document.getElementById(id);
 let view = null;
 let followed = null;
 let listed = [];
+let isGone = false;
 let stopFollowing = () => {};
 const box = { all: () => listed, openKey };
 
@@ -26,7 +28,7 @@ function tabs() {
   for (const name of Object.keys(VIEWS)) {
     bar.append(h("button", {
       role: "tab", type: "button", id: `tab-${name}`, "data-testid": `tab-${name}`, "aria-controls": "view", onclick: () => go(name),
-    }, name[0].toUpperCase() + name.slice(1), h("span", { class: "count", id: `count-${name}` })));
+    }, name[0].toUpperCase() + name.slice(1), " ", h("span", { class: "count", id: `count-${name}` })));
   }
   bar.addEventListener("keydown", (event) => {
     const all = [...bar.children];
@@ -60,7 +62,7 @@ function show() {
   if (view && view.close) view.close();
   const panel = clear(byId("view"));
   panel.className = `view-${wanted}`;
-  if (!chosen() || (listed.length && !listed.some((one) => one.id === chosen()))) {
+  if (!chosen() || isGone) {
     view = null;
     panel.append(welcome());
     return;
@@ -71,33 +73,42 @@ function show() {
 
 function welcome() {
   return h("section", { class: "welcome", "data-testid": "welcome" },
-    h("h2", {}, chosen() && listed.length ? "This server has no such sandbox" : "No sandbox is open yet"),
+    h("h2", {}, isGone ? "This server has no such sandbox" : "No sandbox is open yet"),
+    isGone ? h("p", {}, "It was deleted, or the server has restarted without --store. It is shown as soon as a request carries its key; others are in the list above.") : null,
     h("p", {}, "A sandbox opens with the first request that carries its key. Send one, and it appears here:"),
     h("pre", { tabindex: "0", "aria-label": "Command" }, `curl ${location.origin}/info/providers -H 'x-secretkey: sk_demo'`),
     h("p", {}, "or enter a key above. Keys are shown masked, and kept in this tab only."));
 }
 
+function label(one) {
+  return [one.name, one.key, `${one.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
+}
+
+// The list is made anew only when others are in it: it may be open under the hand of the reader.
+function offer(here, more) {
+  const select = byId("sandbox-chosen");
+  const ids = [here, more, ...listed.map((one) => one.id)].join();
+  if (select.dataset.ids === ids) return listed.forEach(relabel);
+  select.dataset.ids = ids;
+  clear(select).append(...listed.map((one) => h("option", { value: one.id, "data-name": one.name }, label(one))));
+  if (more) select.append(h("option", { disabled: "" }, `${more} more, used less lately`));
+  if (here && !listed.some((one) => one.id === here)) select.prepend(h("option", { value: here }, `${here} (${more ? "not used recently" : "not on this server"})`));
+  else if (!listed.length) select.append(h("option", { value: "" }, "No sandbox yet"));
+}
+
+function relabel(one) {
+  const option = byId("sandbox-chosen").querySelector(`[value="${one.id}"]`);
+  if (option && option.textContent !== label(one)) option.textContent = label(one);
+}
+
 async function listSandboxes() {
   const { count, sandboxes } = await api("GET", "/__admin/sandboxes", null, { anonymous: true });
   const more = count - sandboxes.length;
-  listed = sandboxes;
-  const select = clear(byId("sandbox-chosen"));
   const here = chosen();
-  for (const one of sandboxes) {
-    const label = [one.name, one.key, `${one.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
-    select.append(h("option", { value: one.id, "data-name": one.name }, label));
-  }
-  if (more) select.append(h("option", { disabled: "" }, `${more} more, used less lately`));
-  const known = sandboxes.some((one) => one.id === here);
-  if (!sandboxes.length) select.append(h("option", { value: "" }, "No sandbox yet"));
-  else if (here && !known) {
-    select.prepend(h("option", { value: here }, `${here} (${more ? "not used recently" : "not on this server"})`));
-    select.value = here;
-    if (!view) show();
-    return;
-  }
-  const wanted = known ? here : sandboxes.length ? sandboxes[0].id : null;
-  if (wanted && wanted === followed) select.value = wanted;
+  listed = [...sandboxes].sort((one, two) => label(one).localeCompare(label(two)));
+  offer(here, more);
+  const wanted = here || (sandboxes.length ? sandboxes[0].id : null);
+  if (wanted && wanted === followed) byId("sandbox-chosen").value = wanted;
   else if (wanted) enter(wanted);
   entitle();
 }
@@ -110,6 +121,7 @@ function entitle(name = view ? view.name : "") {
 function enter(id) {
   choose(id);
   followed = id;
+  isGone = false;
   byId("sandbox-chosen").value = id;
   stopFollowing();
   if (view && view.close) view.close();
@@ -122,20 +134,47 @@ function enter(id) {
 
 async function openKey(key) {
   const mine = await api("GET", "/__admin/sandbox", null, { secret: key });
-  rememberKey(mine.id, key);
-  choose(mine.id);
+  try {
+    await api("GET", "/__admin/sandbox", null, { id: mine.id });
+  } catch (problem) {
+    if (problem.status === 401) throw problem;
+    return void askName(mine.id, key);
+  }
+  await openSandbox(mine.id, key);
+}
+
+async function openSandbox(id, key) {
+  rememberKey(id, key);
+  choose(id);
   await listSandboxes();
+  say("");
+}
+
+// A mistyped key would open an empty sandbox and look like lost work.
+function askName(id, key) {
+  const name = h("input", { value: "opened by hand", "aria-label": "Name of the new sandbox", "data-testid": "new-name" });
+  say("No sandbox is open with this key. ", "info", name, " ", act("Open a new one", async () => {
+    await api("POST", "/__admin/sandboxes", { key, name: name.value }, { anonymous: true });
+    await openSandbox(id, key);
+  }, { class: "small", "data-testid": "new-open" }));
 }
 
 function live(state) {
-  byId("live").textContent = { offline: "offline, trying again", refused: "wrong token" }[state] || state;
+  const hasToken = Boolean(sessionStorage.getItem("admin-token"));
+  byId("live").textContent = { offline: "offline, trying again", refused: hasToken ? "wrong token" : "token wanted", gone: "no such sandbox" }[state] || state;
   byId("live").dataset.state = state;
   document.body.classList.toggle("stale", state === "offline");
-  if (state === "refused") askToken(true);
+  if (state === "refused") return askToken(hasToken);
+  if (state === "offline" || (state === "gone") === isGone) return;
+  isGone = !isGone;
+  if (view && view.close) view.close();
+  view = null;
+  show();
 }
 
 function news(event) {
   setClock(event);
+  for (const one of listed) if (one.id === chosen()) relabel(Object.assign(one, { requests: event.last }));
   if (view && view.news) view.news(event);
   byId("count-requests").textContent = event.last || "";
   byId("count-objects").textContent = Object.values(event.objects).reduce((sum, one) => sum + one, 0) || "";
@@ -164,6 +203,7 @@ function askToken(wrong) {
   input.focus();
 }
 
+for (const event of ["pointerdown", "focus"]) byId("sandbox-chosen").addEventListener(event, () => sandboxes.soon());
 byId("sandbox-chosen").addEventListener("change", () => enter(byId("sandbox-chosen").value));
 byId("chooser").addEventListener("submit", async (event) => {
   event.preventDefault();
@@ -172,7 +212,6 @@ byId("chooser").addEventListener("submit", async (event) => {
   byId("key").value = "";
   try {
     await openKey(key);
-    say("");
   } catch (problem) {
     say(problem.message);
   }

@@ -3,30 +3,38 @@
 (function () {
   "use strict";
 
-  // Name, label, autocomplete, inputmode, and what is wanted of a field; "" for one that may stay empty.
+  // Name, label, autocomplete, inputmode, and what a payer reads of a fault; "" for a field that may stay empty.
   const FIELDS = {
     card: [
-      ["cardNumber", "Card number", "cc-number", "numeric", "12 to 19 digits, the last of them a right check digit"],
-      ["expiryDate", "Expiry (MM/YY)", "cc-exp", "text", "month and year as MM/YY, a month that has not passed"],
-      ["ccv", "Security code", "cc-csc", "numeric", "the 3 or 4 digits on the card"],
+      ["cardNumber", "Card number", "cc-number", "numeric", "This is not a card number."],
+      ["expiryDate", "Expiry (MM/YY)", "cc-exp", "text", "Please write the expiry date as MM/YY."],
+      ["ccv", "Security code", "cc-csc", "numeric", "Please write the 3 or 4 digits on the card."],
       ["cardholder", "Name on the card", "cc-name", "text", ""],
     ],
     payto: [
-      ["payerName", "Your name", "name", "text", "the name of who pays"],
+      ["payerName", "Your name", "name", "text", "Please write your name."],
       ["payId", "PayID (email or phone)", "email", "text", ""],
     ],
   };
   const SECRET = ["cardNumber", "ccv"];
+  const DATED = /^(\d{1,2})\D?(\d{2}|20\d{2})$/;
+  const AMEX = /^3[47]/;
+  // What a payer may know of a refusal; the console has the rest.
+  const SAID = {
+    14: "This card has expired. Try another card.",
+    15: "There is not enough money on this account. Try another card.",
+  };
+  const NOT_TAKEN = "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay.";
+  const UNAVAILABLE = "The payment could not be made just now. Nothing was taken. Try again in a moment.";
   const PAYTO_LIMIT = 9999;
   const INVALID_CARD_NUMBER = 5;
-  // Digits of MM/YYYY: more than that in a field may be a card number.
-  const LONGEST_DATE = 6;
 
   class Refused extends Error {
     constructor(body, status) {
       super((body && body.message) || `The service answered ${status}`);
       this.details = (body && body.details) || {};
       this.code = body && body.code;
+      this.mayRetry = !body || !("code" in body) || body.isRetryable;
     }
   }
 
@@ -62,6 +70,7 @@
         this.unmark(input);
         this.post({ typed: true });
       });
+      input.addEventListener("change", () => { input.value = this.typed(input); });
       const [row, caption] = [document.createElement("div"), document.createElement("label")];
       caption.htmlFor = name;
       caption.textContent = label;
@@ -93,7 +102,8 @@
 
     async submit(payment) {
       this.inputs.forEach((input) => this.unmark(input));
-      const values = Object.fromEntries(this.inputs.map((input) => [input.id, input.value.trim()]));
+      for (const input of this.inputs) input.value = this.typed(input);
+      const values = Object.fromEntries(this.inputs.map((input) => [input.id, input.value]));
       try {
         const token = await (this.kind === "card" ? this.ofCard(values, payment) : this.ofAgreement(values, payment));
         this.inputs.filter((input) => SECRET.includes(input.id)).forEach((input) => { input.value = ""; });
@@ -148,9 +158,21 @@
       });
       if (marked.length) marked[0].focus();
       this.measure();
-      if (marked.length === 1) return texts[0];
+      // A card number in the wrong field stays unsaid.
+      const said = [problem.message, ...details.map(([path, text]) => `${path}: ${text}`)].join("; ");
+      console.warn("payfurl:", said.replace(/\d{5,}/g, "…"));
+      if (marked.length === 1) return `${this.label(marked[0])}: ${texts[0]}`;
       if (marked.length) return `Please look at these fields: ${marked.map((input) => this.label(input)).join(", ")}`;
-      return [problem.message, ...details.map(([path, text]) => `${path}: ${text}`)].join("; ");
+      return SAID[problem.code] || (problem.mayRetry ? UNAVAILABLE : NOT_TAKEN);
+    }
+
+    // What was meant by what was typed: full-width digits, blanks of every kind, dashes, a date without its slash.
+    typed(input) {
+      const text = input.value.normalize("NFKC").trim();
+      const bare = text.replace(/[\s\p{Cf}\p{Cc}]/gu, "");
+      if (SECRET.includes(input.id)) return bare.replace(/\p{Pd}/gu, "");
+      const [, month, year] = (input.id === "expiryDate" && DATED.exec(bare)) || [];
+      return month ? `${month.padStart(2, "0")}/${year.slice(-2)}` : text;
     }
 
     unmark(input) {
@@ -164,18 +186,12 @@
       return input.labels[0].textContent.replace(/ \(.*/, "");
     }
 
-    // Which field, what is wrong with it, what is allowed. Number and security code are counted, never repeated, nor
-    // is anything that could be a number typed into the wrong field.
     words(input, text) {
-      const value = input.value.trim();
-      const wanted = input.dataset.wanted ? `wanted ${input.dataset.wanted}` : text;
-      if (!value) return `${this.label(input)} is missing: ${wanted}.`;
-      const count = `${value.length} ${/^\d+$/.test(value) ? "digit" : "character"}${value.length === 1 ? "" : "s"}`;
-      const misplaced = value.replace(/\D/g, "").length > LONGEST_DATE;
-      const got = misplaced || SECRET.includes(input.id) ? `got ${count}` : `got '${value.slice(0, 40)}'`;
-      const isGiven = text && text.startsWith("got ");
-      const said = isGiven && !misplaced ? text : `${got}, ${isGiven ? wanted : text || wanted}`;
-      return `${this.label(input)} is not right: ${said}.`;
+      if (!input.value) return "Please fill this in.";
+      if (input.id === "expiryDate" && /today is/.test(text)) return "This card has expired.";
+      const isAmex = AMEX.test(this.inputs[0].value);
+      if (input.id === "ccv" && isAmex) return "Please write the 4 digits on the front of the card.";
+      return input.dataset.wanted || (input.id === "payId" ? "Please write an email address or a phone number." : "Please check this.");
     }
   }
 

@@ -10,6 +10,9 @@
   const ENVIRONMENTS = ["local", "development", "sandbox", "production", "prod"];
   const TITLES = { card: "Card", payto: "PayTo" };
   const PATIENCE_MS = 5000;
+  // What a payer reads; the console says what was wrong with the call.
+  const NOT_TAKEN = "The payment could not be made. Nothing was taken; ask the shop, or try another way to pay.";
+  const UNAVAILABLE = "The payment could not be made just now. Nothing was taken. Try again in a moment.";
   // Checkouts whose names are not that of the provider's type with a large first letter.
   const NAMES = {
     paypal: "PayPal", azupay: "PayID", pay_by_account: "Pay by Account", payglocal: "PayGlocal", upi: "UPI",
@@ -549,7 +552,7 @@
       });
       window.removeEventListener("message", hear);
       if (answer === "cancel") throw new Error("3-D Secure was cancelled");
-      if (answer !== "pass") throw new Error("3-D Secure failed: the payer was not verified");
+      if (answer !== "pass") throw new Error("Your bank could not confirm that it is you. Try again, or try another card.");
     }
 
     async send(path, publicKey, body) {
@@ -566,7 +569,8 @@
       const value = await answer.json().catch(() => null);
       if (answer.ok && value) return value;
       const details = Object.entries((value && value.details) || {}).map(([place, words]) => `${place}: ${words}`);
-      throw new Error([(value && value.message) || `The service answered ${answer.status}`, ...details].join("; "));
+      console.warn("payfurl:", [(value && value.message) || `the service answered ${answer.status}`, ...details].join("; "));
+      throw new Error(value && !value.isRetryable ? NOT_TAKEN : UNAVAILABLE);
     }
   }
 

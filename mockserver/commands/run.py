@@ -1,0 +1,195 @@
+"""``mockserver run``: a server for one command, which is judged when it has ended (docs/run.md)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+from httpx import HTTPError
+
+from mockserver.adapters import local_server
+from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.local_server import CannotStart
+from mockserver.adapters.machine_clock import environment
+from mockserver.books.invariants import Invariant
+from mockserver.commands.explore import SERVER_OPTIONS, stop
+from mockserver.commands.findings import is_reached, others
+from mockserver.commands.options import options
+from mockserver.commands.reports import REPORTS, text
+from mockserver.domain.clock import Micros
+from mockserver.domain.record import record
+from mockserver.explore.aftermath import Aftermath, follow
+from mockserver.explore.command import Commands, Ended
+from mockserver.explore.trial import filled, given_to, variables_of
+from mockserver.findings.catalogue import severity_of
+from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
+
+KEY = "sk_mockserver_run"
+"""Secret key of the command's sandbox: nothing else uses its server."""
+
+SHOP_SECONDS = 60.0
+"""How long the command that prints the shop's books may take."""
+
+_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
+_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+@record
+class Wrongs:
+    """What is wrong after a run: findings of any severity, and sentences about money, books and expectations."""
+
+    findings: Sequence[Mapping[str, Any]] = ()
+    words: Sequence[str] = ()
+
+    def reaches(self, least: str) -> bool:
+        """Whether something is wrong enough to fail."""
+        bad = (row for row in self.findings if severity_of(row["severity"]) >= severity_of(least))
+        return bool(self.words) or any(bad)
+
+
+@click.command(
+    epilog="Exit codes: that of COMMAND when it is not 0; else 0, 1 for findings, books that differ or what else is "
+    "wrong, such as no request at all; 2 wrong usage or a bad scenario, 3 port in use, 5 no server.",
+)
+@options("run")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def run(
+    *,
+    command: tuple[str, ...],
+    books: list[str] | None,
+    books_state: Mapping[str, str],
+    settle: Micros | None,
+    invariant: list[Invariant],
+    fail_on: str,
+    form: str,
+    out: Path | None,
+    **serve: Any,
+) -> None:
+    """Start a server, run COMMAND with it, and judge what COMMAND did: findings, books, expectations of rules.
+
+    COMMAND finds its sandbox by MOCKSERVER_URL, MOCKSERVER_SECRET_KEY and MOCKSERVER_PUBLIC_KEY in its environment;
+    {url}, {secret_key} and {public_key} in its words are filled in. When something is wrong the timeline is printed.
+    The server ends with the command.
+    """
+    aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
+    with ExitStack() as open_until_judged:
+        folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
+        url = open_until_judged.enter_context(_server(_words_of(serve), folder))
+        sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
+        (folder / "run").mkdir()
+        given = given_to(sandbox, folder / "run")
+        code = _ended([filled(word, given) for word in command], variables_of(given))
+        try:
+            judged = _judge(sandbox, aftermath, given, folder)
+            story = sandbox.report("timeline")
+        except (HTTPError, ControlRefused) as problem:
+            log = (folder / "log").read_text("utf-8", "replace").strip()
+            stop(code or Exit.NOT_READY, f"mockserver: the server is gone or refuses: {problem}\n{log}")
+    is_wrong = judged.reaches(fail_on)
+    _report(judged, form, out, story if code or is_wrong else None)
+    sys.exit(code or (Exit.FOUND if is_wrong else Exit.STOPPED))
+
+
+def _words_of(asked: Mapping[str, Any]) -> Iterator[str]:
+    """The options of ``serve`` as words."""
+    for name, value in asked.items():
+        option = f"--{name.replace('_', '-')}"
+        match value:
+            case None | False:
+                pass
+            case True:
+                yield option
+            case tuple():
+                yield from (word for one in value for word in (option, one))
+            case _:
+                yield from (option, str(value))
+
+
+@contextmanager
+def _server(words: Iterator[str], folder: Path) -> Iterator[str]:
+    """The address of a server that ends with this block."""
+    try:
+        url, process = local_server.start([*SERVER_OPTIONS, *words], folder)
+    except CannotStart as problem:
+        stop(problem.code or Exit.NOT_READY, str(problem))
+    try:
+        yield url
+    finally:
+        # The command has ended and is judged: no answer is on its way.
+        process.kill()
+        process.wait()
+
+
+def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
+    """The exit code of the command, that of a shell when a signal ended it. What it prints goes where this goes, and
+    signals are passed on to all that it has started. Ends this command (exit code 2) when there is no such program."""
+    try:
+        process = subprocess.Popen(argv, env={**environment(), **variables}, start_new_session=True)
+    except OSError as problem:
+        stop(Exit.USAGE, f"{argv[0]}: {problem.strerror}")
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        with suppress(OSError):
+            os.killpg(process.pid, number)
+
+    for number in (getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, pass_on)
+    code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path) -> Wrongs:
+    """Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
+    if not is_reached(sandbox):
+        used = others(sandbox)
+        if not used:
+            return Wrongs(words=["no request has reached the server: does the command call MOCKSERVER_URL?"])
+        if not aftermath.has_books:
+            # Clients with a sandbox for each test judge these themselves.
+            click.echo(
+                f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
+            )
+            return Wrongs()
+    commands = Commands(environment())
+
+    def beside(argv: Sequence[str], output: Path) -> Ended:
+        words, errors = [filled(word, given) for word in argv], output.with_suffix(".err")
+        with commands.run(words, variables_of(given), output.name, output, SHOP_SECONDS, errors=errors) as ended:
+            return ended
+
+    after = follow(sandbox, aftermath, beside, folder / "after", ())
+    words = [*filter(None, [after.failed]), *after.broken]
+    try:
+        sandbox.verify()
+    except VerificationFailed as unmet:
+        words.append(str(unmet))
+    return Wrongs(after.findings, words)
+
+
+def _report(judged: Wrongs, form: str, out: Path | None, story: str | None) -> None:
+    """``story`` is the timeline when the run failed."""
+    told = [*judged.words]
+    if judged.findings:
+        told.append(text(judged.findings))
+    if story is not None:
+        told.append(f"timeline\n{story}")
+    if told:
+        click.echo("mockserver: " + "\n\n".join(told), err=True)
+    if form == "github" and told and (summary := environment().get(_SUMMARY)):
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write("### mockserver\n\n```text\n" + "\n\n".join(told) + "\n```\n")
+    made = REPORTS[form](judged.findings)
+    if out is not None:
+        out.write_text(made + "\n", "utf-8")
+    elif form != "text" and made:
+        click.echo(made)

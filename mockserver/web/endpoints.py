@@ -1,0 +1,355 @@
+"""What the operations of the payments API do: from a typed call to the engine and back to the wire.
+
+A row of ``routes.csv`` names as its endpoint a function of the engine, such as ``vault.create``, a list, such as
+``searches.CHARGES``, or without a point a function of this module. What comes of it is shown as the reply of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
+from pkgutil import resolve_name
+from typing import Any
+from urllib.parse import urlsplit
+
+from mockserver.assumptions import ROWS
+from mockserver.domain.batch import Batch, results_text
+from mockserver.domain.charge import Charge
+from mockserver.domain.clock import iso, parse_instant
+from mockserver.domain.customer import Customer
+from mockserver.domain.errors import Invalid, invalid
+from mockserver.domain.payment_link import PaymentLink
+from mockserver.domain.payment_method import PaymentMethod
+from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.states import ChargeState
+from mockserver.domain.token import Token
+from mockserver.engine import (
+    batches,
+    charges,
+    customers,
+    info,
+    listing,
+    payment_links,
+    payment_methods,
+    providers,
+    three_ds,
+    tokens,
+    transfers,
+    webhook_subscriptions,
+)
+from mockserver.engine.indexed_table import STEP_ROWS
+from mockserver.engine.listing import Search
+from mockserver.engine.query import Query
+from mockserver.engine.step import Step
+from mockserver.web.routes import OperationCall, StatusReply
+from mockserver.web.runner import in_steps, look_ahead
+from mockserver.wire import resources
+from mockserver.wire.body_tables import query_type
+from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import Encoded, dumps
+from mockserver.wire.refusals import declined
+from mockserver.wire.replies import Members, reply_of, reply_type
+
+LARGEST = 10_000_000
+"""Bytes that the rows of one page may have."""
+
+_LISTED, _EACH = "searches.", "list of "
+
+
+@cache
+def endpoint_of(name: str, reply: str, query: str) -> Callable[[OperationCall], object]:
+    """What serves a row with that endpoint, reply and query. Raises ``AttributeError`` for an unknown name."""
+    is_own = "." not in name
+    found: Any = resolve_name(f"{__name__}:{name}" if is_own else f"mockserver.engine.{name.replace('.', ':')}")
+    if is_own:
+        own: Callable[[OperationCall], object] = found
+        return own
+    return ListOf(found, reply, query) if name.startswith(_LISTED) else UseCase(found, reply)
+
+
+def shown(call: OperationCall, reply: str, made: Any) -> object:
+    """What the engine has made as the reply of a name, or a list of such, in the voice of the sandbox."""
+    if reply.startswith(_EACH):
+        return [shown(call, reply.removeprefix(_EACH), each) for each in made]
+    show = _SHOWN.get(reply)
+    return reply_of(reply, made) if show is None else show(call, made)
+
+
+class UseCase:
+    """The endpoint of one function of the engine, which is given what the path names and the command of the body, if
+    there is one."""
+
+    def __init__(self, act: Callable[..., Any], reply: str) -> None:
+        self._act = act
+        self._reply = reply
+
+    def __call__(self, call: OperationCall) -> object:
+        given = () if call.body is None else (call.body.command(),)
+        return shown(call, self._reply, self._act(call.step, *call.path.values(), *given))
+
+
+class ListOf:
+    """The endpoint of a list: the page that the parameters of the type named ``query`` ask for, its rows as the
+    ``reply`` says. Raises ``Invalid`` (90) for a page of over ``LARGEST`` bytes."""
+
+    def __init__(self, wanted: Search[Any], reply: str, query: str) -> None:
+        self._wanted = wanted
+        self._query = query
+        self._fields = reply_type(reply).fields
+        [self._row] = (held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH))
+
+    def __call__(self, call: OperationCall) -> dict[str, object]:
+        page = listing.search(call.step, self._wanted, vars(call.query))
+        texts, size = list[bytes](), 0
+        for row in page.rows:
+            made = shown(call, self._row, row)
+            texts.append(made if isinstance(made, bytes) else dumps(made))
+            size += len(texts[-1])
+            if size > LARGEST:
+                words = f"got rows of over {LARGEST} bytes on one page, wanted a limit below {len(texts)}"
+                raise invalid({"Limit": words})
+        rows = Encoded(b"[%b]" % b",".join(texts))
+        return {name: rows if held.startswith(_EACH) else getattr(page, name) for name, held in self._fields.items()}
+
+    def ahead(self, step: Step) -> Awaitable[object] | None:
+        """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the
+        parameters are faulty."""
+        asked, table = step.asked.request, self._wanted.table(step.sandbox)
+        if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
+            return None
+        try:
+            # The step itself will note what it rests on.
+            given = vars(asked.typed(query_type(self._query), strict=False))
+            return look_ahead(table, listing.query_of(Step(step.sandbox, step.asked), self._wanted, given))
+        except Invalid:
+            return None
+
+
+def create_charge(call: OperationCall) -> bytes | StatusReply:
+    """Any creation of a charge whose body names its own source."""
+    return _begun(call, charges.create(call.step, call.body.charge()))
+
+
+def charge_wallet(call: OperationCall) -> bytes | StatusReply:
+    """Charge the token of a wallet, through the provider that the query, the header or the body names."""
+    return _begun(call, charges.create(call.step, call.body.charge(call.provider)))
+
+
+def pay_link(call: OperationCall) -> bytes | StatusReply:
+    """Pay on the page of a link."""
+    link = payment_links.get(call.step, call.path["payment_link_id"])
+    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
+
+
+def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
+    """What is shown of a charge that was just begun (assumption ``charge.declined_reply``)."""
+    if charge.status is ChargeState.FAILED and call.step.assume("charge.declined_reply") == "error":
+        return StatusReply(*declined(charge, call.resource))
+    return _charge_text(call, charge)
+
+
+def refund(call: OperationCall) -> bytes:
+    """Give money back."""
+    query = call.query
+    return _charge(call, charges.refund(call.step, call.path["charge_id"], query.amount, query.comment))
+
+
+def refund_or_void(call: OperationCall) -> bytes:
+    """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given, else refund."""
+    meaning, charge_id = call.step.assume("charge.on_delete_path"), call.path["charge_id"]
+    if meaning == "refund_or_void":
+        bare = call.query.amount is None and call.query.comment is None
+        is_open = charges.get(call.step, charge_id).status is ChargeState.AUTHORISED
+        meaning = "void" if bare and is_open else "refund"
+    return _charge(call, charges.void(call.step, charge_id)) if meaning == "void" else refund(call)
+
+
+def update_customer(call: OperationCall) -> Members:
+    """Change a customer."""
+    details, default = call.body.command(), call.body.default_payment_method_id
+    return _customer(call, customers.update(call.step, call.path["customer_id"], details, default))
+
+
+def delete_customer(call: OperationCall) -> Members:
+    """Remove a customer."""
+    asks = call.query.asks_provider()
+    return _customer(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
+
+
+def delete_payment_method(call: OperationCall) -> Members:
+    """Remove a payment method."""
+    asks = call.query.asks_provider()
+    return _method(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
+
+
+def create_token(call: OperationCall) -> Members:
+    """Make a token from a card for a provider."""
+    return _token(call, tokens.create_from_card(call.step, call.body.of_provider(call.provider or "")))
+
+
+def create_batch(call: OperationCall) -> Members:
+    """Submit a batch."""
+    return resources.batch_status_reply(batches.create(call.step, call.body.command(), call.ready))
+
+
+def read_batch_ahead(step: Step) -> Awaitable[object] | None:
+    """Reads the transactions of a batch that is being submitted."""
+    text, is_watched = step.asked.request.get("batch"), step.sandbox.watch is not None
+    return in_steps(batches.reading(step, text, is_watched=is_watched)) if isinstance(text, str) else None
+
+
+def settlements(call: OperationCall) -> list[Members]:
+    """List settlements: a bare list."""
+    rows = transfers.settlements(call.sandbox, call.query.start_date, call.query.end_date)
+    return [reply_of("SettlementReply", row) for row in rows]
+
+
+def settle_ahead(step: Step) -> Awaitable[object] | None:
+    """Finds out on which days charges moved money: nothing but this list asks for it."""
+    return look_ahead(step.sandbox.charges, Query(1, equal=[("money_day", ())]))
+
+
+def create_webhook_subscription(call: OperationCall) -> Members:
+    """Subscribe to webhooks."""
+    body = call.body
+    row = webhook_subscriptions.create(call.step, body.url, body.authorization, body.types)
+    return resources.webhook_subscription_reply(row, call.sandbox.account_id)
+
+
+def reference_data(call: OperationCall) -> Members:
+    """Countries, currencies and time zones."""
+    return resources.info_reply()
+
+
+def offered(call: OperationCall) -> Members:
+    """Which ways to pay are offered for an amount and a currency."""
+    query, sandbox = call.query, call.sandbox
+    offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
+    three_ds = providers.known(sandbox, offer.card_provider.three_ds_provider_id) if offer.card_provider else None
+    pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
+    wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
+    host = urlsplit(sandbox.config.public_url).hostname or ""
+    return reply_of(
+        "InfoProvidersReply",
+        offer,
+        hasCardProviders=bool(offer.able[Capability.CARD]),
+        hasPaypalProviders=bool(offer.paypal),
+        paypalProviders=[provider.provider_id for provider in offer.paypal],
+        required3dsProvider=three_ds.provider_id if three_ds else None,
+        hasPayToProviders=bool(pay_to),
+        payToProviders=[provider.provider_id for provider in pay_to],
+        payToProvidersWithOptions=[reply_of("PayToOption", provider) for provider in pay_to],
+        hasBnplProviders=bool(offer.pay_later),
+        bnplProviders=[reply_of("BnplProvider", provider) for provider in offer.pay_later],
+        hasThreeDsProviders=bool(challengers),
+        threeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
+        allThreeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
+        hasGooglePayProviders=bool(wallets),
+        googlePayProviders=[reply_of("GooglePayProvider", provider) for provider in wallets],
+        hasApplePayProviders=bool(wallets),
+        applePayProviders=[
+            reply_of(
+                "ApplePayProvider",
+                provider,
+                merchantIdentifier=f"merchant.{provider.provider_id}",
+                domainName=host,
+            )
+            for provider in wallets
+        ],
+        hasNetworkTokenProviders=bool(tokens),
+        networkTokenProviders=[reply_of("NetworkTokenProvider", provider) for provider in tokens],
+    )
+
+
+def info_of_provider(call: OperationCall) -> Members:
+    """What a browser needs to know of one provider."""
+    return _provider_info(call, providers.get(call.sandbox, call.path["provider_id"]))
+
+
+def info_of_token(call: OperationCall) -> Members:
+    """What a browser needs to know of a token's provider."""
+    return _provider_info(call, info.of_token(call.step, call.path["token"]))
+
+
+def default_fallback(call: OperationCall) -> Members:
+    """The provider that takes over where none is configured to."""
+    return _provider(call, info.default_fallback(call.sandbox))
+
+
+def version(call: OperationCall) -> Members:
+    """The release of the service; text after the first ``-`` of a key names the region."""
+    _, _, suffix = call.sandbox.key.partition("-")
+    is_region = suffix in ROWS["version.region"].kind.allowed.split(" | ")
+    released = iso(parse_instant(call.step.assume("version.released")))
+    region = suffix if is_region else call.step.assume("version.region")
+    return {"version": call.step.assume("version.number"), "released": released, "region": region}
+
+
+def _charge_text(call: OperationCall, charge: Charge) -> bytes:
+    """A charge in the voice of the sandbox, with where its payer is challenged."""
+    sandbox = call.step.sandbox
+    address = three_ds.address(sandbox, charge) if charge.challenged else None
+    return resources.charge_text(charge, call.profile, sandbox.config.seed, address)
+
+
+def _charge(call: OperationCall, charge: Charge) -> bytes:
+    """The same text until the charge changes."""
+    table = call.step.sandbox.charges
+    kept = table.derived(charge)
+    if kept is not None and kept[0] is call.profile:
+        known: bytes = kept[1]
+        return known
+    text = _charge_text(call, charge)
+    table.derive(charge, (call.profile, text))
+    return text
+
+
+def _customer(call: OperationCall, customer: Customer) -> Members:
+    return resources.customer_reply(customer, customers.default_method(call.sandbox, customer), call.profile)
+
+
+def _method(call: OperationCall, method: PaymentMethod) -> Members:
+    """A payment method with its agreement and its network token."""
+    agreement = call.sandbox.payto.get(method.payto_id) if method.payto_id else None
+    token = call.sandbox.network_tokens.get(method.network_token_id) if method.network_token_id else None
+    return resources.payment_method_reply(method, call.profile, agreement, token)
+
+
+def _token(call: OperationCall, token: Token) -> Members:
+    sandbox = call.sandbox
+    agreement, address = sandbox.payto.get(token.payto_id or ""), three_ds.address(sandbox, token)
+    return resources.token_reply(token, call.profile, sandbox.account_id, agreement, address)
+
+
+def _link(call: OperationCall, link: PaymentLink) -> Members:
+    sandbox, address = call.sandbox, payment_links.address(call.step, link)
+    return resources.payment_link_reply(link, address, sandbox.account_id, sandbox.public_key)
+
+
+def _batch(_: OperationCall, batch: Batch) -> Members:
+    return resources.batch_reply(batch, results_text(batch))
+
+
+def _provider(call: OperationCall, provider: Provider) -> Members:
+    """A provider with its fallback."""
+    return resources.provider_reply(provider, call.sandbox.providers.get(provider.fallback_provider_id or ""))
+
+
+def _provider_info(call: OperationCall, provider: Provider) -> Members:
+    return resources.info_provider_reply(provider, providers.known(call.sandbox, provider.three_ds_provider_id))
+
+
+_SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
+    "ChargeReply": _charge,
+    "CustomerReply": _customer,
+    "PaymentMethodReply": _method,
+    "TokenReply": _token,
+    "PaymentLinkReply": _link,
+    "ProviderReply": _provider,
+    "BatchReply": _batch,
+    "BatchStatusReply": lambda _, batch: resources.batch_status_reply(batch),
+    "VaultReply": lambda call, item: resources.vault_reply(item, call.profile),
+    "VaultSecretsReply": lambda call, item: resources.vault_secrets_reply(item, call.profile),
+    "WebhookSubscriptionReply": lambda call, row: resources.webhook_subscription_reply(row, call.sandbox.account_id),
+}
+"""How replies are made that are more than their object; all others are written as their table says."""

@@ -1,0 +1,85 @@
+"""Waiting that ends early: a request or an answer is held until something happens, until it is released, or until its
+client has left. Source: docs/scenario-language.md, transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from mockserver.domain.clock import MINUTE, SECOND, Micros
+from mockserver.engine.sandbox import Sandbox
+from mockserver.scenario.transport import At, HoldUntil, Transport
+from mockserver.web.request import Receive, Request
+from mockserver.web.world import World
+
+LONGEST = 10 * MINUTE
+"""How long anything is held at most, in real time."""
+
+
+async def held(world: World, request: Request, fault: Transport) -> bool:
+    """Hold a request, or its answer, as a fault says; False when its client has left meanwhile. A request that is held
+    for a time is acted on all the same."""
+    sandbox, until = request.sandbox, fault.hold
+    holding = sandbox.holding
+    if isinstance(until, HoldUntil):
+        is_over = holding.begin(until)
+        world.runner.activity.notify(sandbox.key)
+        return await waited(world, request, is_over)
+    came = holding.came
+    holding.waiting += 1
+    try:
+        watched = request if fault.at is At.ANSWER else None
+        return await _waited(world, sandbox, watched, lambda: holding.came > came, until or 0)
+    finally:
+        holding.waiting -= 1
+
+
+def came(world: World, sandbox: Sandbox) -> None:
+    """A call that moves money has come: those go on that wait for it."""
+    if sandbox.holding.waiting:
+        sandbox.holding.came += 1
+        world.runner.activity.notify(sandbox.key)
+
+
+async def waited(
+    world: World, request: Request, is_over: Callable[[], bool] = lambda: False, within: Micros = LONGEST
+) -> bool:
+    """Wait until something is over, so long at most; False when the client has left meanwhile."""
+    return await _waited(world, request.sandbox, request, is_over, within)
+
+
+async def released(world: World, request: Request) -> bool:
+    """Wait while everything in a sandbox is held; False when the client has left meanwhile."""
+    holding = request.sandbox.holding
+    return not holding.is_all or await waited(world, request, lambda: not holding.is_all)
+
+
+async def _waited(
+    world: World, sandbox: Sandbox, request: Request | None, is_over: Callable[[], bool], within: Micros
+) -> bool:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + within / SECOND
+
+    def look() -> bool:
+        # A reset lets go of everything.
+        return is_over() or world.sandboxes.present(sandbox) is not sandbox
+
+    # In process nobody can leave.
+    watches = request is not None and not request.is_in_process
+    leaving = asyncio.ensure_future(_left(request.receive)) if request is not None and watches else None
+    try:
+        while not look() and not world.runner.stopping and not (leaving is not None and leaving.done()):
+            left = round((end - loop.time()) * SECOND)
+            if left <= 0:
+                break
+            await world.runner.activity.wait(sandbox.key, left, look, leaving)
+        return leaving is None or not leaving.done()
+    finally:
+        if leaving is not None:
+            leaving.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

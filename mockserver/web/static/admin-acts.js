@@ -1,0 +1,63 @@
+// What can be done to an object by hand: a button for each move that its state allows, the provider not being asked.
+import { api } from "./admin-api.js";
+import { h, act, say } from "./admin-dom.js";
+
+// The moves of a charge by the event of its state table: a label, what the control API is asked for, and whether an
+// amount may stand beside it.
+const CHARGE = {
+  captured: ["Capture", (amount) => ({ capture: amount }), true],
+  voided: ["Void", () => ({ void: {} })],
+  partly_refunded: ["Refund", (amount) => ({ refund: amount }), true],
+  settled: ["Settle", () => ({ settle: "SUCCESS" })],
+  returned: ["Bounce", () => ({ settle: "FAILED" })],
+};
+const CHALLENGE = {
+  paid: ["Pass 3-D Secure", () => ({ settle: "SUCCESS" })],
+  declined: ["Fail 3-D Secure", () => ({ settle: "FAILED" })],
+  abandoned: ["Leave 3-D Secure", () => ({ settle: "ABANDONED" })],
+};
+const REMOVAL = { removed: ["Delete", () => ({ delete: {} })], deleted: ["Delete", () => ({ delete: {} })] };
+const REMOVABLE = ["vault", "customer", "payment_method"];
+const SETTABLE = ["payto", "network_token", "subscription"];
+const DISPUTE = ["Dispute", () => ({ emit: { event: "charge.dispute.created" } })];
+
+function acts(kind, moves) {
+  const events = Object.keys(moves);
+  if (SETTABLE.includes(kind)) return events.filter((event) => event !== "updated").map((event) => [`Set ${moves[event]}`, () => ({ set: { [`${kind}.status`]: moves[event] } })]);
+  const known = kind === "charge" ? (events.includes("abandoned") ? CHALLENGE : CHARGE) : REMOVABLE.includes(kind) ? REMOVAL : {};
+  const found = events.filter((event) => known[event]).map((event) => known[event]);
+  return events.includes("partly_refunded") ? [...found, DISPUTE] : found;
+}
+
+export function actions(kind, id, moves, changed) {
+  const offered = acts(kind, moves || {});
+  if (!offered.length) return null;
+  const amount = h("input", { class: "amount", inputmode: "decimal", placeholder: "all", "aria-label": "Amount, all of it when empty", "data-testid": "act-amount" });
+  const button = ([label, body, hasAmount]) => act(label, async () => {
+    const given = amount.value.trim();
+    await api("POST", `/__admin/objects/${kind}/${encodeURIComponent(id)}`, body(hasAmount && given ? { amount: Number(given) } : {}));
+    say(`${label}: done. The journal has it as sent by the control page.`, "info");
+    await changed();
+  }, { "data-testid": `act-${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}` });
+  return h("div", { class: "acts" }, h("div", { class: "actions", role: "group", "aria-label": "Act on it" },
+    offered.some(([, , hasAmount]) => hasAmount) ? amount : null, offered.map(button)));
+}
+
+const OUTCOMES = {
+  "no money": { decline: "insufficient_funds" }, "do not honour": { decline: "do_not_honour" }, "expired card": { decline: "expired_card" },
+  "stolen card": { decline: "stolen_card" }, "wrong security code": { decline: "wrong_ccv" }, "provider down": { provider_down: {} },
+  "3-D Secure is asked": { challenge: {} }, "pending, then paid": { pending: { settle: "SUCCESS" } }, "pending, then bounced": { pending: { settle: "FAILED" } },
+  "answer lost, it has happened": { transport: { at: "answer", reset: true } }, "503, nothing has happened": { transport: { at: "receive", status: 503 } },
+};
+
+// One choice that decides what becomes of the next payment, and of no other.
+export function nextPayment(changed) {
+  const choice = h("select", { "aria-label": "What becomes of the next payment", "data-testid": "next-outcome" }, Object.keys(OUTCOMES).map((name) => h("option", {}, name)));
+  return h("div", { class: "actions" }, choice, act("Set", async () => {
+    const rule = { id: "next-payment", when: { op: "charge.create" }, sequence: [OUTCOMES[choice.value]] };
+    await api("DELETE", "/__admin/scenarios?name=next-payment").catch(() => null);
+    await api("POST", "/__admin/scenarios", { version: 1, name: "next-payment", rules: [rule] });
+    say(`The next payment: ${choice.value}.`, "info");
+    await changed();
+  }, { "data-testid": "next-payment" }));
+}

@@ -1,0 +1,146 @@
+"""``mockserver run``: a server for one command, which is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+
+from tests import warm
+from tests.served import CHARGE
+
+pytestmark = pytest.mark.slow
+
+PAY = f"""
+import json, os, sys, urllib.request as web
+def call(body=None, path="/charge", key=os.environ["MOCKSERVER_SECRET_KEY"]):
+    headers = {{"x-secretkey": key, "content-type": "application/json"}}
+    data = None if body is None else json.dumps(body).encode()
+    return web.urlopen(web.Request(os.environ["MOCKSERVER_URL"] + path, data, headers)).read()
+def pay(**more):
+    return call({{**{CHARGE!r}, "reference": "order-1", **more}}, "/charge/card")
+"""
+RULE = "{id: lost, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+LOST = f"version: 1\nname: lost\nrules: [{RULE}]\n"
+BOOKS = """echo '[{"reference": "order-1", "paid": %s}]'"""
+TWICE = "try:\n    pay()\nexcept OSError:\n    pay()\n"
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    (tmp_path / "lost.yaml").write_text(LOST, "utf-8")
+
+    def done(*options: str, program: str, argv: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        words = [*options, "--", sys.executable, "-c", PAY + program, *argv]
+        summary = {"GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md")}
+        return subprocess.run(
+            [*warm.python(), "-m", "mockserver", "run", *words],
+            cwd=tmp_path,
+            env={**os.environ, **summary},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return done
+
+
+def test_a_command_without_fault_ends_with_0_and_nothing_is_added_to_what_it_prints(run: Run) -> None:
+    done = run(program="pay(); print('paid', sys.argv[1:])", argv=("{url}", "{public_key}", "{other}"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("paid ['http://127.0.0.1:")
+    assert "'{other}']" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "program", "code", "said"),
+    [
+        ((), "pay(); sys.exit(7)", 7, "timeline\n"),
+        ((), "pay(); os.kill(os.getpid(), 15)", 143, "POST /charge/card  201"),
+        ((), "pass", 1, "no request has reached the server"),
+        (("--scenario", "lost.yaml"), TWICE, 1, "error double-charge"),
+        (("--scenario", "lost.yaml"), TWICE + "sys.exit(9)", 9, "error double-charge"),
+        (("--invariant", 'net("order-1") <= 10'), "pay()", 1, 'net("order-1") <= 10'),
+        (("--books", BOOKS % 1), "pay()", 1, "amount-differs"),
+        (("--books", "false"), "pay()", 1, "--books: exit code 1"),
+        (("--fail-on", "note"), "pay(capture=False)", 1, "authorisation-forgotten"),
+        (("--scenario", "no-such"), "pay()", 2, "no-such"),
+        (("--clock", "never"), "pay()", 2, "never"),
+    ],
+)  # fmt: skip
+def test_what_it_ends_with_and_says(run: Run, options: tuple[str, ...], program: str, code: int, said: str) -> None:
+    done = run(*options, program=program)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "program"),
+    [
+        (("--scenario", "lost.yaml"), "try:\n    pay()\nexcept OSError:\n    call(path='/charge?Reference=order-1')\n"),
+        (("--books", BOOKS % 12.5), "pay()"),
+        (("--invariant", 'net("order-1") <= 20'), "pay()"),
+        ((), "pay(capture=False)"),
+        ((), "call(key='sk_of_another_client')"),
+    ],
+)  # fmt: skip
+def test_a_careful_command_is_not_accused(run: Run, options: tuple[str, ...], program: str) -> None:
+    done = run(*options, program=program)
+    assert done.returncode == 0, done.stderr
+
+
+def test_findings_become_annotations_a_summary_and_a_file(run: Run, tmp_path: Path) -> None:
+    shown = run("--scenario", "lost.yaml", "--format", "github", program=TWICE)
+    assert shown.stdout.startswith("::error title=double-charge")
+    assert "fault reset at answer  rule lost" in (tmp_path / "summary.md").read_text()
+    run("--scenario", "lost.yaml", "--format", "sarif", "--out", "found.sarif", program=TWICE)
+    assert json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
+
+
+def test_a_program_that_is_not_there_is_said() -> None:
+    done = subprocess.run(
+        [*warm.python(), "-m", "mockserver", "run", "--", "no-such-program"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (2, "no-such-program: No such file or directory\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_server_ends_with_the_run(number: int, tmp_path: Path) -> None:
+    program = (
+        "open('url', 'w').write(os.environ['MOCKSERVER_URL']); os.rename('url', 'told'); import time; time.sleep(60)"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-m", "mockserver", "run", "--", sys.executable, "-c", PAY + program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(warm.ROOT)},
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: (tmp_path / "told").exists())
+    url = (tmp_path / "told").read_text()
+    assert is_there(url)
+    started.send_signal(number)
+    started.wait(30)
+    until(lambda: not is_there(url))
+
+
+def is_there(url: str) -> bool:
+    try:
+        return bool(urlopen(f"{url}/healthz", timeout=5).status == 200)
+    except (URLError, OSError):
+        return False
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)

@@ -1,0 +1,85 @@
+"""The end of a test in one call, and its report: what every client asks (``/__admin/verify``, ``/__admin/report``)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.driving import Api
+
+
+def ended(api: Api, **asked: object) -> tuple[int, list[str], list[str]]:
+    reply = api.post("/__admin/verify", {"rules": True, "finish": True, **asked})
+    return reply.status, reply["differences"], [one["finding"] for one in reply["findings"]]
+
+
+def test_what_was_left_open_is_listed_and_fails_at_its_severity(api: Api) -> None:
+    api.charge(capture=False, reference="order-1")
+    assert ended(api, findings="error") == (200, [], ["authorisation-forgotten"])
+    status, differences, _ = ended(api, findings="none")
+    assert (status, differences[0].partition(":")[0]) == (409, "authorisation-forgotten")
+
+
+def test_an_allowed_finding_is_listed_and_does_not_fail(api: Api) -> None:
+    api.charge(capture=False, reference="order-1")
+    assert ended(api, findings="none", allow=["authorisation-forgotten"])[:2] == (200, [])
+    assert ended(api, findings="none", allow=["double-charge"])[0] == 409
+
+
+@pytest.mark.parametrize(("sentence", "status"), [("net(*) <= 20", 200), ("net(*) <= 19", 409)])
+def test_a_sentence_about_money_must_hold(api: Api, sentence: str, status: int) -> None:
+    api.charge(reference="order-1")
+    reply = api.post("/__admin/verify", {"money": [sentence]})
+    assert (reply.status, bool(reply["differences"])) == (status, status == 409)
+
+
+def test_since_a_mark_the_money_is_that_of_the_orders_touched_since(api: Api) -> None:
+    api.charge(reference="order-1")
+    api.post("/__admin/marks", {"name": "here"})
+    asked = {"money": ["net(*) <= 19"]}
+    assert api.call("POST", "/__admin/verify", asked, {"since": "here"}).status == 200
+    api.charge(reference="order-2")
+    assert api.call("POST", "/__admin/verify", asked, {"since": "here"}).status == 409
+
+
+def test_a_scenario_that_did_nothing_is_named() -> None:
+    api = Api(scenario="version: 1\nrules: [{id: r, when: {request.amount: 7}, then: {decline: do_not_honour}}]")
+    assert "idle" not in api.post("/__admin/verify", {"rules": True}).body
+    assert len(api.post("/__admin/verify", {"finish": True})["idle"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "words"),
+    [
+        ({"allow": ["double-charg"]}, "Allow[0]", "did you mean 'double-charge'"),
+        ({"money": ["net(*) <="]}, "Money[0]", "wanted a comparison"),
+        ({"money": [7]}, "Money[0]", "got '7'"),
+        ({"finish": False}, "Requests", "nothing is verified"),
+        ({"money": "net(*) <= 1"}, "Money", "list"),
+    ],
+)
+def test_a_bad_expectation_is_refused_by_its_place(api: Api, body: dict[str, object], field: str, words: str) -> None:
+    reply = api.post("/__admin/verify", body)
+    assert (reply.status, words in reply["details"].get(field, "")) == (400, True), reply.body
+
+
+def test_the_report_has_timeline_findings_and_books_of_this_sandbox_alone(api: Api) -> None:
+    api.call("POST", "/charge/card", {"amount": 1}, key="sk_other")
+    api.charge(reference="order-1", amount=12.5, capture=False)
+    api.post("/__admin/findings/finish")
+    text = api.get("/__admin/report").raw.decode()
+    parts = [part.partition("\n")[0] for part in text.split("\n\n")]
+    assert (parts[0], "findings" in parts, parts[-1]) == ("timeline", True, "books")
+    assert " authorisation-forgotten: " in text
+    assert text.endswith("order-1: held 12.50 AUD")
+    assert text.count("POST /charge/card") == 1
+
+
+def test_a_report_of_one_part_is_that_alone_and_an_unknown_part_is_refused(api: Api) -> None:
+    assert api.get("/__admin/report", parts="timeline").raw == b"no request reached this sandbox"
+    refused = api.get("/__admin/report", parts="timelin")
+    assert (refused.status, "timeline" in refused["details"]["Parts"]) == (400, True)
+
+
+def test_the_report_masks_cards(api: Api) -> None:
+    api.charge(reference="4111111111111111")
+    assert b"4111111111111111" not in api.get("/__admin/report").raw

@@ -1,0 +1,13 @@
+"""Two workers find the same open order, and both take its payment."""
+
+from shop import book, books, main, pay
+
+
+def trade():
+    if not books():
+        status, charge = pay("order-1", 20)
+        if status == 201 and charge["status"] == "SUCCESS":
+            book("order-1", paid=20, state="paid")
+
+
+main(trade)

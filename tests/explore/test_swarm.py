@@ -1,0 +1,78 @@
+"""Runs with several faults, drawn by a seed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from mockserver.explore.exploration import Cell
+from mockserver.explore.fault_table import fault, faults_of
+from mockserver.explore.swarm import BEYOND, MOST_FAULTS, drawn
+from mockserver.explore.trial import Verdict
+from tests.explore.test_exploration import DOUBLE, PAY, READ, explored, prepared
+
+POINTS = [READ, PAY]
+NAMED = ("declined_soft", "lost_answer")
+
+
+def test_a_seed_draws_the_same_each_time_and_seeds_differ() -> None:
+    faults = faults_of(None)
+    found = [drawn(seed, POINTS, faults) for seed in range(300)]
+    assert found == [drawn(seed, POINTS, faults) for seed in range(300)]
+    assert len({str(one.rules) for one in found}) > 200
+    assert {len(one.injections) for one in found} == set(range(1, MOST_FAULTS + 1))
+    assert {point.nth for one in found for point, _ in one.injections} == set(range(1, 2 + BEYOND))
+    # Each strikes at least one call that is made for sure, and no call twice.
+    for one in found:
+        points = [point for point, _ in one.injections]
+        assert any(point in POINTS for point in points)
+        assert len(set(map(str, points))) == len(points)
+        assert all(row.fits(point) for point, row in one.injections)
+
+
+def test_slow_faults_are_drawn_where_the_client_does_not_wait_long() -> None:
+    rows = [fault("too_slow"), fault("lost_request")]
+    slow = {row.name for seed in range(50) for _, row in drawn(seed, POINTS, [one.timed() for one in rows]).injections}
+    assert slow == {"lost_request"}
+    quick = [one.timed(1_000_000) for one in rows]
+    assert {row.name for seed in range(50) for _, row in drawn(seed, POINTS, quick).injections} == {
+        "lost_request",
+        "too_slow",
+    }
+
+
+def swarm(folder: Path, red: str, **asked: object) -> tuple[list[Cell], int, str]:
+    """A swarm on a shop that pays twice whenever a fault of a name strikes a payment."""
+    lab = prepared(folder)
+
+    def client(name: str) -> dict[str, object]:
+        rules = [rule["id"] for rule in lab.tried[name][0]["rules"]]
+        return {"findings": [DOUBLE] if any(rule.startswith(red) for rule in rules) else []}
+
+    lab.client = client
+    made = explored(lab, faults=[fault(name) for name in NAMED], seeds=60, **asked)
+    return made.cells, len(made.left_out), made.why
+
+
+def test_the_first_red_run_ends_it_with_as_few_faults_as_do(tmp_path: Path) -> None:
+    cells, left, why = swarm(tmp_path, "lost_answer-charge.create-3")
+    assert [cell.verdict for cell in cells] == [Verdict.SURVIVED] * (len(cells) - 1) + [Verdict.UNSAFE]
+    assert (len(cells) + left, why) == (60, "first red")
+    red = cells[-1]
+    assert (red.point, red.fault, red.name) == ("charge.create#3", "lost_answer", f"seed-{red.seed}")
+    assert [rule["id"] for rule in yaml.safe_load(red.scenario)["rules"]] == ["lost_answer-charge.create-3"]
+    assert yaml.safe_load(red.scenario)["seed"] == red.seed
+
+
+def test_as_many_at_once_find_the_same(tmp_path_factory: object) -> None:
+    made = [swarm(tmp_path_factory.mktemp("lab"), "lost_answer-charge.create-3", jobs=jobs) for jobs in (1, 4)]  # type: ignore[attr-defined]
+    alone, beside = ([(cell.name, cell.point, cell.fault, cell.verdict) for cell in cells] for cells, _, _ in made)
+    assert alone == beside
+
+
+def test_all_are_tried_where_that_is_asked_for(tmp_path: Path) -> None:
+    cells, left, _ = swarm(tmp_path, "lost_answer-charge.create-3", has_all=True)
+    assert (len(cells), left) == (60, 0)
+    assert [cell.seed for cell in cells] == list(range(7, 67))
+    assert sum(cell.verdict is Verdict.UNSAFE for cell in cells) > 1
