@@ -217,6 +217,7 @@ class Request:
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
+    connection: str | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
