@@ -23,7 +23,7 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.options import options
-from mockserver.commands.reports import explored, text
+from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
@@ -80,6 +80,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.INTERRUPTED, "interrupted")
 
 
+_WARNING = "warning"
+"""A level of --fail-on that is no verdict: a finding of that severity."""
+
+
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
@@ -123,7 +127,8 @@ def explore(
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
     faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
-    plan = Plan(faults=faults, least=Verdict(fail_on), has_all=all_, **asked)
+    least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
+    plan = Plan(faults=faults, least=least, has_all=all_, **asked)
     way = {"aftermath": aftermath, "restart": restart or ()}
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
@@ -147,7 +152,7 @@ def explore(
             stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(plan.least):
+    if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
@@ -322,6 +327,10 @@ def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -
             shown = explored(made, scenarios, least)
         case "html":
             shown = page
+        case "markdown":
+            shown = report.markdown(made)
+        case "sarif" | "github":
+            shown = REPORTS[form](report.rows(made))
         case _:
             shown = data
     click.echo(shown)
