@@ -23,6 +23,7 @@ from mockserver.domain.reading import camel
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
+from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import STORED, fields_of, names_of
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
