@@ -183,3 +183,12 @@ def test_a_shipped_scenario_is_set_by_its_name(api: Api) -> None:
     refused = api.put("/__admin/scenarios", {"shipped": "three-ds-pased"})
     assert (refused.status, "did you mean 'three-ds-passed'?" in refused["details"]["Shipped"]) == (400, True)
     assert api.put("/__admin/scenarios", {"shipped": "three-ds-passed", "version": 1}).status == 400
+
+
+def test_one_of_several_scenarios_is_removed_by_its_name(api: Api) -> None:
+    for name in ("one", "two"):
+        assert send(api, "/__admin/scenarios", f"version: 1\nname: {name}\n").status == 201
+    refused = api.delete("/__admin/scenarios", name="three")
+    assert (refused.status, list(refused["details"])) == (400, ["Name"])
+    left = api.delete("/__admin/scenarios", name="one")
+    assert [scenario["name"] for scenario in left["scenarios"]] == ["two", "test-values"]
