@@ -19,6 +19,7 @@ from trustme import CA
 
 from mockserver.adapters.machine_clock import write_whole
 from mockserver.scenario.scenario import Certificate as Flaw
+from mockserver.scenario.scenario import TlsMap
 from mockserver.settings import Settings, data_directory
 
 # Clients refuse certificates of a server that are valid for more than 398 days.
@@ -30,16 +31,22 @@ OTHER_NAME = "another.example"
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
-def listener_context(settings: Settings, flaw: Flaw | None) -> ssl.SSLContext:
+def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
     """The TLS settings of the listener: TLS 1.2 or later, with the given files or with the certificate made here; with
-    ``flaw`` one that a client must refuse (docs/scenario-language.md, tls), which is kept nowhere.
+    ``plan`` what scenarios want to be wrong with them (docs/scenario-language.md, tls); a certificate that a client
+    must refuse is kept nowhere.
 
     Raises :class:`OSError` when a file cannot be read or written (:class:`ssl.SSLError` is one) and
     :class:`ValueError` when a stored file is not a certificate.
     """
     directory, now = data_directory(settings, os.environ), datetime.now(UTC)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    flaw = None if plan is None else plan.certificate
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if plan is not None and plan.min_version == "1.3":
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if plan is not None and plan.refuse is not None:
+        context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE
     if flaw is not None:
         authority = CA(organization_name="nobody knows") if flaw is Flaw.UNTRUSTED_CHAIN else _authority(directory, now)
         names = (OTHER_NAME,) if flaw is Flaw.WRONG_NAME else NAMES

@@ -23,7 +23,7 @@ Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
 _RENEWAL = "subscription.renew"
-_SEQUENCE_ONLY = "times"
+_NO_FAULT = ("times", "as_usual")
 _NOT_AIMED = "replay"
 """An earlier answer again: a rule for one call has seen none."""
 
@@ -76,7 +76,7 @@ def fired_faults(
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
     found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
-    for place, decision in _placed(entries):
+    for place, decision in _placed(entries, rules):
         name = decision["rule"]
         outcome = _outcome(rules[name], decision) if name in rules else {}
         if outcome is None or place is None or _NOT_AIMED in outcome:
@@ -89,18 +89,23 @@ def fired_faults(
     return tuple(found.values()), tuple(beyond)
 
 
-def _placed(entries: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
-    """Each decision with its place, None where no rule can be aimed."""
+def _placed(
+    entries: Iterable[Mapping[str, Any]], rules: Mapping[str, Source]
+) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
+    """Each decision with its place, None where no rule can be aimed. One that only slows leaves the same try of a
+    provider to the next."""
     renewals: Counter[int] = Counter()
     for entry in entries:
-        op, attempt = entry["op"], 0
+        op, attempt, is_over = entry["op"], 0, True
         for decision in entry["decisions"]:
             if decision["stage"] != "provider":
                 place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
                 yield (None if entry["call"] is None else place), decision
                 continue
-            attempt += 1
-            if op in PROVIDER_OPERATIONS:
+            attempt += is_over
+            said = _outcome(rules[decision["rule"]], decision) if decision["rule"] in rules else None
+            is_over = said is None or not said.keys() <= {"latency"}
+            if op in PROVIDER_OPERATIONS - {_RENEWAL}:
                 yield (None if entry["call"] is None else Place(op, entry["call"], attempt)), decision
             else:
                 renewals[attempt] += 1
@@ -119,7 +124,7 @@ def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
         said = (chance[choice - 1] if isinstance(chance, list) else chance)["then"]
     else:
         said = rule["then"]
-    said = {level: what for level, what in said.items() if what is not None and level != _SEQUENCE_ONLY}
+    said = {level: what for level, what in said.items() if what is not None and level not in _NO_FAULT}
     return {**said, "latency": decision["delay"]} if "latency" in said else said
 
 

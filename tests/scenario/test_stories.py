@@ -492,11 +492,12 @@ def test_connection_reset() -> None:
 
 def refused_by_client(name: str, folder: Path) -> str:
     """Why a client that trusts the authority of this server refuses its certificate."""
-    certificate = shop(name).app.certificate
-    assert certificate is not None
+    plan = shop(name).app.tls
+    assert plan is not None
+    assert plan.certificate is not None
     settings = Settings(data_dir=str(folder))
     with pytest.raises(ssl.SSLCertVerificationError) as refused:
-        handshake(listener_context(settings, certificate), authority_pem(folder), "localhost")
+        handshake(listener_context(settings, plan), authority_pem(folder), "localhost")
     assert handshake(listener_context(settings, None), authority_pem(folder), "localhost")
     return str(refused.value)
 
