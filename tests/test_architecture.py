@@ -26,7 +26,9 @@ SOURCES = {path: path.read_text("utf-8") for path in MODULES}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
 
 
-ONE_SUBJECT = """books clock findings journal payto sandboxes scenarios shrink sources three_ds vault webhooks"""
+ONE_SUBJECT = (
+    """books clock coverage findings journal payto sandboxes scenarios shrink sources three_ds vault webhooks"""
+)
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
 PACKAGES = {
     "domain": "",

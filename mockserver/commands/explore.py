@@ -23,7 +23,7 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.options import options
-from mockserver.commands.reports import explored, text
+from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
@@ -31,12 +31,23 @@ from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan, TrialResult
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, at_place, faults_of, named
+from mockserver.explore.fault_table import (
+    CRASH,
+    FAULTS,
+    SEED,
+    TWICE,
+    Fault,
+    Trial,
+    at_place,
+    faults_of,
+    named,
+)
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
 from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
+from mockserver.scenario.failures import OWN_AXES
 from mockserver.scenario.problems import ScenarioRefused
 
 SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
@@ -80,6 +91,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.INTERRUPTED, "interrupted")
 
 
+_WARNING = "warning"
+"""A level of --fail-on that is no verdict: a finding of that severity."""
+
+
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
@@ -120,10 +135,17 @@ def explore(
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
     asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
+    beside = {"--crash": crash, "--restart": restart, "--twice": twice, "--pairs": asked["pairs"]}
+    _refuse_together({"--replay": replay}, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline})
+    _refuse_together({"--seeds": asked["seeds"]}, {"--fixed": fixed, **beside})
+    if all_ and not asked["seeds"]:
+        raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
+    _refuse_together({"--seeds": asked["seeds"]}, {one.name: True for one in chosen if one.at in OWN_AXES})
     faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
-    plan = Plan(faults=faults, least=Verdict(fail_on), has_all=all_, **asked)
+    least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
+    plan = Plan(faults=faults, least=least, has_all=all_, **asked)
     way = {"aftermath": aftermath, "restart": restart or ()}
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
@@ -147,10 +169,18 @@ def explore(
             stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(plan.least):
+    if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
+
+
+def _refuse_together(one: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Refuse an option beside others that it would ignore."""
+    lost = [name for name, value in others.items() if value]
+    for name, value in one.items():
+        if value and lost:
+            raise click.UsageError(f"got {name} and {lost[0]}, only one of them is allowed")
 
 
 @contextmanager
@@ -290,7 +320,10 @@ def _named(name: str, plan: Plan, base: Baseline) -> Trial:
         return named(name, base.points, plan.timed(FAULTS.values(), base))
     if not name.removeprefix(SEED).isdecimal():
         raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
-    return exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
+    trial = exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
+    if not trial.injections:
+        raise ValueError(f"got '{name[:60]}', and no fault makes sense at any call of the command")
+    return trial
 
 
 def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:
@@ -322,6 +355,10 @@ def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -
             shown = explored(made, scenarios, least)
         case "html":
             shown = page
+        case "markdown":
+            shown = report.markdown(made)
+        case "sarif" | "github":
+            shown = REPORTS[form](report.rows(made))
         case _:
             shown = data
     click.echo(shown)

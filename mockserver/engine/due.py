@@ -126,6 +126,8 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     work(step)
     step_effects.plan(step)
     sandbox.journal.note_due(sandbox.now, step.asked, step.result)
+    if step.result.ruled:
+        sandbox.config.counts.strike(step.result)
     if sandbox.watch is not None:
         for event in step.result.events:
             if event.data is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from os import SEEK_END
 from pathlib import Path
@@ -23,32 +23,56 @@ from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
 from mockserver.explore.trial_sandbox import TrialSandbox
 from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class InjectionPoint:
-    """One call of a run: its operation, and its number among the calls of that operation, from 1.
-
-    ``notifies`` says that it caused webhooks in the run without faults.
-    """
-
-    op: str
-    nth: int
-    notifies: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.op}#{self.nth}"
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
-    return [
-        InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]))
-        for entry in entries
-        if entry["call"] is not None and entry["op"] in OPERATIONS
-    ]
+    found, rows, webhooks = list[InjectionPoint](), 0, 0
+    entries = list(entries)
+    # Rows that are not taken before the command ends cannot fail.
+    ran = any(entry["op"] == _ROWS for entry in entries)
+    for entry in entries:
+        if entry["call"] is not None and entry["op"] in OPERATIONS:
+            point = _point_of(entry)
+            found.append(point)
+            places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
+            found += [InjectionPoint("batch.row", rows + place) for place in places]
+            rows += point.rows
+        elif entry["webhooks"] and entry["call"] is None:
+            found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
+        if entry["op"] == _RENEWAL and _FIRST_RENEWAL not in found:
+            found.append(_FIRST_RENEWAL)
+        webhooks += len(entry["webhooks"])
+    return found
+
+
+def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
+    uses, card, rows = entry.get("facts") or facts_of(entry)
+    return InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]), uses=uses, card=card, rows=rows)
+
+
+def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What a call needed, the card that it charged and the rows of its batch, as an entry shows them."""
+    request, answer = entry.get("request") or {}, entry.get("answer")
+    given = request.get("body")
+    body: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    uses = "hold" if entry["op"] in ("charge.capture", "charge.void") else "token" if body.get("token") else ""
+    if not uses and entry["op"] != "vault.create" and "/vault" in request.get("path", ""):
+        uses = "vault"
+    paid = answer.get("paymentInformation") if isinstance(answer, dict) else None
+    card = (paid or {}).get("card") or {}
+    digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}" if card else ""
+    count = body.get("count") if entry["op"] == "batch.create" else None
+    is_card = len(digits) == _DIGITS and digits.isdecimal()
+    return uses, digits if is_card else "", count if isinstance(count, int) and entry["status"] in _TAKEN else 0
+
+
+_DIGITS, _TAKEN = 10, (200, 201)
+_ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
+_FIRST_RENEWAL = InjectionPoint("subscription.renew", 1)
 
 
 def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -131,8 +155,14 @@ class Observed:
 
     @property
     def points(self) -> list[InjectionPoint]:
-        """The calls that it made."""
-        return points_of(self.entries)
+        """The calls that it made, and what came due, in the time that passed afterwards too."""
+        found = points_of(self.entries)
+        renews = f"came due: {_RENEWAL}" in self.timeline and _FIRST_RENEWAL not in found
+        return [*found, _FIRST_RENEWAL] if renews else found
+
+    def has_come_due(self, what: Iterable[str]) -> bool:
+        """Whether everything has come due that was to."""
+        return all(f"came due: {one}" in self.timeline for one in what)
 
     @property
     def has_called(self) -> bool:
@@ -195,7 +225,11 @@ class TrialRunner:
         if self.is_shared:
             # Another exploration may have used the server before.
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
-        sandbox.call("POST", "/__admin/scenarios", json=scenario)
+        try:
+            sandbox.call("POST", "/__admin/scenarios", json=scenario)
+        except TypeError:
+            # Numbers and dates of a file that JSON does not know.
+            sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)

@@ -36,7 +36,7 @@ from mockserver.scenario.provider_outcome import (
     Pending,
     ProviderOutcome,
 )
-from mockserver.scenario.scalars import Count, Lag, Positive, Switch, Text
+from mockserver.scenario.scalars import LAST_MOVE, Count, Lag, Positive, Switch, Text
 from mockserver.scenario.transport import At, Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -45,8 +45,8 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 class Outcome:
     """Everything that one rule makes happen, level by level; None or empty where it says nothing.
 
-    With ``lag`` a read sees things as they stood so long ago; with ``replay`` a call is given the first answer of its
-    key.
+    With ``lag`` a read sees things as they stood so long ago, or before the last change; with ``replay`` a call is
+    given the first answer of its key.
     """
 
     provider: ProviderOutcome | None = None
@@ -69,7 +69,8 @@ class Outcome:
     def words(self) -> str:
         levels = (self.provider, self.latency, self.transport, self.webhook, self.batch, *self.later)
         said = [level.words for level in levels if level is not None]
-        said += [f"as things stood {duration_text(self.lag)} ago"] if self.lag else []
+        ago = "before the last change" if self.lag == LAST_MOVE else f"{duration_text(self.lag)} ago"
+        said += [f"as things stood {ago}"] if self.lag else []
         said += ["the first answer of its key"] if self.replay else []
         return "; ".join(said) or "the usual outcome"
 
