@@ -71,12 +71,23 @@ class ServeByDefault(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        from mockserver.commands import books, explore, findings, printed_tables, run, sample, scenarios, shrink, store
+        from mockserver.commands import (
+            books,
+            coverage,
+            explore,
+            findings,
+            printed_tables,
+            run,
+            sample,
+            scenarios,
+            shrink,
+            store,
+        )
 
         tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
-        clients = run.run, books.books, findings.findings, explore.explore, shrink.shrink
+        clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
         for command in (*tables, *library, *files, *clients, sample.sample, store.store):
             self.add_command(command)
         return super().list_commands(ctx)
@@ -156,6 +167,10 @@ def serve(**flags: Any) -> None:
     # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would read.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = load(flags)
+    if settings.tether:
+        from mockserver.adapters.local_server import tether
+
+        tether()
     from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving

@@ -34,10 +34,11 @@ from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
 from mockserver.explore.report import tables, word
-from mockserver.explore.trial import Verdict, differences, points_of
+from mockserver.explore.trial import Verdict, differences, facts_of, points_of
 from mockserver.explore.verdicts import verdict
 from mockserver.findings.lines import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.operations import UNREQUESTED
 
 LEARN = "--mockserver-explore-learn"
 FIXTURE = "_mockserver_tried"
@@ -100,10 +101,10 @@ def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
     numbers: Counter[str] = Counter()
     calls = []
     for entry in sandbox.journal(**sandbox.from_mark):
-        if entry["call"] is not None:
-            numbers[entry["op"]] += 1
-            short = {"op": entry["op"], "call": numbers[entry["op"]], "status": entry["status"]}
-            calls.append({**short, "webhooks": bool(entry["webhooks"])})
+        is_call = entry["call"] is not None
+        numbers[entry["op"]] += is_call
+        short = {"op": entry["op"], "call": numbers[entry["op"]] if is_call else None, "status": entry["status"]}
+        calls.append({**short, "webhooks": entry["webhooks"], "facts": facts_of(entry)})
     return calls
 
 
@@ -213,11 +214,13 @@ class Tried:
         """Whether it happened."""
         fired = [row["id"] for row in sandbox.rules() if row["hits"]]
         begins = [f"{fault.name}-{point.op}-" for point, fault in self.trial.injections]
-        return all(any(name.startswith(begin) for name in fired) for begin in begins)
+        story = sandbox.report("timeline") if self.trial.comes_due else ""
+        has_come = all(f"came due: {one}" in story for one in self.trial.comes_due)
+        return has_come and all(any(name.startswith(begin) for name in fired) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
-    if sandbox.since is None:
+    if sandbox.since is None or op in UNREQUESTED:
         return 0
     entries = sandbox.rows("/__admin/journal", "entries", op=op, limit=1)
     return entries[-1]["call"] if entries else 0
@@ -288,7 +291,8 @@ class Explorer:
     def pytest_report_header(self) -> str:
         """One line on what was learnt."""
         tests = [learnt for learnt in self.known.values() if learnt["calls"]]
-        return f"{TITLE}: calls that can fail: {sum(len(learnt['calls']) for learnt in tests)}, in tests: {len(tests)}"
+        points = sum(len(points_of(learnt["calls"])) for learnt in tests)
+        return f"{TITLE}: calls that can fail: {points}, in tests: {len(tests)}"
 
     def tries(self, test: str) -> dict[str, Tried]:
         """What is tried in a test, by name, in the order of calls and table."""
@@ -413,6 +417,9 @@ class Explorer:
         broken = ended.get("rules", [])
         if broken or (sandbox is not None and sandbox.is_unsafe):
             found = Verdict.UNSAFE
+        elif found is Verdict.UNSAFE and tried.trial.is_ours:
+            # The fault itself takes or withholds money: a test does not show the shop's books.
+            found = Verdict.DOUBTFUL
         item.stash[_verdict_key] = found.value
         said = {
             Verdict.UNSAFE: "".join("\n\n" + told for told in (*broken, *("\n".join(lines_of(row)) for row in bad))),

@@ -5,8 +5,11 @@ Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker ar
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,3 +108,41 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
         from mockserver.findings.catalogue import CATALOGUE
 
         reporter.line(", ".join(f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)))
+
+
+COVERED = "mockserver_covered"
+"""What a worker of xdist hands over: the coverage of its server."""
+
+_covered_key: pytest.StashKey[list[Mapping[str, Any]]] = pytest.StashKey()
+
+
+def note_coverage(config: pytest.Config, url: str) -> None:
+    """Keep which failures the tests of this process have met; a worker of xdist hands it over."""
+    from mockserver.remote import RemoteSandbox
+
+    with closing(RemoteSandbox(url, "sk_coverage")) as sandbox:
+        found = [sandbox.call("GET", "/__admin/coverage")]
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[COVERED] = found
+    else:
+        add_coverage(config, found)
+
+
+def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> None:
+    """Keep what was met, beside what was kept before."""
+    config.stash.setdefault(_covered_key, []).extend(found)
+
+
+def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None:
+    """One line, and the report where a file is named for it."""
+    from mockserver.scenario.failure_coverage import Coverage
+
+    kept = reporter.config.stash.get(_covered_key, [])
+    if not kept:
+        return
+    found = Coverage(frozenset(), {})
+    for one in kept:
+        found += Coverage.read(one)
+    reporter.line(found.words)
+    if file is not None:
+        Path(file).write_text(json.dumps({"coverage": found.shown()}, indent=2) + "\n", "utf-8")

@@ -38,6 +38,7 @@ SESSION_KEY = "sk_session"
 
 _MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
 _EXPLORE = "--mockserver-explore"
+_COVERAGE = "--mockserver-coverage"
 _PROFILES = ("documented", "sdk")
 _sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 
@@ -82,13 +83,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     }.items():
         group.addoption(f"{_EXPLORE}-{option}", metavar="TIME", help=words)
     group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
+    group.addoption(
+        _COVERAGE, metavar="FILE", help="write which failures the tests have met, for `mockserver coverage`"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """An option that may be given without a value must not take the path behind it for one."""
     if _EXPLORE in args:
-        args[:] = [f"{_EXPLORE}=all" if argument == _EXPLORE else argument for argument in args]
+        args[:] = [f"{_EXPLORE}=usual" if argument == _EXPLORE else argument for argument in args]
         early_config.known_args_namespace = parser.parse_known_args(args, namespace=copy(early_config.option))
 
 
@@ -126,13 +130,17 @@ def mockserver_args() -> Sequence[str]:
 
 
 @pytest.fixture(scope="session")
-def mockserver_server(mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def mockserver_server(
+    request: pytest.FixtureRequest, mockserver_args: Sequence[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
     __tracebackhide__ = True
     from mockserver.adapters.local_server import start
 
     server = Server(*start(mockserver_args, tmp_path_factory.mktemp("mockserver")))
     yield server
+    if request.config.getoption(_COVERAGE) or request.config.getoption(_EXPLORE):
+        pytest_findings.note_coverage(request.config, server.url)
     server.stop()
 
 
@@ -228,6 +236,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Count the findings of all tests."""
     pytest_findings.summarise(terminalreporter)
+    pytest_findings.report_coverage(terminalreporter, terminalreporter.config.getoption(_COVERAGE))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """A worker of xdist has ended: what its tests have met counts too."""
+    pytest_findings.add_coverage(node.config, getattr(node, "workeroutput", {}).get(pytest_findings.COVERED, []))
 
 
 @record

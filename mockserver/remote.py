@@ -115,16 +115,31 @@ class RemoteSandbox:
 
         Raises :class:`ControlRefused` for any answer but 2xx.
         """
-        more: dict[str, Any] = {"params": params, "timeout": patience}
+        headers: Mapping[str, str] = {}
         if content is not None:
-            more |= {"content": content, "headers": _YAML}
+            headers = _YAML
         elif method in ("POST", "PUT", "DELETE"):
-            more |= {"json": {} if json is None else json, "headers": _JSON}
-        answer = self.client.request(method, path, **more)
+            content, headers = dumps({} if json is None else json), _JSON
+        raw = None if content is None else content.encode("utf-8", "surrogatepass")
+        status, answer = self.exchange(method, path, raw, headers, params=params, patience=patience)
         body = _body(answer)
-        if not answer.is_success:
-            raise ControlRefused(f"{method} {path}", answer.status_code, body)
+        if not 200 <= status < 300:
+            raise ControlRefused(f"{method} {path}", status, body)
         return body
+
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        params: Any,
+        patience: float | None,
+    ) -> tuple[int, bytes]:
+        """One call: the status and the body of its answer."""
+        answer = self.client.request(method, path, content=content, headers=headers, params=params, timeout=patience)
+        return answer.status_code, answer.content
 
     def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
@@ -295,10 +310,10 @@ class RemoteSandbox:
     ) -> dict[str, Any]:
         """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
         :class:`ControlRefused` for a bad row."""
-        asked = {"rows": rows, "states": dict(states or {}), "settled": settled}
-        asked |= {} if since is None else {"since": since}
+        asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
-        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", json=loads(dumps(asked, default=str)))
+        text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
+        found: dict[str, Any] = self.call("POST", "/__admin/books/compare", content=text)
         return found
 
     def mark(self, name: str) -> None:
@@ -446,11 +461,11 @@ def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text[:26]).replace(tzinfo=UTC)
 
 
-def _body(answer: httpx.Response) -> Any:
+def _body(answer: bytes) -> Any:
     try:
-        return answer.json()
+        return loads(answer)
     except ValueError:
-        return answer.text
+        return answer.decode("utf-8", "replace")
 
 
 def _words(body: object) -> str:

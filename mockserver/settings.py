@@ -154,6 +154,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 4111
     port_file: str | None = None
+    tether: bool = False
     tls_port: int | None = None
     tls_cert: str | None = None
     tls_key: str | None = None

@@ -26,7 +26,9 @@ SOURCES = {path: path.read_text("utf-8") for path in MODULES}
 VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|misc)(_|$)")
 
 
-ONE_SUBJECT = """books clock findings journal payto sandboxes scenarios shrink sources three_ds vault webhooks"""
+ONE_SUBJECT = (
+    """books clock coverage findings journal payto sandboxes scenarios shrink sources three_ds vault webhooks"""
+)
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
 PACKAGES = {
     "domain": "",
@@ -117,6 +119,14 @@ def test_every_module_has_a_telling_name() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle(graph()) == []
+
+
+def test_the_functions_that_the_architecture_names_are_there() -> None:
+    text = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|]+ \| `(mockserver/[\w/]+\.py)` \| `(\w+)` \|$", text, re.MULTILINE)
+    assert len(rows) > 15
+    sources = {str(path.relative_to(PACKAGE.parent)): source for path, source in SOURCES.items()}
+    assert [row for row in rows if not re.search(rf"^ *(async )?def {row[1]}\(", sources[row[0]], re.MULTILINE)] == []
 
 
 def test_no_scripts_import_each_other_in_a_circle() -> None:

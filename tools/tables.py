@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
 from mockserver.domain.states import TABLES, mermaid
-from mockserver.explore.fault_table import FAULTS
+from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import ALL_OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
@@ -95,6 +96,13 @@ def _control_call(row: ControlRoute, document: Mapping[str, Any]) -> str:
 def fenced(language: str, lines: Iterable[str]) -> str:
     """A block of Markdown."""
     return "\n".join([f"```{language}", *lines, "```"])
+
+
+def clients() -> str:
+    """Which client has which situation of the contract."""
+    with (PACKAGE.parent / "clients" / "results.csv").open(encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    return markdown(names, rows)
 
 
 def metrics() -> str:
@@ -173,8 +181,12 @@ def findings() -> str:
 
 def faults() -> str:
     """What ``mockserver explore`` tries at each call, in the order of its reports."""
-    rows = [[code(fault.name), fault.at, fault.what] for fault in FAULTS.values()]
-    return markdown(["fault", "at", "what happens"], rows)
+
+    def asked(fault: Fault) -> str:
+        return f"`--{fault.at}`" if fault.at in OWN_AXES else "yes" if fault.is_usual else "no"
+
+    rows = [[code(fault.name), fault.at, fault.what, asked(fault)] for fault in FAULTS.values()]
+    return markdown(["fault", "at", "what happens", "default"], rows)
 
 
 def finding_pages() -> str:
@@ -336,6 +348,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "routes": routes,
     "control": control,
     "control-calls": control_calls,
+    "clients": clients,
     "metrics": metrics,
     "states": states,
     "outcomes": outcomes,

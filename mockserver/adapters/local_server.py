@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +40,7 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
     if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
         # A checkout that is not installed is known to this process only.
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-P", "-m", "mockserver.commands.tethered", "serve"]
+    command = [sys.executable, "-P", "-m", "mockserver", "serve", "--tether"]
     with log_file.open("wb") as log:
         process = subprocess.Popen(
             [*command, "--port", "0", "--port-file", str(port_file), *args],
@@ -72,3 +74,15 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def tether() -> None:
+    """Stop this process as at a signal when its standard input ends. A test run that is killed cannot stop the server
+    that it has started; the operating system closes the pipe for it."""
+    threading.Thread(target=_stop_at_end_of_input, name="tether", daemon=True).start()
+
+
+def _stop_at_end_of_input() -> None:
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    signal.raise_signal(signal.SIGTERM)

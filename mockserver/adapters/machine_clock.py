@@ -4,8 +4,11 @@ what the process was started with."""
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 from socket import gethostname
 
 from mockserver.domain.clock import Micros
@@ -24,3 +27,18 @@ def environment() -> Mapping[str, str]:
 def process_name() -> str:
     """A text that no other process has which runs now, on this machine or, as far as hosts have names, on others."""
     return f"{gethostname()}-{os.getpid()}"
+
+
+def write_whole(file: Path, content: bytes, mode: int) -> None:
+    """Write a file in one step, whole or not at all: another process may read it at the same moment. Raises
+    ``OSError``."""
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}")
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(content)
+        os.chmod(temporary, mode)
+        os.replace(temporary, file)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -14,7 +14,7 @@ from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
-from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, WaitMap
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Makes the ASGI application that runs these scenarios, its machine clock standing still. Its ``open`` opens the
@@ -84,12 +84,14 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
 async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, messages: list[str]) -> None:
     import httpx
 
-    async def asked(request: httpx.Request) -> None:
+    async def sent(request: httpx.Request) -> None:
+        request.extensions["place"] = len(messages)
         messages.append(f"{request.method} {request.url.raw_path.decode('ascii', 'replace')} -> no whole answer")
 
     async def answered(response: httpx.Response) -> None:
         await response.aread()
-        messages[-1] = _message(response.request.method, response.request.url.raw_path, response)
+        asked = response.request
+        messages[asked.extensions["place"]] = _message(asked.method, asked.url.raw_path, response)
 
     answers = _opened(app, scenario)
     transport = httpx.ASGITransport(app=app)
@@ -97,13 +99,15 @@ async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, m
         transport=transport,
         base_url=_BASE,
         headers={"x-secretkey": EXAMPLE_KEY},
-        event_hooks={"request": [asked], "response": [answered]},
+        event_hooks={"request": [sent], "response": [answered]},
     ) as client:
         for place, step in enumerate(example.calls):
             line = scenario.line("examples", number, "calls", place)
             match step:
                 case CallMap():
                     await _call(client, step, line, answers)
+                case TogetherMap():
+                    await asyncio.gather(*(_call(client, call, line, answers) for call in step.together))
                 case AdvanceMap():
                     await _advance(client, step.advance, line)
                 case WaitMap():

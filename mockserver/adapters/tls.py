@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import ssl
-import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from cryptography.x509 import Certificate, load_pem_x509_certificate
 from trustme import CA
 
+from mockserver.adapters.machine_clock import write_whole
 from mockserver.scenario.scenario import Certificate as Flaw
+from mockserver.scenario.scenario import TlsMap
 from mockserver.settings import Settings, data_directory
 
 # Clients refuse certificates of a server that are valid for more than 398 days.
@@ -30,43 +31,32 @@ OTHER_NAME = "another.example"
 NAMES = ("localhost", "127.0.0.1", "::1")
 
 
-def listener_context(settings: Settings, flaw: Flaw | None) -> ssl.SSLContext:
-    """The TLS settings of a server: with ``flaw`` what scenarios want to be wrong with its certificate. Raises as
-    :func:`server_context`."""
-    directory = data_directory(settings, os.environ)
-    if flaw is not None:
-        return flawed_context(directory, flaw)
-    return server_context(directory, settings.tls_cert, settings.tls_key)
-
-
-def server_context(directory: Path, cert: str | None, key: str | None) -> ssl.SSLContext:
-    """The TLS settings of the listener: TLS 1.2 or later, with the given files or with the certificate made here.
+def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
+    """The TLS settings of the listener: TLS 1.2 or later, with the given files or with the certificate made here; with
+    ``plan`` what scenarios want to be wrong with them (docs/scenario-language.md, tls); a certificate that a client
+    must refuse is kept nowhere.
 
     Raises :class:`OSError` when a file cannot be read or written (:class:`ssl.SSLError` is one) and
     :class:`ValueError` when a stored file is not a certificate.
     """
+    directory, now = data_directory(settings, os.environ), datetime.now(UTC)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    flaw = None if plan is None else plan.certificate
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if cert is not None and key is not None:
-        context.load_cert_chain(cert, key)
+    if plan is not None and plan.min_version == "1.3":
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+    if plan is not None and plan.refuse is not None:
+        context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE
+    if flaw is not None:
+        authority = CA(organization_name="nobody knows") if flaw is Flaw.UNTRUSTED_CHAIN else _authority(directory, now)
+        names = (OTHER_NAME,) if flaw is Flaw.WRONG_NAME else NAMES
+        end = now - timedelta(days=1) if flaw is Flaw.EXPIRED else now + LEAF_LIFE
+        leaf = authority.issue_cert(*names, common_name=names[0], not_before=end - LEAF_LIFE, not_after=end)
+        leaf.configure_cert(context)
+    elif settings.tls_cert is not None:
+        context.load_cert_chain(settings.tls_cert, settings.tls_key)
     else:
-        context.load_cert_chain(*leaf_files(directory, datetime.now(UTC)))
-    return context
-
-
-def flawed_context(directory: Path, flaw: Flaw) -> ssl.SSLContext:
-    """The same with a certificate that a client must refuse (docs/scenario-language.md, tls); it is kept nowhere.
-
-    Raises as :func:`server_context`.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    now = datetime.now(UTC)
-    authority = CA(organization_name="nobody knows") if flaw is Flaw.UNTRUSTED_CHAIN else _authority(directory, now)
-    names = (OTHER_NAME,) if flaw is Flaw.WRONG_NAME else NAMES
-    end = now - timedelta(days=1) if flaw is Flaw.EXPIRED else now + LEAF_LIFE
-    leaf = authority.issue_cert(*names, common_name=names[0], not_before=end - LEAF_LIFE, not_after=end)
-    leaf.configure_cert(context)
+        context.load_cert_chain(*leaf_files(directory, now))
     return context
 
 
@@ -90,8 +80,8 @@ def leaf_files(directory: Path, now: datetime) -> tuple[Path, Path]:
             not_before=start,
             not_after=start + LEAF_LIFE,
         )
-        _put(key, leaf.private_key_pem.bytes(), mode=0o600)
-        _put(chain, leaf.cert_chain_pems[0].bytes() + authority.cert_pem.bytes(), mode=0o644)
+        write_whole(key, leaf.private_key_pem.bytes(), 0o600)
+        write_whole(chain, leaf.cert_chain_pems[0].bytes() + authority.cert_pem.bytes(), 0o644)
     return chain, key
 
 
@@ -102,8 +92,8 @@ def _authority(directory: Path, now: datetime) -> CA:
         return CA.from_pem(certificate.read_bytes(), key.read_bytes())
     made = CA(path_length=0, organization_name="mockserver", organization_unit_name="mockserver local authority")
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _put(key, made.private_key_pem.bytes(), mode=0o600)
-    _put(certificate, made.cert_pem.bytes(), mode=0o644)
+    write_whole(key, made.private_key_pem.bytes(), 0o600)
+    write_whole(certificate, made.cert_pem.bytes(), 0o644)
     return made
 
 
@@ -125,12 +115,3 @@ def _signed_by(certificate: Certificate, authority: CA) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
-
-
-def _put(path: Path, content: bytes, *, mode: int) -> None:
-    """Write a file in one step: another server may read the same folder at the same moment."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.chmod(temporary, mode)
-    os.replace(temporary, path)

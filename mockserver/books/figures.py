@@ -6,19 +6,24 @@ of one currency in major units. Source: docs/books.md, What the figures mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal
-from enum import StrEnum
+from itertools import accumulate, chain
+from typing import TypeAlias
 
-from mockserver.domain.charge import ZERO, Charge, PartCaptured
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record, replace
+from mockserver.domain.money import CURRENCIES
+from mockserver.domain.record import record
 from mockserver.domain.states import ChargeState, TransferState
 from mockserver.domain.transfer import Transfer
 
 TAKEN = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND, ChargeState.REFUND})
 """States of a charge whose money has come in, though it may have been given back."""
+
+OrderKey: TypeAlias = tuple[str, str]
+"""What an order is known by: ``subscription``, ``reference`` or ``charge``, and its id or text."""
 
 
 @record
@@ -56,112 +61,84 @@ class Figures:
     def __sub__(self, other: Figures) -> Figures:
         return Figures(*(getattr(self, name) - getattr(other, name) for name in NAMES))
 
+    def told(self, currency: str) -> str:
+        """What there is of them, in words."""
+        amounts = ((name, getattr(self, name)) for name in NAMES)
+        return ", ".join(f"{name} {money_text(amount, currency)}" for name, amount in amounts if amount) or "no money"
+
 
 NAMES = tuple(one.name for one in fields(Figures))
 """The names of the figures, in the order in which they are shown."""
 
 
-def figures_of(charge: Charge, now: Micros) -> Figures:
-    """The figures of one charge at an instant: a refund counts once its provider has answered."""
-    match charge.status:
+def figures_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Figures:
+    """The figures of one charge at an instant: a refund counts once its provider has answered. ``state`` is the one
+    that the charge was in then, where it has moved on since; refunds that have failed since are not in it."""
+    match charge.status if state is None else state:
         case ChargeState.AUTHORISED:
-            return Figures(held=charge.amount)
+            return Figures(held=charge.amount if state is None else charge.authorised or charge.amount)
         case ChargeState.PENDING:
             return Figures(pending=charge.amount)
         case ChargeState.PENDING_CHECKOUT:
             return Figures(waiting=charge.amount)
-        case state if state in TAKEN:
-            shown = sum((refund.amount for refund in charge.refunds if refund.moved > now), ZERO)
-            reserved = sum((refund.amount for refund in charge.reserved or ()), ZERO)
-            refunded = charge.refunded - shown
-            return Figures(charge.kept or ZERO, charge.amount, refunded=refunded, refunding=shown + reserved)
         case ChargeState.FAILED if charge.returned is not None:
             return Figures(returned=charge.amount)
+        case taken if taken in TAKEN:
+            refunded = sum((one.amount for one in charge.refunds if one.moved <= at), ZERO)
+            asked = (one for one in (*charge.refunds, *(charge.reserved or ())) if one.added <= at)
+            refunding = sum((one.amount for one in asked), -refunded)
+            parts = (one.amount for one in charge.captures if one.added <= at)
+            captured = sum(parts, ZERO) if charge.captures else charge.amount
+            keeps_rest = charge.captures and (charge.voided is None or charge.voided > at)
+            held = (charge.authorised or captured) - captured if keeps_rest else ZERO
+            return Figures(held, captured, refunded, refunding)
         case _:
             return Figures()
 
 
-def total(charges: Iterable[Charge], now: Micros, transfers: Iterable[Transfer] = ()) -> Figures:
-    """The figures of charges of one currency, and of what was transferred of them."""
-    moved = sum((one.amount for one in transfers if one.status is TransferState.SUCCESS), ZERO)
-    return sum((figures_of(charge, now) for charge in charges), Figures(transferred=moved))
+def transferred(transfer: Transfer) -> Figures:
+    """What a transfer has moved on of the money of its charge."""
+    has_moved = transfer.status is TransferState.SUCCESS and transfer.charge_id is not None
+    return Figures(transferred=transfer.amount if has_moved else ZERO)
 
 
-def as_of(charge: Charge, state: ChargeState, at: Micros) -> Charge:
-    """A charge as it was in a state at an instant; refunds that have failed since are not in it."""
-    refunds = tuple(refund for refund in charge.refunds if refund.added <= at)
-    held = charge.authorised if state is ChargeState.AUTHORISED else None
-    kept = None
-    if charge.captures and state is ChargeState.SUCCESS:
-        held = sum((one.amount for one in charge.captures if one.added <= at), ZERO)
-        kept = (charge.authorised or held) - held if charge.voided is None or charge.voided > at else None
-    return replace(
-        charge,
-        status=state,
-        amount=charge.amount if held is None else held,
-        refunds=refunds,
-        refunded=sum((refund.amount for refund in refunds), ZERO),
-        returned=charge.returned if state is ChargeState.FAILED else None,
-        kept=kept,
-    )
+def peak(charges: Iterable[Charge], now: Micros) -> Decimal:
+    """The most that the customer of some charges has missed at once. Where several things happened at one instant,
+    money was taken before any was given back."""
+    moves = sorted(chain.from_iterable(_moves(charge, now) for charge in charges))
+    return -min(accumulate(less for _, less in moves), default=ZERO)
 
 
-class Account(StrEnum):
-    """The accounts of the double entry; an account of a provider, or of a transfer, has its id behind it."""
-
-    HELD = "Assets:Held"
-    PENDING = "Assets:Pending"
-    RECEIVABLE = "Assets:Receivable"
-    TRANSFERRED = "Assets:Transferred"
-    EXPECTED = "Liabilities:Expected"
-    REFUNDING = "Liabilities:Refunding"
-    CUSTOMERS = "Income:Customers"
+def _moves(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
+    """When a charge took money from its customer (less than 0), and when it gave some back."""
+    authorised, is_taken = charge.authorised or charge.amount, charge.status in TAKEN
+    ended = None if is_taken else charge.voided or charge.returned
+    if is_taken or ended is not None or charge.status in (ChargeState.AUTHORISED, ChargeState.PENDING):
+        yield charge.added, -authorised
+    if ended is not None:
+        yield ended, authorised
+    if is_taken:
+        if charge.kept is None:
+            yield charge.voided or charge.succeeded or charge.added, authorised - charge.amount
+        yield from ((refund.moved, refund.amount) for refund in charge.refunds if refund.moved <= now)
 
 
 @record
-class Posting:
-    """One entry: at an instant an amount moves from the account ``credit`` to the account ``debit``."""
+class OrderMoney:
+    """One order in one currency: its charges from the oldest on, and the money of ``each``."""
 
-    at: Micros
-    what: str
-    debit: str
-    credit: str
-    amount: Decimal
+    key: OrderKey
+    currency: str
+    charges: tuple[Charge, ...] = ()
+    each: tuple[Figures, ...] = ()
+
+    @property
+    def figures(self) -> Figures:
+        """Its money."""
+        return sum(self.each, Figures())
 
 
-def postings_of(charge: Charge, now: Micros, transfers: Sequence[Transfer] = ()) -> list[Posting]:
-    """The double entry of a charge, in the order of time: whatever is debited somewhere is credited elsewhere.
-
-    What failed without taking money has no entry.
-    """
-    receivable, amount = f"{Account.RECEIVABLE}:{charge.provider.provider_id}", charge.amount
-    found: list[Posting] = []
-
-    def post(at: Micros, what: str, debit: str, credit: str, amount: Decimal) -> None:
-        found.append(Posting(at, what, debit, credit, amount))
-
-    state, paid = charge.status, charge.succeeded
-    ended = charge.voided if paid is None else paid
-    held = charge.authorised if charge.authorised is not None else amount
-    if state is ChargeState.AUTHORISED:
-        post(charge.added, "authorised", Account.HELD, Account.EXPECTED, amount)
-    elif state is ChargeState.PENDING:
-        post(charge.added, "pending", Account.PENDING, Account.EXPECTED, amount)
-    elif not charge.capture and ended is not None:
-        post(charge.added, "authorised", Account.HELD, Account.EXPECTED, held)
-        for part in charge.captures:
-            post(part.added, "released", Account.EXPECTED, Account.HELD, part.amount)
-        if left := held - (charge.kept or ZERO) - sum((one.amount for one in charge.captures), ZERO):
-            post(charge.voided or ended, "released", Account.EXPECTED, Account.HELD, left)
-    if paid is not None and (state in TAKEN or charge.returned is not None):
-        for part in charge.captures or (PartCaptured(amount, paid),):
-            post(part.added, "captured", receivable, Account.CUSTOMERS, part.amount)
-        for refund in charge.refunds:
-            if refund.moved <= now:
-                post(refund.moved, "refunded", Account.CUSTOMERS, receivable, refund.amount)
-    if charge.returned is not None:
-        post(charge.returned, "returned", Account.CUSTOMERS, receivable, amount)
-    for one in transfers:
-        if one.status is TransferState.SUCCESS:
-            post(one.added, "transferred", f"{Account.TRANSFERRED}:{one.account}", receivable, one.amount)
-    return sorted(found, key=lambda posting: posting.at)
+def money_text(amount: Decimal, currency: str) -> str:
+    """An amount with the digits of its currency: ``40.00 AUD``, ``5 JPY``."""
+    known = CURRENCIES.get(currency)
+    return f"{amount:.{known.digits if known is not None else 2}f} {currency}".rstrip()

@@ -25,9 +25,13 @@ LONGEST = 10_000_000
 KEYS = ("charge", "subscription", "reference")
 """The names of what a row is about; the first that it has counts."""
 
+AMOUNTS = ("paid", "refunded", "held")
+"""The names of its amounts."""
+
 _DUST = Decimal("0.000001")
 _SHOWN = 40
-_BLANKS = re.compile(r"[ \t\r\n]*")
+_KINDS: Mapping[type, str] = {bool: "true or false", dict: "an object", list: "a list", type(None): "null"}
+_BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 
 class BadRow(ValueError):
@@ -41,13 +45,15 @@ class BadRow(ValueError):
 class Claim(StrEnum):
     """What the state of a row claims."""
 
-    UNPAID = "unpaid"
-    ENDED = "ended"
-    TAKEN = "taken"
-    HELD = "held"
-    PENDING = "pending"
-    REFUNDED = "refunded"
-    UNKNOWN = "unknown"
+    UNPAID, ENDED, TAKEN, HELD, PENDING, REFUNDED, UNKNOWN = (
+        "unpaid",
+        "ended",
+        "taken",
+        "held",
+        "pending",
+        "refunded",
+        "?",
+    )
 
 
 STATES: Mapping[str, Claim] = {
@@ -65,7 +71,7 @@ STATES: Mapping[str, Claim] = {
 @record
 class ShopRow:
     """What the shop believes about one order. ``key`` is its kind and value; an amount is None where the shop says
-    nothing of it. ``state`` is as the shop spells it, ``claim`` what that means, None without one."""
+    nothing of it. ``state`` is as the shop spells it, ``claim`` what that means, None where that is not known."""
 
     key: tuple[str, str]
     currency: str | None = None
@@ -76,59 +82,59 @@ class ShopRow:
     claim: Claim | None = None
 
 
-def claim_of(word: str, mapped: Mapping[str, str] | None = None) -> Claim | None:
-    """What a state of the shop claims, None when that is not known; ``mapped`` gives states of the shop's own in known
-    words."""
-    own = {name.strip().lower(): known for name, known in (mapped or {}).items()}
-    folded = word.strip().lower()
-    return STATES.get(own.get(folded, folded).strip().lower())
-
-
 def mapping_of(words: Iterable[str]) -> dict[str, str]:
-    """States of the shop in known words, each given as ``processing=pending``.
+    """States of the shop, in lower case, in known words, each given as ``processing=pending``.
 
     Raises ``ValueError`` for another form, and for a word that is not known, with the nearest one.
     """
     made = {}
     for word in words:
-        own, is_given, known = word.partition("=")
-        if not is_given or not own.strip():
+        own, is_given, known = (part.strip().lower() for part in word.partition("="))
+        if not is_given or not own:
             raise ValueError(f"got '{word[:_SHOWN]}', wanted a state of the shop and its meaning: processing=pending")
-        if known.strip().lower() not in STATES:
+        if known not in STATES:
             raise ValueError(f"got '{known[:_SHOWN]}', allowed: {', '.join(STATES)}{nearest(known, STATES)}")
         made[own] = known
     return made
 
 
+def key_of(row: Mapping[str, Any]) -> tuple[str, Any] | None:
+    """What a row is about: the kind and the value, as it is given; None where it does not say."""
+    given = _members(row)
+    return next(((kind, given[kind]) for kind in KEYS if kind in given), None)
+
+
+def _members(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name).lower(): value for name, value in row.items() if value is not None and value != ""}
+
+
 def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
-    """The claim of one row; members of other names are ignored. Raises ``BadRow``."""
+    """The claim of one row; members of other names are ignored. ``mapped`` gives states of the shop's own in known
+    words (``mapping_of``). Raises ``BadRow``."""
     if not isinstance(row, Mapping):
         raise BadRow("row", f'got {_kind(row)}, wanted an object such as {{"reference": "order-5", "paid": 20}}')
-    given = {str(name).lower(): value for name, value in row.items() if value is not None and value != ""}
-    key = next(((name, given[name]) for name in KEYS if name in given), None)
+    key, given = key_of(row), _members(row)
     if key is None:
         raise BadRow("reference", f"missing, wanted one of {', '.join(KEYS)}")
-    name, value = key
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise BadRow(name, f"got {_kind(value)}, wanted a text")
-    currency = _currency(given.get("currency"))
-    state = given.get("state", "")
+    if isinstance(key[1], bool) or not isinstance(key[1], str | int):
+        raise BadRow(key[0], f"got {_kind(key[1])}, wanted a text")
+    currency, state = _currency(given.get("currency")), given.get("state", "")
     if not isinstance(state, str):
         raise BadRow("state", f"got {_kind(state)}, wanted a text such as paid")
-    amounts = {field: _amount(field, given.get(field), currency) for field in ("paid", "refunded", "held")}
-    code = None if currency is None else currency.code
-    return ShopRow((name, str(value)), code, **amounts, state=state, claim=claim_of(state, mapped))
+    amounts = {field: _amount(field, given.get(field), currency) for field in AMOUNTS}
+    folded, code = state.strip().lower(), None if currency is None else currency.code
+    claim = STATES.get((mapped or {}).get(folded, folded))
+    return ShopRow((key[0], str(key[1])), code, **amounts, state=state, claim=claim)
 
 
 def _currency(given: Any) -> Currency | None:
     if given is None:
         return None
-    found = CURRENCIES.get(given.strip().upper()) if isinstance(given, str) else None
-    if found is None:
-        got = f"'{given[:_SHOWN]}'" if isinstance(given, str) else _kind(given)
-        hint = nearest(given.upper(), CURRENCIES) if isinstance(given, str) else ""
-        raise BadRow("currency", f"got {got}, wanted an ISO 4217 code such as AUD{hint}")
-    return found
+    code = given.strip().upper() if isinstance(given, str) else ""
+    if code not in CURRENCIES:
+        hint = nearest(code, CURRENCIES) if code else ""
+        raise BadRow("currency", f"got {_kind(given)}, wanted an ISO 4217 code such as AUD{hint}")
+    return CURRENCIES[code]
 
 
 def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None:
@@ -137,10 +143,9 @@ def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None
         return None
     number = number_of(str(given)) if isinstance(given, float) else number_of(given)
     if number is None:
-        got = f"'{given[:_SHOWN]}'" if isinstance(given, str) else _kind(given)
-        raise BadRow(field, f"got {got}, wanted a number such as 12.50")
+        raise BadRow(field, f"got {_kind(given)}, wanted a number such as 12.50")
     if number < 0:
-        raise BadRow(field, f"got {number_text(number)}, wanted 0 or more")
+        raise BadRow(field, f"got {number_text(number)[:_SHOWN]}, wanted 0 or more")
     if number.adjusted() >= MAX_INTEGER_DIGITS:
         raise BadRow(field, f"got {number.adjusted() + 1} digits before the point, at most {MAX_INTEGER_DIGITS}")
     digits = 3 if currency is None else currency.digits
@@ -151,31 +156,19 @@ def _amount(field: str, given: Any, currency: Currency | None) -> Decimal | None
     return near
 
 
-def read_rows(text: str) -> list[tuple[int, Any]]:
-    """The rows of the shop's books with the line that each begins at: a JSON array, JSON lines, or CSV whose first line
-    has the names.
+def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[Any]:
+    """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the names, each fit to be
+    compared.
 
     Raises ``BadRow`` with the line of what cannot be read, also for a text without rows.
     """
-    start = text.lstrip("\ufeff \t\r\n")
-    if not start:
-        raise BadRow("books", "got nothing, wanted a JSON array, JSON lines or CSV; [] means no orders", 1)
-    before = text[: len(text) - len(start)].count("\n")
-    if start.startswith("["):
-        return list(_array(start, before + 1))
-    if start.startswith("{"):
-        return list(_lines(start, before))
-    return list(_csv(start, before))
-
-
-def checked_rows(raw: bytes, states: Mapping[str, str]) -> list[Any]:
-    """The rows of a text of the shop's books, each fit to be compared. Raises ``BadRow`` with the line."""
+    if len(raw) > LONGEST:
+        raise BadRow("books", f"got more than {LONGEST} bytes")
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as fault:
-        line = raw.count(b"\n", 0, fault.start) + 1
-        raise BadRow("books", "got a text that is not UTF-8", line) from None
-    rows = read_rows(text)
+        raise BadRow("books", "got a text that is not UTF-8", raw.count(b"\n", 0, fault.start) + 1) from None
+    rows = list(_rows(text))
     for line, row in rows:
         try:
             read_row(row, states)
@@ -184,72 +177,69 @@ def checked_rows(raw: bytes, states: Mapping[str, str]) -> list[Any]:
     return [row for _, row in rows]
 
 
-def _array(text: str, first: int) -> Iterator[tuple[int, Any]]:
-    """The rows of a JSON array, read one at a time for their lines."""
-    decoder = json.JSONDecoder(parse_float=Decimal, parse_constant=_no_constant)
-    seen, at, line = 0, _blank(text, 1), first
-    is_open = not text.startswith("]", at)
-    while is_open:
-        line, seen = line + text.count("\n", seen, at), at
-        try:
+def _rows(text: str) -> Iterator[tuple[int, Any]]:
+    """The rows of a text with the line of each."""
+    match text.lstrip()[:1]:
+        case "":
+            raise BadRow("books", "got nothing, wanted a JSON array, JSON lines or CSV; [] means no orders", 1)
+        case "[" | "{":
+            return _json(text)
+        case _:
+            return _csv(text)
+
+
+def _json(text: str) -> Iterator[tuple[int, Any]]:
+    """The rows of an array, or of lines, read one at a time for their lines."""
+    decoder = json.JSONDecoder(parse_float=_number, parse_constant=_no_constant)
+    is_array, line, seen = text.lstrip().startswith("["), 1, 0
+    try:
+        if is_array:
+            decoder.decode(text)
+        at = _after_blanks(text, text.index("[") + 1 if is_array else 0)
+        while at < len(text) and not (is_array and text[at] == "]"):
+            line, seen = line + text.count("\n", seen, at), at
             row, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError) as fault:
-            raise _unreadable(fault, text, first) from None
-        yield line, row
-        at = _blank(text, end)
-        is_open = text.startswith(",", at)
-        if is_open:
-            at = _blank(text, at + 1)
-        elif not text.startswith("]", at):
-            raise BadRow("books", "got JSON that ends early or lacks a comma", first + text.count("\n", 0, at))
-    if _blank(text, at + 1) < len(text):
-        raise BadRow("books", "got more behind the end of the array", first + text.count("\n", 0, at + 1))
+            yield line, row
+            at = _after_blanks(text, end)
+    except json.JSONDecodeError as fault:
+        raise BadRow("books", f"got JSON that cannot be read: {fault.msg}", fault.lineno) from None
+    except RecursionError:
+        raise BadRow("books", "got JSON that is nested too deep", line) from None
+    except ValueError as fault:
+        raise BadRow("books", str(fault), line) from None
 
 
-def _blank(text: str, at: int) -> int:
-    """The place of the next character that is not a blank."""
-    found = _BLANKS.match(text, at)
+def _after_blanks(text: str, at: int) -> int:
+    found = _BETWEEN.match(text, at)
     return found.end() if found else at
 
 
-def _lines(text: str, before: int) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(text.splitlines(), before + 1):
-        if line.strip():
-            try:
-                yield number, json.loads(line, parse_float=Decimal, parse_constant=_no_constant)
-            except (ValueError, RecursionError) as fault:
-                raise _unreadable(fault, line, number) from None
-
-
-def _csv(text: str, before: int) -> Iterator[tuple[int, Any]]:
-    reader = csv.DictReader(io.StringIO(text), strict=True)
+def _csv(text: str) -> Iterator[tuple[int, Any]]:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
         if not set(KEYS) & set(names):
             shown = ",".join(names)[:_SHOWN]
-            raise BadRow(
-                "books", f"got '{shown}', which is not JSON, nor CSV whose first line has reference", before + 1
-            )
+            words = f"got '{shown}', which is not JSON, nor CSV whose first line has reference"
+            raise BadRow("books", words, reader.line_num)
         for row in reader:
-            line = before + reader.line_num
             if None in row or None in row.values():
-                raise BadRow("books", f"got another number of values than the {len(names)} of the first line", line)
-            yield line, {name.strip().lower(): value.strip() for name, value in row.items()}
+                words = f"got another number of values than the {len(names)} of the first line"
+                raise BadRow("books", words, reader.line_num)
+            yield reader.line_num, {name.strip().lower(): value.strip() for name, value in row.items()}
     except csv.Error as fault:
-        raise BadRow("books", f"got CSV that cannot be read: {fault}", before + reader.line_num + 1) from None
+        raise BadRow("books", f"got CSV that cannot be read: {fault}", reader.line_num + 1) from None
+
+
+def _number(digits: str) -> Decimal:
+    if (number := number_of(digits)) is None:
+        raise ValueError(f"got {digits[:_SHOWN]}, which is too long a number")
+    return number
 
 
 def _no_constant(word: str) -> Any:
     raise ValueError(f"got {word}, which is not a number of JSON")
 
 
-def _unreadable(fault: Exception, text: str, first: int) -> BadRow:
-    if isinstance(fault, json.JSONDecodeError):
-        return BadRow("books", f"got JSON that cannot be read: {fault.msg}", first + text.count("\n", 0, fault.pos))
-    deep = isinstance(fault, RecursionError)
-    return BadRow("books", "got JSON that is nested too deep" if deep else str(fault), first)
-
-
 def _kind(value: Any) -> str:
-    words = {bool: "true or false", dict: "an object", list: "a list", str: "a text", type(None): "null"}
-    return words.get(type(value), "a number")
+    return f"'{value[:_SHOWN]}'" if isinstance(value, str) else _KINDS.get(type(value), "a number")

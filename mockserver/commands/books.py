@@ -7,28 +7,36 @@ import io
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import click
-import httpx
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.books.comparison import money_text
-from mockserver.books.figures import NAMES
+from mockserver.books.figures import NAMES, money_text
 from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, checked_rows
 from mockserver.commands.explore import stop
-from mockserver.commands.findings import check_reached
+from mockserver.commands.findings import check_reached, served
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
-from mockserver.remote import ControlRefused, RemoteSandbox
 
 _SHOWN = ("held", "captured", "refunded", "net", "pending")
 _LISTED = (*KEYS, "currency", *NAMES, "net", "exposure")
-_NOT_IN_ACCOUNTS = re.compile(r"[^A-Za-z0-9-]+")
+_CUSTOMERS, _EXPECTED, _RECEIVABLE = "Income:Customers", "Liabilities:Expected", ""
+_DOUBLE_ENTRY = (
+    ("held", "Assets:Held", _EXPECTED),
+    ("pending", "Assets:Pending", _EXPECTED),
+    ("captured", _RECEIVABLE, _CUSTOMERS),
+    ("refunded", _CUSTOMERS, _RECEIVABLE),
+    ("returned", _RECEIVABLE, _CUSTOMERS),
+    ("returned", _CUSTOMERS, _RECEIVABLE),
+    ("transferred", "Assets:Transferred", _RECEIVABLE),
+)
+"""Which account each figure is debited to, and which it is credited to; the empty one is that of the provider."""
 
 
 @click.command()
@@ -44,36 +52,30 @@ def books(
     if compare is not None and form not in ("text", "json"):
         stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
     rows = None if compare is None else _shop_rows(compare, books_state)
-    sandbox = RemoteSandbox(url, key)
-    try:
+    with served(url, key, Exit.USAGE) as sandbox:
         check_reached(sandbox)
         found = sandbox.money(since) if rows is None else sandbox.compare_books(rows, since, books_state)
-    except ControlRefused as refused:
-        stop(Exit.USAGE, str(refused))
-    except (httpx.HTTPError, httpx.InvalidURL) as problem:
-        stop(Exit.NOT_READY, f"no server at {url}: {problem}; `mockserver` starts one")
-    finally:
-        sandbox.close()
-    if rows is None:
-        FORMS[form](found)
-        return
-    for warning in found["warnings"]:
+    for warning in found.get("warnings", ()):
         click.echo(f"warning: {warning}", err=True)
-    click.echo(json.dumps(found, indent=2) if form == "json" else REPORTS["text"](found["findings"]))
-    if found["count"]:
+    if form == "json":
+        click.echo(json.dumps(found, indent=2))
+    elif rows is not None:
+        click.echo(REPORTS["text"](found["findings"]))
+    elif form == "text":
+        _show(found)
+    else:
+        click.echo("\n".join(FORMS[form](found)))
+    if rows is not None and found["count"]:
         sys.exit(Exit.FOUND)
 
 
 def _shop_rows(name: str, states: Mapping[str, str]) -> list[Any]:
     """The shop's rows in a file, or with ``-`` in standard input. Ends the command when they cannot be read."""
     try:
-        raw = sys.stdin.buffer.read(LONGEST + 1) if name == "-" else Path(name).read_bytes()
+        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
+            return checked_rows(file.read(LONGEST + 1), states)
     except OSError as problem:
         stop(Exit.USAGE, f"cannot read {name}: {problem.strerror}")
-    if len(raw) > LONGEST:
-        stop(Exit.USAGE, f"{name}: got more than {LONGEST} bytes, allowed are {LONGEST}")
-    try:
-        return checked_rows(raw, states)
     except BadRow as bad:
         stop(Exit.USAGE, f"{name}: {bad}")
 
@@ -84,66 +86,59 @@ def name_of(order: Mapping[str, Any]) -> str:
     return str(order[kind]) if kind == "reference" else f"{kind} {order[kind]}"
 
 
-def _text(found: Mapping[str, Any]) -> None:
-    if not found["orders"]:
+def _show(found: Mapping[str, Any]) -> None:
+    rows = [(name_of(order), order["currency"], order) for order in found["orders"]]
+    rows += [("total", currency, sums) for currency, sums in found["totals"].items()]
+    if not rows:
         click.echo("no orders")
         return
-    rows = [{"order": name_of(order), **_amounts(order, order["currency"])} for order in found["orders"]]
-    rows += [{"order": "total", **_amounts(sums, currency)} for currency, sums in found["totals"].items()]
-    show(rows)
+    show(
+        [
+            {"order": name, **{one: _plain(figures[one], currency) for one in _SHOWN}, "currency": currency}
+            for name, currency, figures in rows
+        ]
+    )
     for doubt in found["in_doubt"]:
         click.echo(f"in doubt: journal {doubt['entry']}  {doubt['line']}")
 
 
-def _amounts(figures: Mapping[str, Any], currency: str) -> dict[str, str]:
-    amounts = {name: money_text(Decimal(str(figures[name])), currency).partition(" ")[0] for name in _SHOWN}
-    return {**amounts, "currency": currency}
+def _plain(amount: object, currency: str) -> str:
+    return money_text(Decimal(str(amount)), currency).partition(" ")[0]
 
 
-def _csv(found: Mapping[str, Any]) -> None:
+def _csv(found: Mapping[str, Any]) -> Iterator[str]:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_LISTED)
-    writer.writerows([order[name] for name in _LISTED] for order in found["orders"])
-    click.echo(text.getvalue(), nl=False)
+    writer = csv.DictWriter(text, _LISTED, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found["orders"])
+    yield text.getvalue().rstrip("\n")
 
 
-def _beancount(found: Mapping[str, Any]) -> None:
-    click.echo("\n".join(_ledger(found["orders"])))
-
-
-def _ledger(orders: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """A ledger for beancount: every account is opened on the first day, every posting is a balanced transaction."""
-    entries = sorted(
-        ((posting, order, charge) for order in orders for charge in order["charges"] for posting in charge["postings"]),
-        key=lambda entry: str(entry[0]["at"]),
+def _ledger(found: Mapping[str, Any]) -> Iterator[str]:
+    """A ledger for beancount: every account is opened on the first day, every charge is a balanced transaction."""
+    charges = sorted(
+        ((charge, order) for order in found["orders"] for charge in order["charges"]), key=lambda one: one[0]["added"]
     )
+    entries = {charge["chargeId"]: list(_postings(charge, order["currency"])) for charge, order in charges}
     yield 'option "title" "mockserver"'
-    accounts = dict.fromkeys(_account(posting[side]) for posting, _, _ in entries for side in ("debit", "credit"))
-    for account in sorted(accounts):
-        yield f"{entries[0][0]['at'][:10]} open {account}"
-    for posting, order, charge in entries:
-        amount = money_text(Decimal(str(posting["amount"])), order["currency"])
-        yield ""
-        yield f'{posting["at"][:10]} * "{_quoted(name_of(order))}" "{posting["what"]} {charge["chargeId"]}"'
-        yield f"  {_account(posting['debit'])}  {amount}"
-        yield f"  {_account(posting['credit'])}  -{amount}"
+    for account in sorted({account for postings in entries.values() for account, _ in postings}):
+        yield f"{charges[0][0]['added'][:10]} open {account}"
+    for charge, order in charges:
+        name = name_of(order).replace("\\", "/").replace('"', "'").replace("\n", " ")
+        yield f'\n{charge["added"][:10]} * "{name}" "{charge["status"]} {charge["chargeId"]}"'
+        yield from (f"  {account}  {amount}" for account, amount in entries[charge["chargeId"]])
 
 
-def _account(name: str) -> str:
-    """The name of an account as beancount takes it: letters, digits and hyphens, each part with a capital or digit."""
-    parts = (_NOT_IN_ACCOUNTS.sub("-", part).strip("-") or "X" for part in name.split(":"))
-    return ":".join(part[:1].upper() + part[1:] for part in parts)
+def _postings(charge: Mapping[str, Any], currency: str) -> Iterator[tuple[str, str]]:
+    """Each figure of a charge as an amount that one account is debited with, and another credited."""
+    # beancount wants letters, digits and hyphens, and a capital or digit first.
+    provider = re.sub(r"[^A-Za-z0-9-]+", "-", charge["providerId"]).strip("-")
+    receivable = f"Assets:Receivable:{provider[:1].upper()}{provider[1:]}"
+    for figure, *accounts in _DOUBLE_ENTRY:
+        amount = Decimal(str(charge[figure]))
+        for account, sign in zip(accounts, (1, -1), strict=True) if amount else ():
+            yield account or receivable, money_text(sign * amount, currency)
 
 
-def _quoted(text: str) -> str:
-    return text.replace("\\", "/").replace('"', "'").replace("\n", " ")
-
-
-FORMS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
-    "text": _text,
-    "json": lambda found: click.echo(json.dumps(found, indent=2)),
-    "csv": _csv,
-    "beancount": _beancount,
-}
-"""The forms in which books are printed."""
+FORMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {"csv": _csv, "beancount": _ledger}
+"""The lines of the forms in which programs read books."""

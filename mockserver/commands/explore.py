@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import tempfile
@@ -22,12 +23,14 @@ from mockserver.adapters.machine_clock import environment, process_name
 from mockserver.adapters.scenario_files import read_file
 from mockserver.books.invariants import Invariant
 from mockserver.commands.options import options
-from mockserver.commands.reports import explored, text
+from mockserver.commands.reports import REPORTS, explored, text
 from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
+from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
+from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan, TrialResult
 from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, at_place, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.held_run import held_until
@@ -77,6 +80,10 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.INTERRUPTED, "interrupted")
 
 
+_WARNING = "warning"
+"""A level of --fail-on that is no verdict: a finding of that severity."""
+
+
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the command does not pass "
@@ -104,6 +111,8 @@ def explore(
     crash: bool,
     twice: bool,
     all_: bool,
+    baseline: Path | None,
+    fixed: str | None,
     restart: list[str] | None,
     **asked: Any,
 ) -> None:
@@ -113,38 +122,40 @@ def explore(
     {url}, {secret_key} and {public_key} in its words are filled in. It runs twice without a fault, then once for each
     fault at each call, every time in a fresh sandbox.
     """
-    aftermath = aftermath_of(books, books_state, settle=settle, reconcile=reconcile or (), invariants=invariant)
-    asked["jobs"] = 1 if aftermath.books_url is not None else asked["jobs"]
+    aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
+    asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
     faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
-    plan = Plan(faults=faults, least=Verdict(fail_on), has_all=all_, **asked)
+    least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
+    plan = Plan(faults=faults, least=least, has_all=all_, **asked)
     way = {"aftermath": aftermath, "restart": restart or ()}
     click.get_current_context().with_resource(interruptions())
     with stopping(url, command[0]):
         try:
+            # Before the folder is touched.
+            before = Before.read(baseline or out / "report.json") if baseline is not None or fixed is not None else None
+            if fixed is not None and before is not None:
+                with trial_runner(url, admin_token, command, seed, **way) as runner:
+                    sys.exit(Exit.STOPPED if _is_fixed(runner, fixed, plan, before) else Exit.FOUND)
             if replay is not None:
                 with trial_runner(url, admin_token, command, seed, **way) as runner:
                     sys.exit(Exit.FOUND if _replay(runner, replay, plan).reaches(plan.least) else Exit.STOPPED)
             kept = ExplorationFolder(out)
             with kept.claimed(), trial_runner(url, admin_token, command, seed, **way) as runner:
                 made = _explore(runner, plan, _baseline(runner, plan), kept, resume=resume)
+                made.before = before
                 _report(made, kept, form, plan.least)
         except NoBaseline as problem:
             stop(Exit.BASELINE, str(problem))
+        except NoReport as problem:
+            stop(Exit.USAGE, f"--baseline: {problem}")
         except OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(plan.least):
+    if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
-
-
-def aftermath_of(books: list[str] | None, states: Mapping[str, str], **more: Any) -> Aftermath:
-    """What follows a run: ``books`` are the words of a command, or one address."""
-    if books is not None and len(books) == 1 and books[0].startswith(("http://", "https://")):
-        return Aftermath(books_url=books[0], states=states, **more)
-    return Aftermath(books=books or (), states=states, **more)
 
 
 @contextmanager
@@ -168,7 +179,7 @@ def trial_runner(
             return
         started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, **way)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, **way)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()
@@ -223,8 +234,9 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     if scenario.seed is not None:
         # What was found with another seed comes again with that.
         runner = replace(runner, seed=scenario.seed)
-    told = [Invariant(text) for text in _money_of(scenario.source)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=[*runner.aftermath.invariants, *told]))
+    told: Any = scenario.source.get("money", ())
+    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
     except ControlRefused as refused:
@@ -239,14 +251,42 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
 
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
+    trial, tried = _try_named(runner, name, plan, "--replay")
+    rules = [str(rule["id"]) for rule in trial.rules]
+    return _show(tried.seen, tried.made, trial.story, rules)
+
+
+def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, TrialResult]:
+    """Run once what a name says, as in a whole exploration."""
     base = _baseline(runner, plan)
     try:
         trial = _named(name, plan, base)
     except ValueError as problem:
-        raise click.UsageError(f"--replay: {problem}") from None
-    tried = exploration.try_one(runner, plan, base, trial)
-    rules = [str(rule["id"]) for rule in trial.rules]
-    return _show(tried.seen, tried.made, trial.story, rules)
+        raise click.UsageError(f"{option}: {problem}") from None
+    if trial.is_of == CRASH:
+        base = exploration.crash_baseline(runner, base, plan.timeout)
+    return trial, exploration.try_one(runner, plan, base, trial)
+
+
+def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
+    """Run once what was unsafe before, and print the receipt; whether it survives."""
+    was = before.verdict(name)
+    if was is not Verdict.UNSAFE:
+        known = ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE) or "none"
+        words = f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe there: {known}"
+        raise click.UsageError(f"--fixed: {words}")
+    trial, tried = _try_named(runner, name, plan, "--fixed")
+    found, ended = tried.made.verdict, tried.seen.ended
+    is_fixed = found is Verdict.SURVIVED
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in tried.seen.findings), *tried.made.words])
+    click.echo(
+        f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
+        f"tried:  {trial.story}\n"
+        f"before: {before.words(name)} ({before.file})\n"
+        f"now:    {found}, {ended}{f': {told}' if told else ''}\n"
+        f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
+    )
+    return is_fixed
 
 
 def _named(name: str, plan: Plan, base: Baseline) -> Trial:
@@ -274,12 +314,6 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     return found.verdict
 
 
-def _money_of(source: Mapping[str, Any]) -> Sequence[str]:
-    """The sentences about money in a scenario file."""
-    told: Sequence[str] = source.get("money", ())
-    return told
-
-
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
     page = report.page(made)
@@ -293,6 +327,10 @@ def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -
             shown = explored(made, scenarios, least)
         case "html":
             shown = page
+        case "markdown":
+            shown = report.markdown(made)
+        case "sarif" | "github":
+            shown = REPORTS[form](report.rows(made))
         case _:
             shown = data
     click.echo(shown)

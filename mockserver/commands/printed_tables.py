@@ -11,6 +11,9 @@ import click
 
 from mockserver.commands.options import options
 
+_UNWRAPPED = 1_000_000
+"""Characters of a line that no row has."""
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 """The option of every command that can print its rows as JSON."""
 
@@ -20,27 +23,21 @@ def show(rows: Sequence[Mapping[str, Any]], *, header: bool = True, as_json: boo
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
-    names = list(rows[0])
-    if sys.stdout.isatty():
-        _show_wrapped(names, rows, header)
-        return
-    lines = [{name: name for name in names}, *rows] if header else list(rows)
-    widths = {name: max(len(line[name]) for line in lines) for name in names}
-    for line in lines:
-        click.echo("  ".join(line[name].ljust(widths[name]) for name in names).rstrip())
-
-
-def _show_wrapped(names: Sequence[str], rows: Sequence[Mapping[str, str]], header: bool) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=header, padding=(0, 2, 0, 0), pad_edge=False)
-    for name in names:
+    table = Table(box=None, show_header=header, header_style="", padding=(0, 2, 0, 0), pad_edge=False)
+    for name in rows[0]:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(row[name]) for name in names))
-    Console().print(table)
+        table.add_row(*map(Text, row.values()))
+    if sys.stdout.isatty():
+        Console().print(table)
+        return
+    console = Console(width=_UNWRAPPED, color_system=None)
+    for line in console.render_lines(table, pad=False):
+        click.echo("".join(part.text for part in line).rstrip())
 
 
 @click.command()

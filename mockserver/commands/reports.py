@@ -74,7 +74,7 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
     cases: list[tuple[tuple[str, ...], _Said | None]] = []
     for cell in made.cells:
         said: _Said | None = None
-        if cell.verdict.reaches(least):
+        if made.is_red(cell, least):
             message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
             where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
             story = f"{where}{cell.timeline}\n{cell.output}"
@@ -89,7 +89,8 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
 
 def sarif(rows: Sequence[Row]) -> str:
     """SARIF 2.1.0, as code scanning services take it."""
-    names = list(CATALOGUE)
+    others = {row["finding"]: row for row in rows if row["finding"] not in CATALOGUE}
+    names = [*CATALOGUE, *others]
     return json.dumps(
         {
             "$schema": _SARIF_SCHEMA,
@@ -100,7 +101,7 @@ def sarif(rows: Sequence[Row]) -> str:
                         "driver": {
                             "name": "mockserver",
                             "version": __version__,
-                            "rules": [_rule(kind) for kind in CATALOGUE.values()],
+                            "rules": [*map(_rule, CATALOGUE.values()), *map(_rule_of, others.values())],
                         }
                     },
                     "results": [_result(row, names.index(row["finding"])) for row in rows],
@@ -128,6 +129,12 @@ def _rule(kind: FindingKind) -> dict[str, object]:
         "help": {"text": kind.advice},
         "defaultConfiguration": {"level": kind.severity.word},
     }
+
+
+def _rule_of(row: Row) -> dict[str, object]:
+    """A rule that the catalogue does not know: a verdict."""
+    level = {"level": row["severity"]}
+    return {"id": row["finding"], "shortDescription": {"text": row["why"]}, "defaultConfiguration": level}
 
 
 def _result(row: Row, rule_index: int) -> dict[str, object]:

@@ -21,7 +21,7 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.local_server import CannotStart
 from mockserver.adapters.machine_clock import environment
 from mockserver.books.invariants import Invariant
-from mockserver.commands.explore import SERVER_OPTIONS, aftermath_of, stop
+from mockserver.commands.explore import SERVER_OPTIONS, stop
 from mockserver.commands.findings import is_reached, others
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
@@ -80,7 +80,7 @@ def run(
     {url}, {secret_key} and {public_key} in its words are filled in. When something is wrong the timeline is printed.
     The server ends with the command.
     """
-    aftermath = aftermath_of(books, books_state, settle=settle, invariants=invariant)
+    aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
         url = open_until_judged.enter_context(_server(_words_of(serve), folder))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.machine_clock import machine_now, write_whole
 from mockserver.commands.explore import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
@@ -205,7 +205,6 @@ def _is_meant(kept: StoredSandbox, key: str | None, sandbox_id: str | None) -> b
 def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
     """A function that makes a sandbox of its rows, as a server would, or gives the reason why it cannot."""
     from mockserver import create_app
-    from mockserver.adapters.machine_clock import machine_now
     from mockserver.store.persister import DamagedSandbox, stored_sandbox
     from mockserver.store.schema import SERVER, Unreadable, by_part
 
@@ -236,19 +235,11 @@ def _refusing(place: Path) -> Iterator[None]:
 
 def _write(file: Path, text: bytes) -> None:
     """Write a file for its owner alone, whole or not at all. A pipe or a device is written to as it is."""
-    place = file.resolve()
-    new = place.with_name(f".{place.name}.new")
     with _refusing(file):
         if file.exists() and not file.is_file():
             file.write_bytes(text)
-            return
-        try:
-            with os.fdopen(os.open(new, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as open_file:
-                open_file.write(text)
-            new.replace(place)
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
+        else:
+            write_whole(file.resolve(), text, 0o600)
 
 
 def _shown(value: dict[str, int] | str | None) -> str:

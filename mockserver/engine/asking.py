@@ -5,12 +5,15 @@ Source: docs/scenario-language.md, When a rule is asked; docs/scenario-language.
 
 from __future__ import annotations
 
+from functools import partial
+from weakref import proxy
+
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ProviderRefused
 from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
 from mockserver.engine.result import Unreached
-from mockserver.engine.state_facts import reader_of
+from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.outcome import Outcome
@@ -51,6 +54,8 @@ def ask(
         row=asked.row,
         bank_account=bank.account_number if bank else None,
         call=asked.call,
+        connection=asked.connection,
+        under_way=partial(under_way, proxy(step.sandbox), asked) if step.sandbox.config.rules.overlaps else tuple,
     )
     decision = step.ask(_PROVIDER, attempt)
     fault = decision.outcome.transport
@@ -58,8 +63,10 @@ def ask(
         if not fault.goes_on:
             raise Unreached(fault)
         step.result.latency += fault.delay
-    step.result.latency += decision.delay
-    if decision.outcome.latency is None and op.startswith("charge."):
+    slowing = decision.slowing if decision.rule is not None else None
+    if slowing is not None:
+        step.result.latency += slowing.delay
+    elif op.startswith("charge."):
         low, high = step.assume("provider.latency") if provider.latency is None else provider.latency
         step.result.latency += low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
     return decision.outcome

@@ -188,6 +188,7 @@ def _run(step: Step, batch: Batch) -> None:
         left -= 1 + ROWS_OF_WEBHOOK * len(result.webhooks)
         if any(decision.rule is not None for decision in result.decisions):
             sandbox.journal.note_due(sandbox.now, row_step.asked, result)
+            sandbox.config.counts.strike(result)
     _end(step, batch)
 
 

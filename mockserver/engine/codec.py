@@ -140,7 +140,11 @@ class Codec:
                 return _enum(annotation)
             if hasattr(annotation, "_fields"):
                 hints = get_type_hints(annotation, include_extras=True)
-                return _fixed([self.of(hints[name]) for name in annotation._fields], lambda items: annotation(*items))
+                parts, later = (
+                    [self.of(hints[name]) for name in annotation._fields],
+                    len(getattr(annotation, "_field_defaults", ())),
+                )
+                return _fixed(parts, lambda items: annotation(*items), later)
             if is_dataclass(annotation):
                 return self.without(annotation)
         raise TypeError(f"{annotation} has no form in a state document")
@@ -396,18 +400,22 @@ def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
         yield place, one
 
 
-def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any]) -> Form:
-    """A tuple of so many parts, or a named one."""
+def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any], later: int = 0) -> Form:
+    """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
     reads = [part.read for part in parts]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
-        if not isinstance(raw, list) or len(raw) != len(parts):
+        if not isinstance(raw, list) or not len(parts) - later <= len(raw) <= len(parts):
             raise _wanted(f"a list of {len(parts)}")
         return shape(_every(range(len(raw)), reads, raw, cards))
 
-    return Form(
-        lambda value, secrets: [part.write(item, secrets) for part, item in zip(parts, value, strict=True)], read
-    )
+    def write(value: Any, secrets: bool) -> list[Any]:
+        least = len(parts) - later
+        while len(value) > least and value[-1] is None:
+            value = value[:-1]
+        return [part.write(item, secrets) for part, item in zip(parts, value, strict=False)]
+
+    return Form(write, read)
 
 
 def _optional(only: Form) -> Form:

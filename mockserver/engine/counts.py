@@ -10,10 +10,15 @@ from collections import Counter
 from collections.abc import Iterable
 
 from mockserver.domain.masking import mask_text
+from mockserver.engine.result import Result
 from mockserver.scenario.director import Decision
+from mockserver.scenario.outcome import Outcome
 
 MOST_RULES = 200
 """Rules that are counted by name."""
+
+MOST_STRUCK = 10_000
+"""Kinds of outcomes that are remembered."""
 
 OTHER = "other"
 """Name of all other rules together: those that a sandbox was given by itself, and those beyond ``MOST_RULES``."""
@@ -22,13 +27,16 @@ _LONGEST_NAME = 100
 
 
 class Counts:
-    """``rules`` that fired by id, ``faults`` by kind, tries of ``webhooks`` by what the delivery is then."""
+    """``rules`` that fired by id, ``faults`` by kind, tries of ``webhooks`` by what the delivery is then;
+    ``operations`` that were called, and each kind of outcome that ``struck`` one."""
 
     def __init__(self) -> None:
         self._named: frozenset[str] = frozenset()
         self.rules: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.webhooks: Counter[str] = Counter()
+        self.operations: set[str] = set()
+        self.struck: dict[tuple[str, str], Outcome] = {}
 
     def name(self, rules: Iterable[str]) -> None:
         """Count these rules by name from now on, but none that looks like a card number or is overlong; what was
@@ -37,6 +45,15 @@ class Counts:
         self._named = frozenset(fit[:MOST_RULES])
         for rule in self.rules.keys() - self._named - {OTHER}:
             self.rules[OTHER] += self.rules.pop(rule)
+
+    def strike(self, result: Result) -> None:
+        """What a step has met; a webhook only where something was to be told."""
+        for decision in result.decisions:
+            if decision.rule is not None and decision.attempt is not None and len(self.struck) < MOST_STRUCK:
+                outcome, attempt = decision.outcome, decision.attempt
+                is_told = result.webhooks or (outcome.webhook is not None and outcome.webhook.drop and result.events)
+                if outcome.webhook is None or is_told:
+                    self.struck.setdefault((attempt.also or attempt.op, outcome.words), outcome)
 
     def decided(self, decision: Decision) -> None:
         """A rule has fired, if any did."""

@@ -16,7 +16,6 @@ from mockserver.domain.states import (
     ChargeState,
     PayToState,
     SubscriptionState,
-    TokenEvent,
     TokenState,
     TransferEvent,
     TransferState,
@@ -33,6 +32,7 @@ from mockserver.engine import (
     step_effects,
     subscriptions,
     three_ds,
+    tokens,
     vault,
 )
 from mockserver.engine.result import Asked
@@ -71,9 +71,7 @@ WORK: Mapping[Due, Work] = {
     Due.SUBSCRIPTION_RENEWAL: _while(SubscriptionState.ACTIVE, charges.renew),
     Due.METHOD_LOST: lambda step, entry: subscriptions.lose_method(step, entry.subject),
     Due.CUSTOMER_SHOWN: _while(None, customers.show_on),
-    Due.TOKEN_EXPIRY: _while(
-        TokenState.ACTIVE, lambda step, token, _: step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
-    ),
+    Due.TOKEN_EXPIRY: _while(TokenState.ACTIVE, lambda step, token, _: tokens.expire(step, token)),
     Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, PayToState(entry.detail)),
     Due.LATER: later.happen,
     Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
@@ -128,6 +126,8 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     work(step)
     step_effects.plan(step)
     sandbox.journal.note_due(sandbox.now, step.asked, step.result)
+    if step.result.ruled:
+        sandbox.config.counts.strike(step.result)
     if sandbox.watch is not None:
         for event in step.result.events:
             if event.data is None:

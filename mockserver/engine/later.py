@@ -24,14 +24,15 @@ from mockserver.domain.states import (
     NetworkTokenState,
     PayToState,
     SubscriptionState,
+    VaultEvent,
 )
-from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, vault
+from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
-from mockserver.scenario.outcome import DELETABLE
+from mockserver.scenario.outcome import DELETABLE, EXPIRABLE
 
 _PART = "|"
 
@@ -66,7 +67,7 @@ def happen(step: Step, entry: ScheduledWork) -> None:
 def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
     """Let something happen to an object at once, its provider not being asked. Raises ``Invalid`` (90) for a kind of
     object to which it cannot happen, and what the move raises."""
-    moves = [(kind, ())] if wanted.move is Move.DELETE else _moves(wanted, step)
+    moves = [(kind, ())] if wanted.move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
     for of, detail in moves:
         entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, _PART.join((of, wanted.move.value, *detail)))
         fault = fault_of(step.sandbox, entry) if of == kind else f"got {wanted.move} of a {of}, and this is a {kind}"
@@ -82,6 +83,8 @@ def _move(step: Step, kind: str, subject: str, move: str, detail: list[str]) -> 
             raise invalid({"set": f"it is {status} by then, and becomes {detail[0]} no more"})
     elif move == Move.DELETE:
         _DELETE[kind](step, subject)
+    elif move == Move.EXPIRE:
+        _EXPIRE[kind](step, subject)
     else:
         _CHARGE[Move(move)](step, charges.get(step, subject), detail)
 
@@ -124,6 +127,11 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             ]
         case Move.DELETE:
             return [(DELETABLE.get(step.asked.op, ""), ())]
+        case Move.EXPIRE:
+            charge = step.result.about.get("charge")
+            is_held = isinstance(charge, Charge) and charge.status is ChargeState.AUTHORISED
+            is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
+            return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
             return [("charge", (str(said["to"]),))]
         case Move.EMIT:
@@ -143,7 +151,7 @@ def _subject(step: Step, kind: str) -> str | None:
     for event in step.result.events:
         if event.subject.value == kind:
             return event.subject_id
-    id_name = KINDS[kind][0] if kind in KINDS else ""
+    id_name = "token_id" if kind == "token" else KINDS[kind][0] if kind in KINDS else ""
     for known in (step.result.about.get(kind), step.result.about.get("payment_method")):
         found = getattr(known, id_name, None)
         if isinstance(found, str):
@@ -224,6 +232,13 @@ _DELETE: Mapping[str, Callable[[Step, str], object]] = {
 }
 """Kinds that can go."""
 
+_EXPIRE: Mapping[str, Callable[[Step, str], object]] = {
+    "vault": lambda step, subject: vault.end(step, vault.get(step, subject), VaultEvent.EXPIRED),
+    "token": lambda step, subject: tokens.expire(step, tokens.get(step, subject)),
+    "charge": lambda step, subject: charges.let_go(step, charges.get(step, subject), ChargeEvent.EXPIRED),
+}
+"""Kinds that can expire."""
+
 _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
     Move.SET: (
         _SET,
@@ -237,5 +252,6 @@ _DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], 
     ),
     Move.SETTLE: (("charge",), lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
     Move.DELETE: (_DELETE, lambda kind, given: not given, "nothing more"),
+    Move.EXPIRE: (_EXPIRE, lambda kind, given: not given, "nothing more"),
 }
 """The details that each move can do something with, and of which kinds of objects."""

@@ -15,7 +15,9 @@ from weakref import WeakMethod, proxy
 
 from mockserver.domain.clock import Micros
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.journal import Journal
 from mockserver.engine.result import Result
+from mockserver.scenario.scalars import LAST_MOVE
 
 T = TypeVar("T")
 
@@ -27,15 +29,17 @@ class Present(Protocol):
     """What is used of the sandbox whose past it is."""
 
     now: Micros
+    journal: Journal
 
 
 class _Change(NamedTuple):
-    """A new value of a row, and the value before: None for a new row."""
+    """A new value of a row, and the value before: None for a new row; changes of one step have one ``step``."""
 
     at: Micros
     table: Table[Any]
     after: Any
     before: Any
+    step: object
 
 
 class Past:
@@ -63,7 +67,8 @@ class Past:
 
     def newest(self, count: int) -> Iterator[tuple[Micros, Table[Any], Any, Any]]:
         """The newest changes, oldest first: when, in which table, the value and the one before (None: a new row)."""
-        return islice(self._changes, max(len(self._changes) - count, 0), None)
+        newest = islice(self._changes, max(len(self._changes) - count, 0), None)
+        return ((one.at, one.table, one.after, one.before) for one in newest)
 
     def take_over(self, changes: Iterable[tuple[Micros, Table[Any], int, Any]], noted: int) -> None:
         """Go on with the changes of a store, the newest first: when, in which table and place, and the value before."""
@@ -74,7 +79,7 @@ class Past:
             if before is not None:
                 before.seq = seq
             present[table, seq] = before
-            self._changes.appendleft(_Change(at, table, after, before))
+            self._changes.appendleft(_Change(at, table, after, before, step=at))
         self.noted = noted
 
     def forget(self) -> None:
@@ -88,14 +93,17 @@ class Past:
         while changes and changes[0].at <= now - self.longest:
             changes.popleft()
         self.is_cut = self.is_cut or len(changes) == MOST_CHANGES
-        changes.append(_Change(now, table, after, before))
+        changes.append(_Change(now, table, after, before, step=("after", self._sandbox.journal.last)))
         self.noted += 1
 
     def seen(self, result: Result, read: Callable[[], T]) -> T:
         """What is read in the step of a ``result``, as far behind as the rules say that decided it. Raises what
         ``read`` raises."""
-        until = self._sandbox.now - lag_of(result)
-        newer = [change for change in self._changes if change.at > until]
+        lag, changes = lag_of(result), self._changes
+        if lag == LAST_MOVE:
+            newer = [change for change in changes if change.step == changes[-1].step]
+        else:
+            newer = [change for change in changes if change.at > self._sandbox.now - lag]
         self._is_rewound = True
         try:
             for change in reversed(newer):
@@ -114,5 +122,5 @@ class Past:
 
 
 def lag_of(result: Result) -> Micros:
-    """How far behind a step sees."""
-    return max((decision.outcome.lag for decision in result.decisions), default=0)
+    """How far behind a step sees; 0 when it sees the present."""
+    return next((lag for decision in result.decisions if (lag := decision.outcome.lag)), 0)

@@ -32,8 +32,9 @@ class Unreached(Exception):
 class Asked:
     """What came in. ``request`` has camelCase keys, ``path`` the placeholders of the route. ``answers`` distinguishes a
     request, whose answer a fault can spoil, from work that time causes. ``call`` is the number of the request among
-    those of its operation, None for work that time causes and for set-up calls. ``row`` is the row of a batch, from 1,
-    and ``scripted`` what its batch's script says that the provider answers."""
+    those of its operation, None for work that time causes and for set-up calls; ``connection`` the one on which it
+    came, where rules look at that. ``row`` is the row of a batch, from 1, and ``scripted`` what its batch's script says
+    that the provider answers."""
 
     op: str
     answers: bool = False
@@ -41,6 +42,7 @@ class Asked:
     path: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     request: Mapping[str, object] = field(default_factory=lambda: _NOTHING)
     call: int | None = None
+    connection: str | None = None
     row: int | None = None
     scripted: ProviderOutcome | None = None
 
@@ -85,5 +87,5 @@ class Result:
 
     def note(self, decision: Decision) -> None:
         """Remember a decision."""
-        self.decisions += (decision,)
+        self.decisions += (*decision.passing, decision)
         self.ruled = self.ruled or decision.rule is not None

@@ -15,6 +15,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import TABLE_NAMES
+from mockserver.scenario.attempt import UnderWay
 from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {
@@ -36,6 +37,12 @@ def reader_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object]) -> Ca
     """What an attempt resolves paths with. The journal of the sandbox keeps it: a reference back to the sandbox would
     leave every one that was reset to the garbage collector."""
     return partial(state_of, proxy(sandbox), asked, about)
+
+
+def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
+    """The other calls of a sandbox that are not answered yet, as rules see them."""
+    others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
+    return [(step.asked.op, partial(state_of, sandbox, step.asked, step.result.about)) for step in others]
 
 
 def value_at(sandbox: Sandbox, found: object, path: str) -> object:

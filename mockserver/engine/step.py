@@ -105,10 +105,11 @@ class Step:
         """Let the scenario decide, and remember the decision."""
         decision, result = self.sandbox.director.decide(stage, attempt), self.result
         result.attempts += (attempt,)
-        result.decisions += (decision,)
+        result.decisions += (*decision.passing, decision)
         if decision.rule is not None:
             result.ruled = True
-            self.sandbox.config.counts.decided(decision)
+            for one in (*decision.passing, decision):
+                self.sandbox.config.counts.decided(one)
         return decision
 
     def warn(self, text: str) -> None:

@@ -27,6 +27,10 @@ def note(step: Step, entry: JournalEntry) -> None:
     sandbox = step.sandbox
     journal = sandbox.journal
     journal.note(entry)
+    counts = sandbox.config.counts
+    counts.operations.add(step.asked.op)
+    if step.result.ruled:
+        counts.strike(step.result)
     if journal.last - len(journal.entries) > journal.given_up:
         step.warn(_words("journal entries", journal.limit))
     if sandbox.deliveries.dropped:

@@ -90,6 +90,11 @@ def use(step: Step, token: Token) -> None:
     step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
 
 
+def expire(step: Step, token: Token) -> None:
+    """A token cannot be used any more. Raises ``WrongState`` (51)."""
+    step.change(token, token.after_expiry(), TokenEvent.EXPIRED)
+
+
 def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
     if command.provider_id == "":
         faults.wrong("ProviderId", "required: as the header ProviderId, in the query or in the body")

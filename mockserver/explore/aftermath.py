@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from threading import Event
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.invariants import Invariant
@@ -23,12 +22,11 @@ from mockserver.explore.command import Ended
 from mockserver.explore.run_money import RunMoney, key_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
-UNDER_WAY = "5s"
-"""How long rows of running batches and webhooks under way may take to finish."""
+UNDER_WAY = 5.0
+"""Seconds that answers, rows of running batches and webhooks under way may take to finish."""
 
-_ANSWER_SECONDS = 5.0
+_ANSWER_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
-_RUNNING = ("RECEIVED", "CREATED", "IN_PROGRESS")
 _LONGEST_WORDS = 400
 
 Run = Callable[[Sequence[str], Path], Ended]
@@ -41,11 +39,10 @@ class ShopFailed(Exception):
 
 @record
 class Aftermath:
-    """What follows each run: ``books`` is the command, or the address (``books_url``), that gives the shop's books,
-    ``states`` what the shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job."""
+    """What follows each run: ``books`` is the command, or the address, that gives the shop's books, ``states`` what the
+    shop's own states mean; ``settle`` how far time moves, ``reconcile`` the shop's nightly job."""
 
     books: Sequence[str] = ()
-    books_url: str | None = None
     states: Mapping[str, str] | None = None
     settle: Micros | None = None
     reconcile: Sequence[str] = ()
@@ -54,12 +51,12 @@ class Aftermath:
     @property
     def has_books(self) -> bool:
         """Whether the shop's books are read."""
-        return bool(self.books) or self.books_url is not None
+        return bool(self.books)
 
     @property
-    def changes(self) -> bool:
-        """Whether anything happens after the command that may put its books right."""
-        return self.settle is not None or bool(self.reconcile)
+    def url(self) -> str | None:
+        """The address of the books, if they have one."""
+        return self.books[0] if self.books and self.books[0].startswith(("http://", "https://")) else None
 
 
 NOTHING_MORE = Aftermath()
@@ -90,104 +87,107 @@ def follow(
 ) -> RunEnd:
     """Everything between the end of the command and the verdict. What the shop's other commands print goes to files
     whose names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for."""
-    settle_down(sandbox)
-    failed = ""
+    shop = _Shop(sandbox, asked, run, files, ignored)
     rows: Sequence[Any] = ()
     differed: Sequence[Any] = ()
+    compared: Sequence[Any] = ()
+    failed = ""
+    settle_down(sandbox)
     try:
-        if asked.has_books and asked.changes:
-            differed = _compared(sandbox, asked, _rows(asked, run, files), ignored)
+        if asked.has_books and (asked.settle is not None or asked.reconcile):
+            differed = shop.compared(shop.rows())
         if asked.settle is not None:
             sandbox.clock.advance(duration_text(asked.settle))
             settle_down(sandbox)
         if asked.reconcile:
-            _printed(run, asked.reconcile, "--reconcile", Path(f"{files}.reconcile"))
+            shop.printed("reconcile", asked.reconcile)
             settle_down(sandbox)
     except ShopFailed as problem:
         failed = str(problem)
-    books = sandbox.money()
-    findings = sandbox.findings(finish=True)
-    if asked.has_books and not failed:
-        try:
-            rows = _rows(asked, run, files)
-            compared = _compared(sandbox, asked, rows, ignored, is_settled=asked.settle is not None)
-            findings = [row for row in findings if row["finding"] not in COMPARED] + list(compared)
-        except ShopFailed as problem:
-            failed = str(problem)
-    money = RunMoney.of(books)
-    broken = [
-        words for one in asked.invariants if (words := one.broken([order.money for order in money.orders])) is not None
-    ]
-    return RunEnd(money, books, findings, differed=differed, rows=rows, failed=failed, broken=broken)
+    # What was in doubt is forgotten when the story ends.
+    books, findings = sandbox.money(), sandbox.findings(finish=True)
+    try:
+        if asked.has_books and not failed:
+            rows = shop.rows()
+            compared = shop.compared(rows, is_settled=asked.settle is not None)
+    except ShopFailed as problem:
+        failed = str(problem)
+    judged = [row for row in findings if row["finding"] not in COMPARED]
+    sandbox.invariants = [*asked.invariants]
+    broken = sandbox.end_of_test(None, rules=False)["rules"]
+    found = [*judged, *compared]
+    return RunEnd(RunMoney.of(books), books, found, differed=differed, rows=rows, failed=failed, broken=broken)
 
 
 def settle_down(sandbox: RemoteSandbox) -> None:
     """Wait until the answers on their way, the batches that run and the webhooks that are being sent have ended, five
     seconds at most."""
-    end = time.monotonic() + _ANSWER_SECONDS
-    while time.monotonic() < end and sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"]:
+    end = time.monotonic() + UNDER_WAY
+    while sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"] and time.monotonic() < end:
         Event().wait(_LOOK_AGAIN)
-    for state in _RUNNING:
-        for batch in sandbox.call("GET", "/__admin/objects", params={"kind": "batch", "q": f"state:{state}"})[
-            "objects"
-        ]:
-            ended = {"batch": {"id": batch["id"], "status": {"in": ["SUCCESS", "FAILED"]}}}
-            sandbox.call("POST", "/__admin/wait", json={"for": ended, "timeout": UNDER_WAY})
-    if sandbox.call("GET", "/__admin/webhooks", params={"state": "sending", "limit": 1})["count"]:
-        # Time stands while webhooks are being sent.
-        sandbox.call("POST", "/__admin/clock/advance", json={"by": "0s", "timeout": UNDER_WAY})
 
 
-def _rows(asked: Aftermath, run: Run, files: Path) -> list[Any]:
-    raw = (
-        _fetched(asked.books_url)
-        if asked.books_url is not None
-        else _printed(run, asked.books, "--books", Path(f"{files}.books"))
-    )
-    try:
-        return checked_rows(raw, asked.states or {})
-    except BadRow as bad:
-        raise ShopFailed(f"--books: {bad}") from None
+@record
+class _Shop:
+    """The shop after a run: what its other commands print, and what its books say."""
+
+    sandbox: RemoteSandbox
+    asked: Aftermath
+    run: Run
+    files: Path
+    ignored: Collection[tuple[str, str]]
+
+    def rows(self) -> list[Any]:
+        """The rows of its books. Raises ``ShopFailed``."""
+        url = self.asked.url
+        raw = self.printed("books", self.asked.books) if url is None else _fetched(url)
+        try:
+            return checked_rows(raw, self.asked.states)
+        except BadRow as bad:
+            raise ShopFailed(f"--books: {bad}") from None
+
+    def compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> Sequence[Any]:
+        """What the rows and the sandbox say differently. Raises ``ShopFailed``."""
+        judged = [row for row in rows if key_of(row) not in self.ignored]
+        try:
+            found = self.sandbox.compare_books(judged, states=self.asked.states, settled=is_settled)
+        except ControlRefused as refused:
+            raise ShopFailed(f"--books: {refused}") from None
+        return list(found["findings"])
+
+    def printed(self, option: str, argv: Sequence[str]) -> bytes:
+        """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does not end well."""
+        output = Path(f"{self.files}.{option}")
+        try:
+            ended = self.run(argv, output)
+        except OSError as problem:
+            raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
+        errors = output.with_suffix(".err")
+        with output.open("rb") as file:
+            raw = file.read(LONGEST + 1)
+        said = mask_printed((errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:])
+        output.unlink()
+        errors.unlink()
+        if ended.exit != 0:
+            raise ShopFailed(f"--{option}: {ended}" + (f": {said}" if said else ""))
+        return raw
 
 
 def _fetched(url: str) -> bytes:
+    """What an address answers. Raises ``ShopFailed`` when it answers anything but 200, or too much, or too late."""
+    import httpx
+
+    raw, end = b"", time.monotonic() + _ANSWER_SECONDS
     try:
-        with urlopen(url, timeout=_ANSWER_SECONDS) as answer:
-            raw: bytes = answer.read(LONGEST + 1)
-    except (URLError, OSError) as problem:
+        with httpx.stream("GET", url, timeout=_ANSWER_SECONDS, trust_env=False) as answer:
+            if answer.status_code != HTTPStatus.OK:
+                raise ShopFailed(f"--books: {url}: answered {answer.status_code}, wanted 200")
+            for chunk in answer.iter_bytes():
+                raw += chunk
+                if time.monotonic() > end:
+                    raise ShopFailed(f"--books: {url}: not done in {_ANSWER_SECONDS:.0f} s")
+                if len(raw) > LONGEST:
+                    break
+    except (httpx.HTTPError, httpx.InvalidURL) as problem:
         raise ShopFailed(f"--books: {url}: {problem}") from None
-    return _short_enough(raw)
-
-
-def _printed(run: Run, argv: Sequence[str], option: str, output: Path) -> bytes:
-    """What a command of the shop prints; it must end well."""
-    ended = run(argv, output)
-    raw, errors = output.read_bytes(), output.with_suffix(".err")
-    said = mask_printed((errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:])
-    for file in (output, errors):
-        file.unlink()
-    if ended.exit != 0:
-        raise ShopFailed(f"{option}: {ended}" + (f": {said}" if said else ""))
-    return _short_enough(raw)
-
-
-def _short_enough(raw: bytes) -> bytes:
-    if len(raw) > LONGEST:
-        raise ShopFailed(f"--books: got {len(raw)} bytes, allowed are {LONGEST}")
     return raw
-
-
-def _compared(
-    sandbox: RemoteSandbox,
-    asked: Aftermath,
-    rows: Sequence[Any],
-    ignored: Collection[tuple[str, str]],
-    *,
-    is_settled: bool = False,
-) -> Sequence[Any]:
-    judged = [row for row in rows if key_of(row) not in ignored]
-    try:
-        found: Sequence[Any] = sandbox.compare_books(judged, states=asked.states, settled=is_settled)["findings"]
-    except ControlRefused as refused:
-        raise ShopFailed(f"--books: {refused}") from None
-    return found

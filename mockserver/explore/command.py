@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
@@ -78,6 +78,8 @@ class Commands:
         with ExitStack() as files, self._lock:
             if self._is_over:
                 raise Interrupted
+            # What runs already is none of its processes.
+            before = _processes()
             process = subprocess.Popen(
                 argv,
                 env={**self._environ, **variables, MARK: mark},
@@ -86,7 +88,7 @@ class Commands:
                 stderr=files.enter_context(errors.open("wb")) if errors is not None else subprocess.STDOUT,
                 start_new_session=True,
             )
-            running = _Running(process)
+            running = _Running(process, before)
             self._running.add(running)
         # Waiting with a timeout would look again every so often, and so come late.
         patience = Timer(timeout, running.end)
@@ -121,8 +123,9 @@ class Commands:
 class _Running:
     """A command with the session that it leads."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], before: Set[str]) -> None:
         self._process = process
+        self._before = before
         self._has_ended = Event()
         self.was_ended = False
 
@@ -137,7 +140,7 @@ class _Running:
         """Kill what a command has left behind that has ended."""
         self._has_ended.set()
         self._signal(signal.SIGKILL)
-        for pid in _marked(mark):
+        for pid in _marked(mark, self._before):
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -146,12 +149,20 @@ class _Running:
             os.killpg(self._process.pid, number)
 
 
-def _marked(mark: str) -> list[int]:
-    """The processes that inherited a mark, as far as this user may see them."""
+def _processes() -> set[str]:
+    """The numbers of all processes, where they can be known."""
+    try:
+        return set(filter(str.isdecimal, os.listdir(_PROC)))
+    except OSError:
+        return set()
+
+
+def _marked(mark: str, known: Set[str]) -> list[int]:
+    """The processes that inherited a mark, as far as this user may see them, without those that are ``known``."""
     wanted = f"{MARK}={mark}".encode()
     found = []
-    for path in _PROC.glob("[0-9]*/environ"):
+    for number in _processes() - known:
         with suppress(OSError):
-            if wanted in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
+            if wanted in (_PROC / number / "environ").read_bytes().split(b"\0"):
+                found.append(int(number))
     return found

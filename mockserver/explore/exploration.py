@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import field
+from dataclasses import astuple, field
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,15 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
+from mockserver.explore.before import Before
 from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, followed, name_of, trials
 from mockserver.explore.minimise import minimise
 from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
 from mockserver.explore.swarm import drawn
-from mockserver.explore.trial import InjectionPoint, Observed, TrialRunner, Verdict, differences
-from mockserver.explore.verdicts import Judged, Reference, judged
+from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
+from mockserver.explore.verdicts import Judged, Reference, excused, judged
+from mockserver.scenario.failures import InjectionPoint
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""
@@ -64,11 +66,13 @@ class NoBaseline(Exception):
 @record
 class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the seconds it took, and
-    whether its clock was set by hand; what runs are compared with, and those that were killed (``crash``)."""
+    whether its clock was set by hand; what runs are compared with, and those that were killed (``crash``). ``due`` is
+    what came due without a call and can fail."""
 
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
+    due: Sequence[InjectionPoint] = ()
     reference: Reference = Reference()
     ignored: Collection[tuple[str, str]] = ()
     crash: Reference = Reference()
@@ -80,8 +84,8 @@ class Baseline:
 
     @property
     def points(self) -> list[InjectionPoint]:
-        """Its calls."""
-        return [point for point, _ in self.calls]
+        """Its calls, and what came due."""
+        return [*(point for point, _ in self.calls), *self.due]
 
 
 @record
@@ -98,7 +102,7 @@ class Cell:
     seconds: float
     findings: Sequence[Mapping[str, Any]]
     timeline: str
-    calls: Sequence[tuple[str, int, bool]]
+    calls: Sequence[tuple[Any, ...]]
     scenario: str = ""
     output: str = ""
     money: Sequence[str] = ()
@@ -136,7 +140,8 @@ class Cell:
 
 @mutable
 class Exploration:
-    """What is known when it ends, or is ended: ``left_out`` is what was not tried."""
+    """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
+    an earlier report."""
 
     command: Sequence[str]
     seed: int
@@ -145,10 +150,21 @@ class Exploration:
     left_out: list[Trial] = field(default_factory=list)
     is_interrupted: bool = False
     why: str = "budget"
+    before: Before | None = None
+
+    def was(self, cell: Cell) -> Verdict | None:
+        """What a cell was in the earlier report, where that says something else."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return earlier if earlier is not cell.verdict else None
+
+    def is_red(self, cell: Cell, least: Verdict) -> bool:
+        """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
+        earlier = self.before.verdict(cell.name) if self.before is not None else None
+        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
 
     def reaches(self, least: Verdict) -> bool:
-        """Whether any cell is at least as bad as a verdict."""
-        return any(cell.verdict.reaches(least) for cell in self.cells)
+        """Whether any cell is red."""
+        return any(self.is_red(cell, least) for cell in self.cells)
 
 
 def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
@@ -160,7 +176,7 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     found = differences(first.entries, second.entries)
     if found:
         raise NoBaseline("\n".join(["two runs without any fault made different calls:", *found]))
-    statuses = [entry["status"] for entry in first.entries if entry["call"] is not None]
+    statuses = {(entry["op"], entry["call"]): entry["status"] for entry in first.entries}
     seeded = [row for row in first.unseen if row in second.unseen]
     ignored = {key for row in seeded if (key := key_of(row)) is not None}
     for seen in (first, second):
@@ -168,7 +184,8 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     one, other = first.after.money, second.after.money
     reference = Reference(one, one.names() & other.names()) if same_money(one, other) else Reference()
     return Baseline(
-        calls=tuple(zip(first.points, statuses, strict=True)),
+        calls=tuple((one, statuses[one.op, one.nth]) for one in first.points if not one.is_counted),
+        due=tuple(one for one in first.points if one.is_counted),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
         reference=reference,
@@ -345,12 +362,15 @@ def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tr
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
-    if reference.money is not None and not has_books:
+    if reference.money is not None and not has_books and not trial.is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
     rules = [rule["id"] for rule in trial.rules]
-    has_fired = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
+    struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
+    has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
     made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
+    if trial.is_ours and not has_books:
+        made = excused(made, seen.after)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
     names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
@@ -372,7 +392,7 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
         seconds=round(seen.ended.seconds, 3),
         findings=seen.findings,
         timeline=seen.timeline,
-        calls=tuple((point.op, point.nth, point.notifies) for point in seen.points),
+        calls=tuple(astuple(point) for point in seen.points),
         scenario="" if has_survived else scenario_text(tried.scenario),
         output="" if has_survived else seen.printed(),
         money=tuple(tried.made.words),

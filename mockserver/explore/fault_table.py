@@ -1,87 +1,29 @@
-"""What can be tried, one table: ``faults.yaml``. Source: docs/explore.md, What it runs.
+"""What is tried: failures of the table (``adapters.failures``) at the calls of a command. Source: docs/explore.md, What
+it runs.
 
-Each row is a rule of the scenario language. Where it fits follows from what the language lets happen there, and how
-the command is run under it from the rule itself: crashes and second runs are rows like any other.
+How the command is run under one follows from its rule: crashes and second runs are rows like any other.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mockserver.adapters.strict_yaml import read
-from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.errors import nearest
-from mockserver.domain.record import record, replace
-from mockserver.explore.trial import InjectionPoint
-from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
-from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
+from mockserver.domain.record import record
+from mockserver.scenario.failures import (
+    CLIENT_TIMEOUT,
+    CRASH,
+    FAULTS,
+    OWN_AXES,
+    TWICE,
+    Fault,
+    InjectionPoint,
+    fault,
+)
+from mockserver.scenario.operations import MONEY, OPERATIONS, READS
 
-CLIENT_TIMEOUT: Micros = 30 * SECOND
-"""How long a client is taken to wait for an answer, unless given."""
-
-_CLIENT_TIMEOUT = "{client_timeout}"
-"""Stands for that time in the table."""
-
-_GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
-"""An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
-sees no answer."""
-
-
-CRASH, TWICE = "crash", "twice"
-OWN_AXES = (CRASH, TWICE)
-"""Places of faults that an option of their own adds: the command is killed there and run again, or run a second time
-beside itself. They strike calls that move money."""
-
-
-@record
-class Fault:
-    """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
-    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``is_usual``
-    that it is tried unless faults are named; ``waits`` the seconds of real time that the client waits without an
-    answer."""
-
-    name: str
-    at: str
-    what: str
-    then: Mapping[str, Any]
-    weight: int
-    is_usual: bool = True
-    waits: float = 0
-
-    def fits(self, point: InjectionPoint) -> bool:
-        """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
-        return point.op in _operations(self.name) and ("webhook" not in self.then or point.notifies)
-
-    def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
-        """The fault for a client that waits so long, by a clock that is set by hand or by the machine's."""
-        text, late = json.dumps(self.then), client_timeout + SECOND
-        if _CLIENT_TIMEOUT not in text:
-            return self
-        text = json.dumps(_GIVEN_UP) if is_manual else text
-        then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
-        return replace(self, then=then, waits=0 if is_manual else late / SECOND)
-
-    def rule(self, point: InjectionPoint) -> dict[str, Any]:
-        """A rule of a scenario file that makes it happen at one call, and nowhere else."""
-        return {
-            "id": f"{self.name}-{point.op}-{point.nth}",
-            "when": {"op": point.op, "call": point.nth},
-            "then": self.then,
-        }
-
-
-def _read() -> Mapping[str, Fault]:
-    rows: Any = read(Path(__file__).with_name("faults.yaml").read_text("utf-8"), "faults.yaml").data
-    return {name: Fault(name, is_usual=row.pop("default", True), **row) for name, row in rows.items()}
-
-
-FAULTS = _read()
-"""Every fault by its name, in the order in which reports show them."""
+__all__ = ["CLIENT_TIMEOUT", "CRASH", "FAULTS", "TWICE", "Fault", "fault"]
 
 
 @record
@@ -118,6 +60,16 @@ class Trial:
     def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
         return [fault.rule(point) for point, fault in self.injections]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether one of the faults takes or withholds money itself."""
+        return any(fault.is_ours for _, fault in self.injections)
+
+    @property
+    def comes_due(self) -> list[str]:
+        """What must come due before all of it has struck."""
+        return [fault.comes_due for _, fault in self.injections if fault.comes_due]
 
     @property
     def is_of(self) -> str:
@@ -205,25 +157,6 @@ def followed(first: Trial, points: Sequence[InjectionPoint], faults: Iterable[Fa
     return [Trial(((struck, fault), (point, other))) for point in later for other in faults if other.fits(point)]
 
 
-def fault(name: str) -> Fault:
-    """The fault of that name. Raises ``ValueError`` with the nearest known name."""
-    found = FAULTS.get(name)
-    if found is None:
-        hint = nearest(name, FAULTS) or f", allowed: {', '.join(FAULTS)}"
-        raise ValueError(f"got '{name[:60]}', which is not a fault{hint}")
-    return found
-
-
 def weight(op: str) -> int:
     """How much a fault of an operation shows about a client."""
     return 3 if op in MONEY else 1 if op in READS else 2
-
-
-@cache
-def _operations(name: str) -> frozenset[str]:
-    """The operations in which everything that a fault says can happen, and that a client can call."""
-    outcome = read_model(OutcomeMap, FAULTS[name].timed().then).outcome
-    operations = (MONEY if FAULTS[name].at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED
-    for _, fit in applicability(outcome):
-        operations &= fit
-    return operations & NOTIFYING if outcome.webhook is not None else operations

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
-from mockserver.explore.fault_table import FAULTS
+from mockserver.explore.fault_table import FAULTS, SEED
 from mockserver.explore.trial import Verdict
+from mockserver.scenario.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 
@@ -57,18 +58,94 @@ def text(made: Exploration) -> str:
     """For people: the tables, then what did harm or needs a look, with findings. A single fault
     under which the command failed stands in the tables only: it noticed."""
     single = [cell for cell in made.cells if cell.is_single]
-    words = {(cell.point, cell.fault): word(cell.verdict) for cell in single}
+    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in single}
     lines = tables(list(map(str, made.baseline.points)), words)
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
     for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
         drawn = [" and ".join(f"{by} at {at}" for at, by in cell.injections)] if cell.is_drawn else []
         lines += [line, *(f"    {told}" for told in (*drawn, *cell.money))]
-    lines += [""] if listed else []
+    found = warnings(made)
+    lines += [
+        f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}" for name, cells in found.items()
+    ]
+    lines += [""] if listed or found else []
     if made.cells:
         name, command = (worst or made.cells)[0].name, mask_text(shlex.join(made.command))
         lines += [f"To see one alone: mockserver explore --replay {name} -- {command}", ""]
     return "\n".join([*lines, *summary(made)])
+
+
+def warnings(made: Exploration) -> dict[str, list[str]]:
+    """The findings of severity warning, each with the names of the cells that have it."""
+    found: dict[str, list[str]] = {}
+    for cell in made.cells:
+        for name in dict.fromkeys(row["finding"] for row in cell.findings if row["severity"] == "warning"):
+            found.setdefault(name, []).append(cell.name)
+    return found
+
+
+def rows(made: Exploration) -> list[Mapping[str, Any]]:
+    """What did harm or needs a look, the worst first, as findings: those of the runs, and the verdicts that no finding
+    of severity error explains."""
+    found: list[Mapping[str, Any]] = []
+    for cell in _worst_first(made.cells):
+        about = {"cell": cell.name}
+        bad = [row for row in cell.findings if row["severity"] != "note"]
+        found += [{**row, "about": {**about, **row["about"]}} for row in bad]
+        if cell.verdict in _NAMED and not any(row["severity"] == "error" for row in bad):
+            found.append(
+                {
+                    "finding": f"explore-{cell.verdict.value}",
+                    "severity": _NAMED[cell.verdict],
+                    "title": f"{cell.name} is {cell.verdict.value}",
+                    "why": _MEANINGS[cell.verdict],
+                    "advice": f"mockserver explore --replay {cell.name} shows it alone",
+                    "about": about,
+                    "evidence": [{"entry": None, "webhook": None, "line": words} for words in cell.money],
+                    "count": 1,
+                }
+            )
+    return found
+
+
+def markdown(made: Exploration) -> str:
+    """For a pull request or the summary of a step: the figures, what needs a look, and the matrix folded away."""
+    worst = [cell for cell in _worst_first(made.cells) if not _is_quiet(cell)]
+    lines = ["## Every failure, tried", "", *(f"- {line}" for line in summary(made)), ""]
+    if worst:
+        lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {word(cell.verdict)} | `{cell.name}` | {end_of(cell)} | {_escaped([*cell.found, *cell.money])} |"
+            for cell in worst
+        ]
+        lines.append("")
+    runs = len(made.cells)
+    lines += [
+        f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`" for name, cells in warnings(made).items()
+    ]
+    lines += ["", "<details><summary>The matrix</summary>", ""]
+    words = {(cell.point, cell.fault): word(cell.verdict) for cell in made.cells if cell.is_single}
+    points = list(map(str, made.baseline.points))
+    for at, faults, cells in _matrix(points, words):
+        lines += [f"| {' | '.join([at, *faults])} |", "| --- " * (len(faults) + 1) + "|"]
+        lines += [
+            f"| {' | '.join([point, *(cell or _NOT_TRIED for cell in row)])} |"
+            for point, row in zip(points, cells, strict=True)
+            if any(row)
+        ]
+        lines.append("")
+    return "\n".join([*lines, "</details>"])
+
+
+def _escaped(words: Sequence[str]) -> str:
+    return "<br>".join(one.replace("|", "\\|").replace("<", "&lt;") for one in words)
+
+
+def _word_in(made: Exploration, cell: Cell) -> str:
+    """The verdict on a cell, and what it was before."""
+    was = made.was(cell)
+    return word(cell.verdict) if was is None else f"{word(cell.verdict)} (was {word(was)})"
 
 
 def _is_quiet(cell: Cell) -> bool:
@@ -83,13 +160,37 @@ def summary(made: Exploration) -> list[str]:
     said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
     calls = len(made.baseline.calls)
     runs = len(made.cells)
+    changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
+    lines += [coverage(made).words] if runs else []
+    if made.before is not None:
+        better, worse = (sum(now < was for now, was in changed), sum(now > was for now, was in changed))
+        lines.append(f"compared with {made.before.file}: {better} better, {worse} worse")
     if made.left_out:
         why = "--budget" if made.why == "budget" else made.why
         names = ", ".join(one.name for one in made.left_out[:5])
         more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
     return lines
+
+
+_STATES = {Verdict.UNSAFE: UNSAFE, Verdict.SURVIVED: SURVIVED, Verdict.HEALED: SURVIVED, Verdict.FAILED: SURVIVED}
+
+
+def coverage(made: Exploration) -> Coverage:
+    """Which failures struck, of all that there are for the operations that the command uses."""
+    # Of several faults of a seed only some may have struck.
+    known = [cell for cell in made.cells if not cell.name.startswith(SEED) or "+" not in cell.fault]
+    struck = coverage_of((cell.point, cell.fault, cell.verdict) for cell in known)
+    return Coverage.of({point.op for point in made.baseline.points}, struck)
+
+
+def coverage_of(cells: Iterable[tuple[str, str, Verdict]]) -> Iterator[tuple[str, str, str]]:
+    """What struck in runs, each with its calls, faults and verdict, and how that went."""
+    for points, faults, verdict in cells:
+        if verdict is not Verdict.NOT_REACHED:
+            for point, fault in zip(points.split("+"), faults.split("+"), strict=True):
+                yield point.partition("#")[0], fault, _STATES.get(verdict, TRIED)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
@@ -107,6 +208,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
                 "point": cell.point,
                 "fault": cell.fault,
                 "verdict": cell.verdict.value,
+                **({} if made.before is None else {"was": made.before.verdict(cell.name)}),
                 "exit": cell.exit,
                 "findings": cell.found,
                 "money": list(cell.money),
@@ -115,6 +217,7 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
             }
             for cell in made.cells
         ],
+        "coverage": coverage(made).shown(),
         "left_out": [{"point": one.point, "fault": one.fault, "why": made.why} for one in made.left_out],
     }
     return json.dumps(report, indent=2)
@@ -139,11 +242,14 @@ _SIGNS = {
     Verdict.HUNG: "…",
     Verdict.UNSAFE: "!",
 }
+_NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}
+"""Verdicts that are reported as findings, by their severity."""
+
 _MEANINGS = {
-    Verdict.UNSAFE: "money moved wrongly, whatever the exit code",
+    Verdict.UNSAFE: "a finding of severity error, or money that moved wrongly, whatever the exit code",
     Verdict.HUNG: "not done in time",
     Verdict.DOUBTFUL: "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)",
-    Verdict.FAILED: "the command noticed: loud, and no harm done",
+    Verdict.FAILED: "another exit code: the command noticed; no money was seen to move wrongly",
     Verdict.NOT_REACHED: "the fault never struck: the calls came otherwise",
     Verdict.HEALED: "the books were wrong at first, and right when everything had settled",
     Verdict.SURVIVED: "exit code 0, and the money is that of the run without a fault, or the books agree",
@@ -184,6 +290,8 @@ def page(made: Exploration) -> str:
         left_out=made.left_out,
         why=made.why,
         survived=Verdict.SURVIVED,
+        coverage=coverage(made),
+        marks={"never tried": "", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 
 

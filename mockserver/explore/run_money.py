@@ -1,5 +1,5 @@
 """The money of a run: what the sandbox's books say when it has ended, and how that differs from the run without a
-fault. Source: docs/explore.md, Verdicts.
+fault. Source: docs/explore.md, Verdicts by money.
 
 Orders are compared by the references that both fault-free runs have; all others count in the total of their currency
 only, as a shop may make a new reference in each run.
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from itertools import groupby
+from functools import partial
 from typing import Any, TypeAlias
 
-from mockserver.books.comparison import money_text
-from mockserver.books.figures import Account, Figures
-from mockserver.books.invariants import OrderMoney
+from mockserver.books import shop_rows
+from mockserver.books.figures import Figures, money_text
 from mockserver.books.shop_rows import KEYS
 from mockserver.domain.charge import ZERO
+from mockserver.domain.clock import Micros, parse_instant
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
 
@@ -28,69 +28,56 @@ _REFUND = "charge.refund"
 
 
 @record
-class RunOrder:
-    """One order of a run. ``reference`` is the name that it has in every run, empty without one: a subscription and a
-    charge have another id each time. ``peak`` is the most that it ever held of its customer's money."""
-
-    money: OrderMoney
-    reference: str
-    peak: Decimal
-
-
-@record
 class RunMoney:
-    """The money of a run. ``doubts`` are the operations whose end the client never learnt."""
+    """The money of a run: its orders as ``GET /__admin/books`` shows them, the sandbox's time at its end, and
+    ``doubts``, the operations whose end the client never learnt."""
 
-    orders: Sequence[RunOrder]
+    orders: Sequence[Mapping[str, Any]]
+    ended: str = ""
     doubts: Sequence[str] = ()
 
     @classmethod
     def of(cls, books: Mapping[str, Any]) -> RunMoney:
         """The money that ``GET /__admin/books`` has answered."""
-        orders = [RunOrder(OrderMoney.of(row), str(row["reference"] or ""), _peak(row)) for row in books["orders"]]
-        return cls(orders, [doubt["line"].partition(" ")[0] for doubt in books["in_doubt"]])
+        return cls(books["orders"], books["now"], [one["line"].partition(" ")[0] for one in books["in_doubt"]])
+
+    @property
+    def _began(self) -> Micros:
+        return min((parse_instant(one["added"]) for row in self.orders for one in row["charges"]), default=0)
+
+    @property
+    def length(self) -> Micros:
+        """From its first charge to its end."""
+        return parse_instant(self.ended) - self._began
 
     def names(self) -> set[str]:
-        """The orders that have the same name in every run."""
-        return {one.reference for one in self.orders if one.reference}
+        """The orders that have the same name in every run: a subscription and a charge have another id each time."""
+        return {row["reference"] for row in self.orders if row["reference"]}
 
-    def by_place(self, shared: Collection[str]) -> dict[Place, tuple[Figures, Decimal]]:
-        """The figures and the peak of each order that is ``shared``, and of all orders together."""
+    def by_place(self, shared: Collection[str], length: Micros) -> dict[Place, tuple[Figures, Decimal]]:
+        """The figures of each order that is ``shared``, and of all orders together, with the most that its customer
+        missed at once. Of subscriptions only what was taken in the first ``length`` counts."""
         found: dict[Place, tuple[Figures, Decimal]] = {}
-        for one in self.orders:
-            for name in {one.reference if one.reference in shared else "", ""}:
-                place = name, one.money.currency
-                figures, peak = found.get(place, (Figures(), ZERO))
-                found[place] = figures + one.money.figures, peak + one.peak
+        until = self._began + length
+        for row in self.orders:
+            money = Figures.of(row)
+            if row["subscription"] is not None:
+                renewals = (Figures.of(one) for one in row["charges"] if parse_instant(one["added"]) <= until)
+                money = sum(renewals, Figures())
+            for name in {row["reference"] if row["reference"] in shared else "", ""}:
+                figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
+                found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
         return found
-
-
-def _peak(row: Mapping[str, Any]) -> Decimal:
-    """The most that was held, pending or taken at once."""
-    postings = sorted((one for charge in row["charges"] for one in charge["postings"]), key=lambda one: str(one["at"]))
-    most = now = ZERO
-    for _, instant in groupby(postings, key=lambda one: one["at"]):
-        now += sum((_exposed(one) for one in instant), ZERO)
-        most = max(most, now)
-    return max(most, Figures.of(row).exposure)
-
-
-def _exposed(posting: Mapping[str, Any]) -> Decimal:
-    """What a posting takes from the customer, or gives back when it is negative."""
-    amount, sides = Decimal(str(posting["amount"])), (posting["debit"], posting["credit"])
-    if Account.CUSTOMERS not in sides and Account.EXPECTED not in sides:
-        return ZERO
-    return amount if sides[1] in (Account.CUSTOMERS, Account.EXPECTED) else -amount
 
 
 def same_money(first: RunMoney, second: RunMoney) -> bool:
     """Whether two runs moved the same money."""
-    shared = first.names() & second.names()
-    return _moved(first, shared) == _moved(second, shared)
-
-
-def _moved(money: RunMoney, shared: Collection[str]) -> dict[Place, Figures]:
-    return {place: figures for place, (figures, _) in money.by_place(shared).items() if figures != Figures()}
+    shared, length = first.names() & second.names(), min(first.length, second.length)
+    one, other = (
+        {place: figures for place, (figures, _) in run.by_place(shared, length).items() if figures != Figures()}
+        for run in (first, second)
+    )
+    return one == other
 
 
 @record
@@ -107,16 +94,15 @@ def differences(
 ) -> list[MoneyDifference]:
     """How the money of a run differs from that of the run without a fault, order by order; with ``totals`` also that
     of all orders together."""
-    before, after = base.by_place(shared), run.by_place(shared)
+    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
     nothing = (Figures(), ZERO)
-    refunds_lost = _REFUND in run.doubts
     currencies = {currency for _, currency in before}
     found: list[MoneyDifference] = []
     for place in sorted(dict.fromkeys((*before, *after)), key=lambda place: not place[0]):
         if not place[0] and not totals:
             continue
-        (was, peak), (now, _) = before.get(place, nothing), after.get(place, nothing)
-        told = _difference(place, was, peak, now, refunds_lost=refunds_lost)
+        was, now = before.get(place, nothing), after.get(place, nothing)[0]
+        told = _difference(place, was, now, is_refund_lost=_REFUND in run.doubts)
         if told is None:
             continue
         if currencies and place[1] not in currencies:
@@ -129,42 +115,35 @@ def differences(
 
 
 def _difference(
-    place: Place, was: Figures, peak: Decimal, now: Figures, *, refunds_lost: bool
+    place: Place, before: tuple[Figures, Decimal], now: Figures, *, is_refund_lost: bool
 ) -> MoneyDifference | None:
-    order, currency = place[0] or "all orders", place[1]
-
-    def money(amount: Decimal) -> str:
-        return money_text(amount, currency)
-
-    if (now.net > was.net and now.captured > was.captured) or now.exposure > peak:
-        if now.net > was.net:
-            meant = money(max(was.net, was.exposure))
-            return MoneyDifference(True, f"customer paid {money(now.net)} for {order} of {meant}")
-        return MoneyDifference(True, f"{money(now.exposure)} are taken, held or pending for {order} of {money(peak)}")
+    order, (was, peak) = place[0] or "all orders", before
+    money, harm = partial(money_text, currency=place[1]), partial(MoneyDifference, True)
+    if now.net > was.net and (now.captured > was.captured or now.exposure > peak):
+        return harm(f"customer paid {money(now.net)} for {order} of {money(max(was.net, was.exposure))}")
+    if now.exposure > peak:
+        return harm(f"{money(now.exposure)} are taken, held or pending for {order} of {money(peak)}")
     if was.refunded and now.refunded > was.refunded and now.captured <= was.captured:
-        return MoneyDifference(
-            True, f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant"
-        )
-    if refunds_lost and now.refunded + now.refunding < was.refunded:
-        return MoneyDifference(True, f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
-    if (now.net, now.held, now.pending) == (was.net, was.held, was.pending):
-        return None
+        return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
+    if is_refund_lost and now.refunded + now.refunding < was.refunded:
+        return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
     told = {"paid": (was.net, now.net), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
-    changed = {what: pair for what, pair in told.items() if pair[0] != pair[1]}
-    said = [f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in changed.items()]
-    return MoneyDifference(False, f"{order}: {', '.join(said)}")
+    said = [
+        f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
+    ]
+    return MoneyDifference(False, f"{order}: {', '.join(said)}") if said else None
 
 
 def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
     """Lines of a scenario that break when a run takes more than the run without a fault."""
-    named = [one.money for one in money.orders if one.reference in shared and not {'"', "\\"} & set(one.reference)]
-    single = {order for order, times in Counter(one.order for one in named).items() if times == 1}
+    times = Counter(row["reference"] for row in money.orders)
     lines = []
-    for one in named:
-        if one.order in single:
-            lines.append(f'net("{one.order}") <= {number_text(one.figures.net)}')
-            if one.figures.refunded:
-                lines.append(f'refunded("{one.order}") <= {number_text(one.figures.refunded)}')
+    for row in money.orders:
+        order, figures = row["reference"], Figures.of(row)
+        if order in shared and times[order] == 1 and not {'"', "\\"} & set(order):
+            lines.append(f'net("{order}") <= {number_text(figures.net)}')
+            if figures.refunded:
+                lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
     return lines
 
 
@@ -177,5 +156,5 @@ def unseen(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, str] | None:
     """What a row of a shop's books is about."""
-    given = {str(name).lower(): value for name, value in row.items() if value not in (None, "")}
-    return next(((kind, str(given[kind])) for kind in KEYS if kind in given), None)
+    found = shop_rows.key_of(row)
+    return None if found is None else (found[0], str(found[1]))

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from mockserver.domain.ids import digest
-from mockserver.explore.fault_table import OWN_AXES, Fault, Trial, weight
-from mockserver.explore.trial import InjectionPoint
+from mockserver.explore.fault_table import Fault, Trial, weight
+from mockserver.scenario.failures import OWN_AXES, InjectionPoint
 
 MOST_FAULTS = 4
 """Faults of one run."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from os import SEEK_END
 from pathlib import Path
@@ -21,33 +21,58 @@ from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
+from mockserver.explore.trial_sandbox import TrialSandbox
 from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class InjectionPoint:
-    """One call of a run: its operation, and its number among the calls of that operation, from 1.
-
-    ``notifies`` says that it caused webhooks in the run without faults.
-    """
-
-    op: str
-    nth: int
-    notifies: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.op}#{self.nth}"
 
 
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
-    return [
-        InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]))
-        for entry in entries
-        if entry["call"] is not None and entry["op"] in OPERATIONS
-    ]
+    found, rows, webhooks = list[InjectionPoint](), 0, 0
+    entries = list(entries)
+    # Rows that are not taken before the command ends cannot fail.
+    ran = any(entry["op"] == _ROWS for entry in entries)
+    for entry in entries:
+        if entry["call"] is not None and entry["op"] in OPERATIONS:
+            point = _point_of(entry)
+            found.append(point)
+            places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
+            found += [InjectionPoint("batch.row", rows + place) for place in places]
+            rows += point.rows
+        elif entry["webhooks"] and entry["call"] is None:
+            found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
+        if entry["op"] == _RENEWAL and _FIRST_RENEWAL not in found:
+            found.append(_FIRST_RENEWAL)
+        webhooks += len(entry["webhooks"])
+    return found
+
+
+def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
+    uses, card, rows = entry.get("facts") or facts_of(entry)
+    return InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]), uses=uses, card=card, rows=rows)
+
+
+def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
+    """What a call needed, the card that it charged and the rows of its batch, as an entry shows them."""
+    request, answer = entry.get("request") or {}, entry.get("answer")
+    given = request.get("body")
+    body: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    uses = "hold" if entry["op"] in ("charge.capture", "charge.void") else "token" if body.get("token") else ""
+    if not uses and entry["op"] != "vault.create" and "/vault" in request.get("path", ""):
+        uses = "vault"
+    paid = answer.get("paymentInformation") if isinstance(answer, dict) else None
+    card = (paid or {}).get("card") or {}
+    digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}" if card else ""
+    count = body.get("count") if entry["op"] == "batch.create" else None
+    is_card = len(digits) == _DIGITS and digits.isdecimal()
+    return uses, digits if is_card else "", count if isinstance(count, int) and entry["status"] in _TAKEN else 0
+
+
+_DIGITS, _TAKEN = 10, (200, 201)
+_ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
+_FIRST_RENEWAL = InjectionPoint("subscription.renew", 1)
 
 
 def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -130,8 +155,14 @@ class Observed:
 
     @property
     def points(self) -> list[InjectionPoint]:
-        """The calls that it made."""
-        return points_of(self.entries)
+        """The calls that it made, and what came due, in the time that passed afterwards too."""
+        found = points_of(self.entries)
+        renews = f"came due: {_RENEWAL}" in self.timeline and _FIRST_RENEWAL not in found
+        return [*found, _FIRST_RENEWAL] if renews else found
+
+    def has_come_due(self, what: Iterable[str]) -> bool:
+        """Whether everything has come due that was to."""
+        return all(f"came due: {one}" in self.timeline for one in what)
 
     @property
     def has_called(self) -> bool:
@@ -156,7 +187,8 @@ class TrialRunner:
     """Where a command is run: a server at ``url``, with its ``admin_token``, and a temporary ``folder`` for its
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
     is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
-    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run."""
+    shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
+    server was there before."""
 
     url: str
     argv: Sequence[str]
@@ -168,6 +200,7 @@ class TrialRunner:
     salt: str = ""
     aftermath: Aftermath = NOTHING_MORE
     restart: Sequence[str] = ()
+    is_shared: bool = True
 
     def try_out(
         self,
@@ -188,10 +221,15 @@ class TrialRunner:
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
-        # Another exploration may have used the server before.
-        sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
-        sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
+        sandbox = TrialSandbox(self.url, key, admin_token=self.admin_token)
+        if self.is_shared:
+            # Another exploration may have used the server before.
+            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+        try:
+            sandbox.call("POST", "/__admin/scenarios", json=scenario)
+        except TypeError:
+            # Numbers and dates of a file that JSON does not know.
+            sandbox.call("POST", "/__admin/scenarios", content=scenario_text(scenario))
         output, own = self.folder / f"{name}.log", self.folder / f"{name}.run"
         own.mkdir()
         given = given_to(sandbox, own)
@@ -270,7 +308,8 @@ def _seen(
 ) -> Observed:
     story = sandbox.report("timeline")
     fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+    # How the clock runs is asked of the runs without a fault.
+    is_manual = not fired and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
 
 

@@ -66,6 +66,13 @@ def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: 
     return _by_money(after, reference)
 
 
+def excused(made: Judged, after: RunEnd) -> Judged:
+    """The verdict where the fault itself takes or withholds money and the shop's books are not known: only they can say
+    whether the client has done wrong."""
+    is_its_own = made.verdict is Verdict.UNSAFE and not after.broken
+    return Judged(Verdict.DOUBTFUL, made.words) if is_its_own else made
+
+
 def _by_money(after: RunEnd, reference: Reference) -> Judged:
     """Without the shop's books: what the shop did with the money, beside the run without a fault."""
     found: Sequence[MoneyDifference] = ()

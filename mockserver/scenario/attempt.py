@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
+from typing import TypeAlias
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
@@ -13,6 +14,10 @@ from mockserver.domain.record import mutable
 Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
 """When a rule is asked: as a connection is made, as the body of a request is sent, as the request has arrived, as a
 provider is asked to act."""
+
+
+UnderWay: TypeAlias = tuple[str, Callable[[str], object]]
+"""Another call of the sandbox: its operation, and what resolves its paths of stored values."""
 
 
 @mutable
@@ -24,7 +29,8 @@ class Attempt:
     resolves a dotted path such as ``charge.status`` to a stored value, or None. ``subject`` is the default counting
     key: the card, method or object in question; ``row`` the number of a batch's row, from 1;
     ``bank_account`` the account number that is finally charged, whatever the source; ``call`` the number of the
-    request among those of its operation in the sandbox, from 1, None where no request came in.
+    request among those of its operation in the sandbox, from 1, None where no request came in; ``connection`` the one
+    on which it came; ``under_way`` gives the other calls that are not answered yet.
     """
 
     op: str
@@ -41,3 +47,5 @@ class Attempt:
     row: int | None = None
     bank_account: str | None = None
     call: int | None = None
+    connection: str | None = None
+    under_way: Callable[[], Iterable[UnderWay]] = tuple

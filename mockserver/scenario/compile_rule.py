@@ -13,7 +13,7 @@ from mockserver.scenario.attempt import Stage
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.model import PLANS, ChanceOne, RuleMap
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.outcome import Outcome, ThenMap, applicability
+from mockserver.scenario.outcome import NOTHING, Outcome, ThenMap, applicability
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Problems
@@ -51,6 +51,7 @@ def compile_rule(
     declared: frozenset[str] = frozenset(),
     draws: RandomScope = RandomScope.SANDBOX,
     zone: Zone = UTC_ZONE,
+    builtin: bool = False,
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
@@ -84,6 +85,8 @@ def compile_rule(
         lives=model.for_,
         expect=model.expect,
         draws=draws,
+        builtin=builtin,
+        by_connection=CONNECTION in (model.key or ()) or CONNECTION in model.when,
     )
 
 
@@ -149,6 +152,8 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
     else:
         fits += [fit for outcome in outcomes for fit in applicability(outcome)]
     asks = looks or any(one.provider is not None or one.latency is not None for one in outcomes)
+    # What is as usual shields from later rules for the provider, where one is asked.
+    asks = asks or (all(one == NOTHING for one in outcomes) and operations <= PROVIDER_OPERATIONS)
     if not asks and not operations <= _ASKED_WITH_PROVIDER:
         fits.append(("a rule that looks at no provider", ALL_OPERATIONS - _ASKED_WITH_PROVIDER))
     if asks and any(one.transport is not None and one.transport.comes_first for one in outcomes):

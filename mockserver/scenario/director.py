@@ -19,8 +19,9 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.matching import Difference, shown
+from mockserver.scenario.matching import Difference, FieldTest, Length, shown
 from mockserver.scenario.outcome import NOTHING, Outcome, applicability
+from mockserver.scenario.paths import age_of
 from mockserver.scenario.provider_outcome import Decline, draw_latency
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, RandomScope, Rule, Sequence
 from mockserver.scenario.ruleset import Bucket, Ruleset, indexed_test
@@ -35,7 +36,7 @@ class Decision:
 
     ``salt`` parts draws that belong to this decision (rows of a batch) from all others'. ``attempt`` is what was asked
     of the rules of ``bucket``; ``passed`` names those that did not fire, with the first test that failed; ``fired`` is
-    the rule that did.
+    the rule that did, ``passing`` are the decisions before it that left the outcome to later rules.
     """
 
     outcome: Outcome
@@ -47,11 +48,17 @@ class Decision:
     attempt: Attempt | None = field(default=None, repr=False, compare=False)
     passed: tuple[tuple[str, Difference], ...] = field(default=(), repr=False, compare=False)
     fired: Rule | None = field(default=None, repr=False, compare=False)
+    passing: tuple[Decision, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def choice(self) -> int | None:
         """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when it was none."""
         return self.fired.choice_of(self.outcome) if self.fired is not None else None
+
+    @property
+    def slowing(self) -> Decision | None:
+        """The decision that says how long the provider takes; None when no rule does."""
+        return next((one for one in (*self.passing, self) if one.outcome.latency is not None), None)
 
     @property
     def number(self) -> int:
@@ -83,12 +90,15 @@ _MOST_WAITED = 5
 
 
 class Times(NamedTuple):
-    """How often a key of a rule was seen, and how often the rule fired for it."""
+    """How often a key of a rule was seen, and how often the rule fired for it; of one that tests ``idle`` also when it
+    was last seen."""
 
     seen: NonNegative
     fired: NonNegative
+    last: Micros | None = None
 
 
+_UNSEEN = Times(0, 0)
 KEYS = dict[str, Times]
 """The counters of the keys of a rule: there may be as many as calls were made."""
 
@@ -155,12 +165,19 @@ class Director:
         if self.tallies.first is None:
             self.tallies.first = attempt.now
         passed: list[tuple[str, Difference]] = []
+        passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
-            found = self._ask(rule, attempt)
+            found = _kept_out(rule, passing) or self._ask(rule, attempt)
             if not isinstance(found, Difference):
                 silent = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
-                return self._fired(silent, rule, *found)
-            passed.append((rule.id, found))
+                decision = self._fired(replace(silent, passing=passing), rule, *found)
+                if not decision.outcome.passes:
+                    return decision
+                passing += (decision,)
+            else:
+                passed.append((rule.id, found))
+        if passing:
+            return passing[-1]
         return Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
@@ -192,21 +209,23 @@ class Director:
         key, times = "", Times(1, 0)
         if rule.counts_by_key:
             key = rule.key_of(attempt)
-            seen, fired = count.keys.get(key, (0, 0))
-            if rule.limit_by_key and rule.limit is not None and fired >= rule.limit:
-                return Difference("limit", f"fewer than {rule.limit} firings for its key", str(fired))
-            times = count.keys[key] = Times(seen + 1, fired)
+            before = count.keys.get(key, _UNSEEN)
+            if rule.limit_by_key and rule.limit is not None and before.fired >= rule.limit:
+                return Difference("limit", f"fewer than {rule.limit} firings for its key", str(before.fired))
+            times = count.keys[key] = Times(before.seen + 1, before.fired, None if when.idle is None else attempt.now)
             if self.on_count is not None:
                 self.on_count(rule.id, key)
         count.calls += 1
         if when.nth is not None and (difference := when.nth.difference_of(times.seen)) is not None:
+            return difference
+        if when.idle is not None and (difference := _rest(when.idle, before, attempt)) is not None:
             return difference
         drawn_by = key if rule.per is None else f"{key}|{count.period}"
         outcome = self._outcome(rule, attempt, count, drawn_by, times)
         if isinstance(outcome, Difference):
             return outcome
         if rule.counts_by_key:
-            count.keys[key] = Times(times.seen, times.fired + 1)
+            count.keys[key] = times._replace(fired=times.fired + 1)
         count.hits += 1
         if count.fired is not None:
             count.fired += 1
@@ -287,6 +306,22 @@ class Director:
                 words = ", or ".join([*waited[:_MOST_WAITED], *more])
                 found.append(f"no rule of {scenario.name} fired: it waits for {words}")
         return found
+
+
+def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
+    """Why a rule is not asked after others that left the outcome to later rules: one says how slow the provider is, and
+    what is as usual is left to the built-in test values."""
+    for decision in passing:
+        if decision.outcome.latency is None and not rule.builtin:
+            return Difference("as_usual", "a call that no earlier rule leaves as usual", f"one of {decision.rule}")
+        if decision.outcome.latency is not None and rule.only_slows:
+            return Difference("latency", "a call that no earlier rule slows", f"one of {decision.rule}")
+    return None
+
+
+def _rest(wanted: FieldTest, before: Times, attempt: Attempt) -> Difference | None:
+    """Whether a key was not seen for as long as is wanted; before it was seen at all, its object was made."""
+    return wanted.difference_of(age_of(attempt) if before.last is None else Length(attempt.now - before.last))
 
 
 def _untouched(rule: Rule) -> Tally:

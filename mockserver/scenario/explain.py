@@ -84,6 +84,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
     """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many."""
     lost = dict(decision.lost())
     builtin = {scenario.file for scenario in rules.scenarios if scenario.builtin}
+    passing = {one.rule: one for one in decision.passing}
     fired, silent = False, 0
     for rule in rules.rules:
         if rule.stage is not stage:
@@ -91,6 +92,8 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
         if rule.id == decision.rule:
             fired = True
             yield f"  fires: {_place(rule)}: {decision.outcome.words}"
+        elif rule.id in passing:
+            yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
         elif rule.file in builtin:
             silent += 1
         elif op not in rule.operations:

@@ -52,7 +52,7 @@ _PAYER = {PayerAnswer.PASSES: "SUCCESS", PayerAnswer.FAILS: "FAILED", PayerAnswe
 """How a payer ends a challenge."""
 
 
-Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE")
+Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 """What can happen to an object on its own, besides a change of its fields."""
 
 
@@ -102,7 +102,7 @@ def _ending(word: str) -> str:
 @file_model
 class Later:
     """Something that happens later without a call: exactly one of set, capture, void, refund, settle, emit,
-    delete.
+    delete, expire.
 
     ``changes`` are the fields of ``set`` by dotted path (``payto.status``), or the details of any other ``move``:
     ``amount`` and ``comment`` of capture and refund, ``to`` (SUCCESS or FAILED; ABANDONED of a challenge) of settle,
@@ -121,6 +121,7 @@ class Later:
     ) = None
     emit: Emit | None = None
     delete: Empty | None = None
+    expire: Empty | None = None
     move: Move = field(init=False)
     changes: Mapping[str, object] = field(init=False)
 

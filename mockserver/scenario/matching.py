@@ -17,6 +17,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeAlias
 
+from mockserver.domain.clock import duration_text, parse_duration
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import SpelledWord, choice_of, flag_of, number_of
@@ -105,6 +106,13 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     return low, high
 
 
+def _step(wanted: object) -> Decimal:
+    step = _bound(wanted)
+    if step < 1 or step % 1:
+        raise ValueError(f"got {shown(wanted)}, wanted a whole number from 1 on")
+    return step
+
+
 def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bool]:
     """A comparison that only numbers can pass."""
     return lambda got, wanted: (number := _number(got)) is not None and holds(number, wanted)
@@ -178,9 +186,11 @@ OPERATORS: Mapping[str, Operator] = {
     "ne": Operator("anything but ", canonical, lambda got, wanted: canonical(got) != wanted),
     "in": Operator("one of ", _values, lambda got, wanted: canonical(got) in wanted),
     "gt": Operator("more than ", _bound, _counts(operator.gt), "> "),
+    "above": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "gte": Operator("at least ", _bound, _counts(operator.ge), ">= "),
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
+    "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
     "between": Operator("between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])),
     "starts_with": Operator("a text beginning with ", _text, lambda got, wanted: as_text(got).startswith(wanted)),
     "ends_with": Operator("a text ending with ", _text, lambda got, wanted: as_text(got).endswith(wanted)),
@@ -286,7 +296,7 @@ def known_operators(wanted: object) -> None:
 
 
 _PLAIN = ("eq", "ne", "in")
-_ORDER = ("gt", "gte", "lt", "lte", "between")
+_ORDER = ("above", "gt", "gte", "lt", "lte", "between")
 
 
 @record
@@ -324,8 +334,24 @@ class Kind:
         return read
 
 
+class Length(int):
+    """A length of time in microseconds, shown as files say it."""
+
+    def __str__(self) -> str:
+        return duration_text(self)
+
+
+def length_of(value: object) -> Length | None:
+    """The length of time that a text says, None for anything else."""
+    try:
+        return Length(parse_duration(value)) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
 TEXT = Kind(lambda value: value, "a text")
 NUMBER = Kind(number_of, "a number")
+LENGTH = Kind(length_of, "a duration with its unit, such as 30d")
 FLAG = Kind(flag_of, "true or false", is_ordered=False)
 
 

@@ -17,6 +17,7 @@ from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
 from mockserver.scenario.file_model import adapter, file_model, given, given_as, needs, one_of
+from mockserver.scenario.matching import shown
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.rule import AtEnd, Expectation, RandomScope
 from mockserver.scenario.scalars import (
@@ -31,9 +32,12 @@ from mockserver.scenario.scalars import (
     ZoneName,
     whole,
 )
-from mockserver.scenario.scenario import CallMap, Certificate, ExampleMap, ProviderMap
+from mockserver.scenario.scenario import CallMap, ExampleMap, ProviderMap, TlsMap
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import SCHEMA as WHEN_SCHEMA
+
+ALL = "all"
+"""The key of all calls."""
 
 MAX_RULES = 10_000
 MAX_STEPS = 10_000
@@ -79,6 +83,23 @@ LimitWord = Annotated[
 ]
 
 
+def _read_key(value: object) -> object:
+    if value == ALL:
+        return []
+    if not isinstance(value, list) or not value:
+        raise ValueError(
+            f"got {shown(value) if value else 'nothing'}, wanted a list of paths such as [request.reference], or {ALL}"
+        )
+    return value
+
+
+KeyWord = Annotated[
+    list[Text],
+    Field(max_length=10),
+    BeforeValidator(_read_key, Annotated[list[Text], Field(min_length=1, max_length=10)] | Literal["all"]),
+]
+"""Paths; none when all calls count together."""
+
 _RULE: dict[str, Any] = {
     **one_of(PLANS),
     "allOf": [
@@ -100,7 +121,7 @@ class RuleMap:
     id: Id
     description: Text | None = None
     when: Annotated[dict[str, Any], WithJsonSchema(WHEN_SCHEMA)] = field(default_factory=dict)
-    key: Annotated[list[Text], Field(min_length=1, max_length=10)] | None = None
+    key: KeyWord | None = None
     then: ThenMap | None = None
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
     at_end: AtEnd | None = None
@@ -140,14 +161,6 @@ class FindingsMap:
     timeout: Duration | None = None
     slow_receiver: Duration | None = None
     poll_limit: Annotated[int, whole(1, 1_000)] | None = None
-
-
-@file_model
-class TlsMap:
-    """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
-    yet."""
-
-    certificate: Certificate
 
 
 _Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.file_model import any_of, at_most_one_of, file_model, given, keys_of, needs
+from mockserver.scenario.file_model import Empty, any_of, at_most_one_of, file_model, given, keys_of, needs
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -36,7 +36,7 @@ from mockserver.scenario.provider_outcome import (
     Pending,
     ProviderOutcome,
 )
-from mockserver.scenario.scalars import Count, Lag, Positive, Switch, Text
+from mockserver.scenario.scalars import LAST_MOVE, Count, Lag, Positive, Switch, Text
 from mockserver.scenario.transport import At, Transport
 from mockserver.scenario.webhook_plan import WebhookPlan
 
@@ -45,8 +45,8 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 class Outcome:
     """Everything that one rule makes happen, level by level; None or empty where it says nothing.
 
-    With ``lag`` a read sees things as they stood so long ago; with ``replay`` a call is given the first answer of its
-    key.
+    With ``lag`` a read sees things as they stood so long ago, or before the last change; with ``replay`` a call is
+    given the first answer of its key.
     """
 
     provider: ProviderOutcome | None = None
@@ -59,10 +59,18 @@ class Outcome:
     replay: bool = False
 
     @property
+    def passes(self) -> bool:
+        """Whether it leaves the outcome to later rules: it says how slow the provider is and nothing else, or that all
+        is as usual."""
+        levels = (self.provider, self.transport, self.webhook, self.batch)
+        return not any(level is not None for level in levels) and not (self.later or self.lag or self.replay)
+
+    @property
     def words(self) -> str:
         levels = (self.provider, self.latency, self.transport, self.webhook, self.batch, *self.later)
         said = [level.words for level in levels if level is not None]
-        said += [f"as things stood {duration_text(self.lag)} ago"] if self.lag else []
+        ago = "before the last change" if self.lag == LAST_MOVE else f"{duration_text(self.lag)} ago"
+        said += [f"as things stood {ago}"] if self.lag else []
         said += ["the first answer of its key"] if self.replay else []
         return "; ".join(said) or "the usual outcome"
 
@@ -99,6 +107,15 @@ DELETABLE: Mapping[str, str] = {
 """Operations after which ``later: delete`` can remove an object, and its kind."""
 
 
+EXPIRABLE: Mapping[str, str] = {
+    **dict.fromkeys(("vault.create", "vault.get"), "vault"),
+    **dict.fromkeys(("token.create", "token.get"), "token"),
+    **dict.fromkeys((*TAKING, "charge.get"), "charge"),
+}
+"""Operations after which ``later: expire`` can end an object, and its kind: of a charge its authorisation, or the token
+that it was paid with."""
+
+
 def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
@@ -125,11 +142,14 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         yield from _of_later(later)
 
 
+_ENDS = {Move.DELETE: DELETABLE, Move.EXPIRE: EXPIRABLE}
+
+
 def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
     if later.move is Move.SET:
         yield from ((f"later: set {path}", _SET[path.partition(".")[0]]) for path in later.changes)
-    elif later.move is Move.DELETE:
-        yield "later: delete", frozenset(DELETABLE)
+    elif later.move in _ENDS:
+        yield f"later: {later.move}", frozenset(_ENDS[later.move])
     else:
         yield f"later: {later.move}", _ABOUT_A_CHARGE
 
@@ -140,7 +160,8 @@ PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down",
 def _schema(schema: dict[str, Any]) -> None:
     """What an outcome refuses as a whole, for editors."""
     words = [word for word in schema["properties"] if word != "times"]
-    schema["allOf"] = [any_of(words), at_most_one_of(PROVIDER_WORDS)]
+    others = [word for word in words if word != "as_usual"]
+    schema["allOf"] = [any_of(words), at_most_one_of(PROVIDER_WORDS), needs(given("as_usual"), {"not": any_of(others)})]
     if "outcome_from" in words:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 
@@ -170,12 +191,15 @@ class OutcomeMap:
     later: tuple[Later, ...] = ()
     lag: Lag | None = None
     replay: Switch = False
+    as_usual: Empty | None = None
 
     def __post_init__(self) -> None:
         asked = [word for word in PROVIDER_WORDS if getattr(self, word) is not None]
         if len(asked) > 1:
             raise ValueError(f"got {' and '.join(asked)}, only one of {', '.join(PROVIDER_WORDS)} is allowed")
-        if self.outcome == NOTHING:
+        if self.as_usual is not None and self.outcome != NOTHING:
+            raise ValueError("as_usual is the outcome without a scenario: it cannot be combined with anything else")
+        if self.outcome == NOTHING and self.as_usual is None:
             raise ValueError(f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}")
 
     @property

@@ -30,7 +30,7 @@ from mockserver.scenario.outcome_catalogue import decline
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge
 from mockserver.scenario.rule import RandomScope, Rule
-from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, ExampleMap, ProviderMap, Scenario, WaitMap
+from mockserver.scenario.scenario import CallMap, ClockPlan, ExampleMap, ProviderMap, Scenario, TogetherMap, WaitMap
 from mockserver.scenario.when import compile_when, operations_of
 
 P = TypeVar("P")
@@ -59,7 +59,7 @@ def parse(
         problems.add((), f"got {_got(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
     model = file_of(data) if is_shipped else _shaped(ScenarioFile, data, problems)
-    rules = _rules(data.get("rules"), model, problems, is_shipped=is_shipped)
+    rules = _rules(data.get("rules"), model, problems, is_shipped=is_shipped, builtin=builtin)
     scenario = compile_scenario(model, rules, data, problems, name=name, builtin=builtin) if model else None
     problems.refuse()
     if scenario is None:
@@ -67,7 +67,9 @@ def parse(
     return scenario
 
 
-def _rules(given: object, model: ScenarioFile | None, problems: Problems, *, is_shipped: bool) -> tuple[Rule, ...]:
+def _rules(
+    given: object, model: ScenarioFile | None, problems: Problems, *, is_shipped: bool, builtin: bool
+) -> tuple[Rule, ...]:
     """The rules of a file, each read by itself: a fault of one, or of another part of the file, hides none of
     another."""
     begins = model.clock.start if model is not None and model.clock is not None else None
@@ -85,7 +87,9 @@ def _rules(given: object, model: ScenarioFile | None, problems: Problems, *, is_
         if shaped.id in taken:
             here.add(("id",), f"got '{shaped.id}' a second time; the id of a rule must be unique")
         taken.add(shaped.id)
-        rule = compile_rule(shaped, raw, here, begins=begins, declared=declared, draws=draws, zone=zone)
+        rule = compile_rule(
+            shaped, raw, here, begins=begins, declared=declared, draws=draws, zone=zone, builtin=builtin
+        )
         rules += [rule] if rule is not None else []
     return tuple(rules)
 
@@ -238,7 +242,7 @@ def compile_scenario(
         setup=tuple(model.setup),
         rules=rules,
         findings=_findings(model.findings),
-        certificate=model.tls.certificate if model.tls is not None else None,
+        tls=model.tls,
         examples=tuple(model.examples),
         lines={path: problems.place(path)[0] for path in _calls(model)},
         builtin=builtin,
@@ -312,6 +316,14 @@ def _check_call(model: CallMap, known: set[str], problems: Problems) -> None:
 
 def _check_example(model: ExampleMap, index: int, known: set[str], problems: Problems) -> None:
     for number, step in enumerate(model.calls):
-        if not isinstance(step, AdvanceMap):
-            call = step.call if isinstance(step, WaitMap) else step
-            _check_call(call, known, problems.below("examples", index, "calls", number))
+        here = problems.below("examples", index, "calls", number)
+        match step:
+            case CallMap():
+                _check_call(step, known, here)
+            case WaitMap():
+                _check_call(step.call, known, here)
+            case TogetherMap():
+                for place, call in enumerate(step.together):
+                    _check_call(call, known, here.below("together", place))
+            case _:
+                pass

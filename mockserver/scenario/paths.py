@@ -38,7 +38,7 @@ from mockserver.domain.transfer import Transfer
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.matching import FLAG, NUMBER, TEXT, Kind, Reader, choice
+from mockserver.scenario.matching import FLAG, LENGTH, NUMBER, TEXT, Kind, Length, Reader, choice
 from mockserver.scenario.operations import ALL_OPERATIONS, UNREQUESTED
 
 STORED: Mapping[str, type] = {
@@ -214,7 +214,30 @@ _PLAIN: Mapping[str, Known] = {
     "card.test": Known(lambda attempt: attempt.card.test_name if attempt.card else None),
     "bank_account.accountNumber": Known(lambda attempt: attempt.bank_account),
     "batch.row": Known(lambda attempt: attempt.row, NUMBER),
+    "age": Known(lambda attempt: age_of(attempt), LENGTH),
+    "connection": Known(lambda attempt: attempt.connection),
 }
+
+
+_AGED = ("charge", "token", "payment_method", "vault", "customer", "subscription", "batch", "payment_link", "transfer")
+"""Kinds of objects that have an age: of several that a call is about the first counts."""
+
+
+def age_of(attempt: Attempt) -> Length | None:
+    """How long ago the object was made that a call is about."""
+    added = next(filter(None, (attempt.state(f"{kind}.added") for kind in _AGED)), None)
+    return Length(attempt.now - added) if isinstance(added, int) else None
+
+
+def overlap(kind: str) -> Reader:
+    """Reads the kind of an object where another call is under way that is about the same one."""
+    path = f"{kind}.{next(iter(names_of(STORED[kind])))}"
+
+    def read(attempt: Attempt) -> str | None:
+        own = attempt.state(path)
+        return kind if own is not None and any(own == state(path) for _, state in attempt.under_way()) else None
+
+    return read
 
 
 DAY_OF_CLOCK = "clock.day"
@@ -239,6 +262,8 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
             return _of_state(path, rest)
         case "call" if not dot:
             return _of_call(operations)
+        case "in_flight" if not dot:
+            return Known(lambda attempt: 1 + sum(op in operations for op, _ in attempt.under_way()), NUMBER)
         case _:
             pass
     if path in _PLAIN:

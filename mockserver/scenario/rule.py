@@ -155,6 +155,13 @@ class Rule:
     lives: Micros | None = None
     expect: Expectation | None = None
     draws: RandomScope = RandomScope.SANDBOX
+    builtin: bool = field(default=False, compare=False)
+    by_connection: bool = False
+
+    @property
+    def only_slows(self) -> bool:
+        """Whether all that it does is say how long a provider takes."""
+        return all(one.passes and one.latency is not None for one in self.plan.outcomes)
 
     @property
     def waits_for(self) -> str:
@@ -163,6 +170,7 @@ class Rule:
         when = self.when
         parts = [str(test) for test in when.tests] or [calls]
         parts += [str(when.nth)] if when.nth is not None else []
+        parts += [str(when.idle)] if when.idle is not None else []
         parts += [f"clock {when.span}"] if when.span is not None else []
         return " and ".join(parts)
 
@@ -171,7 +179,7 @@ class Rule:
         """Whether what happens depends on how often the same key was seen."""
         plan = self.plan
         is_counted = plan.outcomes[0].replay if isinstance(plan, Always) else isinstance(plan, Sequence | Chance)
-        return is_counted or self.when.nth is not None or self.limit_by_key
+        return is_counted or self.when.nth is not None or self.when.idle is not None or self.limit_by_key
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at midnight in the

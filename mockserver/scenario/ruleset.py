@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
+from mockserver.domain.clock import DAY
 from mockserver.domain.record import replace
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.matching import FieldTest, Reader, Value, canonical
 from mockserver.scenario.rule import Rule
+from mockserver.scenario.scalars import LAST_MOVE
 from mockserver.scenario.scenario import Scenario
 
 _SELECTIVE = ("request.", "header.", "bank_account.", "card.test", "card.last4", "provider", "source", "card.")
@@ -64,7 +66,7 @@ class Ruleset:
     ``asked`` are the stages and operations in which any rule is asked: in others no attempt need be described.
     ``longest_lag`` is how far back a read may have
     to see, ``replays`` says whether answers may be given again, ``uploads`` and ``connects`` whether a rule is asked
-    while a body is sent, or a connection made.
+    while a body is sent, or a connection made, ``overlaps`` whether one looks at the calls that are under way.
     """
 
     def __init__(self, scenarios: Sequence[Scenario], rules: Sequence[Rule]) -> None:
@@ -73,9 +75,12 @@ class Ruleset:
         self.by_id = {rule.id: rule for rule in self.rules}
         self.asked = frozenset((rule.stage, op) for rule in self.rules for op in rule.operations)
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
-        self.longest_lag = max((outcome.lag for outcome in outcomes), default=0)
+        self.longest_lag = max((DAY if one.lag == LAST_MOVE else one.lag for one in outcomes), default=0)
         self.uploads = any(rule.stage is Stage.UPLOAD for rule in self.rules)
         self.connects = any(rule.stage is Stage.CONNECT for rule in self.rules)
+        tested = {test.path for rule in self.rules for test in rule.when.tests}
+        self.overlaps = not tested.isdisjoint(("in_flight", "overlaps"))
+        self.connections = any(rule.by_connection for rule in self.rules)
         self.replays = any(outcome.replay for outcome in outcomes)
         self._buckets: dict[tuple[Stage, str, str | None], Bucket | None] = {}
 

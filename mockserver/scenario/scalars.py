@@ -149,11 +149,18 @@ ZoneName = Annotated[
     PlainValidator(read_zone),
     WithJsonSchema({"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
 ]
+LAST_MOVE: Micros = -1
+"""A lag that ends just before the last change."""
+
 Lag = Annotated[
     Micros,
     # What happened meanwhile is kept to be taken back.
-    _only(read_duration, lambda lag: 0 < lag <= DAY, "a duration above 0 and at most 1d, such as 15s"),
-    WithJsonSchema(DURATION_SCHEMA),
+    _only(
+        lambda lag: LAST_MOVE if lag == "last_move" else read_duration(lag),
+        lambda lag: lag == LAST_MOVE or 0 < lag <= DAY,
+        "a duration above 0 and at most 1d, such as 15s, or last_move",
+    ),
+    WithJsonSchema({"anyOf": [{"const": "last_move"}, DURATION_SCHEMA]}),
 ]
 Shift = Annotated[
     Micros,

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, fields
 from decimal import Decimal
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.scenario.file_model import file_model
+from mockserver.scenario.file_model import apart, file_model, given, keys_of
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
@@ -31,6 +31,37 @@ class ClockPlan:
 
 Certificate = StrEnum("Certificate", "EXPIRED WRONG_NAME UNTRUSTED_CHAIN")
 """What is wrong with the certificate of the TLS port."""
+
+
+@file_model
+class TlsMap:
+    """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no sandbox is known
+    yet."""
+
+    schema: ClassVar[dict[str, Any]] = {
+        "minProperties": 1,
+        **apart(given("refuse"), given("hang")),
+    }
+
+    certificate: Certificate | None = None
+    refuse: Literal["handshake"] | None = None
+    hang: Literal["handshake"] | None = None
+    min_version: Annotated[
+        Literal["1.2", "1.3"] | None,
+        BeforeValidator(lambda value: str(value) if isinstance(value, Decimal) else value),
+        WithJsonSchema({"enum": ["1.2", "1.3", 1.2, 1.3, None]}),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.refuse is not None and self.hang is not None:
+            raise ValueError("got refuse and hang, only one of them is allowed")
+        if not self.words:
+            raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(TlsMap))}")
+
+    @property
+    def words(self) -> str:
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        return ", ".join(f"{name}: {value}" for name, value in said.items() if value is not None)
 
 
 @file_model
@@ -116,14 +147,24 @@ class WaitMap:
         return CallMap(call=self.wait, headers=self.headers, expect=self.expect)
 
 
+@file_model
+class TogetherMap:
+    """Calls at the same time."""
+
+    together: Annotated[list[CallMap], Field(min_length=2, max_length=20)]
+
+
 def _step_kind(value: object) -> str:
     if isinstance(value, dict):
-        return next((f"<{kind}>" for kind in ("advance", "wait") if kind in value), "<call>")
+        return next((f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>")
     return "<call>"
 
 
 StepWord = Annotated[
-    Annotated[CallMap, Tag("<call>")] | Annotated[AdvanceMap, Tag("<advance>")] | Annotated[WaitMap, Tag("<wait>")],
+    Annotated[CallMap, Tag("<call>")]
+    | Annotated[AdvanceMap, Tag("<advance>")]
+    | Annotated[WaitMap, Tag("<wait>")]
+    | Annotated[TogetherMap, Tag("<together>")],
     Discriminator(_step_kind),
 ]
 
@@ -152,7 +193,7 @@ class Scenario:
     rules: tuple[Rule, ...] = ()
     findings: Mapping[str, Any] = field(default_factory=dict)
     examples: tuple[ExampleMap, ...] = ()
-    certificate: Certificate | None = None
+    tls: TlsMap | None = None
     builtin: bool = False
     source: Mapping[str, object] = field(default_factory=dict, repr=False, compare=False)
     text: str = field(default="", repr=False, compare=False)

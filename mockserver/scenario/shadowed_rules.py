@@ -117,7 +117,7 @@ def _without_effect(outcome: Outcome) -> str | None:
 def _is_empty(wanted: Mapping[str, object]) -> bool:
     """Whether no number lies within all bounds of a test."""
     numbers = {word: number for word, bound in wanted.items() if (number := number_of(bound)) is not None}
-    least = [(numbers[word], word == "gt") for word in ("gt", "gte") if word in numbers]
+    least = [(numbers[word], word in ("above", "gt")) for word in ("above", "gt", "gte") if word in numbers]
     most = [(numbers[word], word == "lt") for word in ("lt", "lte") if word in numbers]
     between = wanted.get("between")
     if isinstance(between, list) and len(between) == 2:
@@ -145,7 +145,14 @@ def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | No
 
 def _always_decides(rule: Rule) -> bool:
     """Whether every call that meets the tests of a rule ends there."""
-    if rule.when.nth is not None or rule.when.window is not None or rule.limit is not None or rule.lives is not None:
+    if (
+        rule.when.nth is not None
+        or rule.when.idle is not None
+        or rule.only_slows
+        or rule.when.window is not None
+        or rule.limit is not None
+        or rule.lives is not None
+    ):
         return False
     match rule.plan:
         case Always():

@@ -5,27 +5,34 @@ Source: docs/scenario-language.md, when.
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from mockserver.domain.cards import TEST_CARDS, Brand
-from mockserver.domain.clock import DAY, UTC_ZONE, Micros, Zone, duration_text, iso
+from mockserver.domain.clock import DAY, EARLIEST, LATEST, UTC_ZONE, Micros, Zone, datetime_of, duration_text, iso
 from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.file_model import file_model, read_model
-from mockserver.scenario.matching import OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.matching import LENGTH, OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
-from mockserver.scenario.paths import CARD_FACTS, known_path
+from mockserver.scenario.paths import CARD_FACTS, STORED, known_path, overlap
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.scalars import Duration, Point
+from mockserver.scenario.scalars import DURATION_SCHEMA, Duration, Point, ZoneName
 
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+LAST = "last"
+"""The last day of a month, whichever that is."""
+
+MONTH_DAY_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 31}
+BOUNDS = ("above", "gt", "gte", "lt", "lte")
 _PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
 TEST_SCHEMA: dict[str, Any] = {
     "anyOf": [
@@ -36,6 +43,7 @@ TEST_SCHEMA: dict[str, Any] = {
             "minProperties": 1,
             "properties": {
                 **dict.fromkeys(OPERATORS, _PLAIN),
+                "every": {"type": "number", "multipleOf": 1, "minimum": 1},
                 "in": {"type": "array", "items": _PLAIN, "minItems": 1},
                 "between": {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2},
                 "exists": {"type": "boolean"},
@@ -65,7 +73,19 @@ _OPERATION: dict[str, Any] = {
     "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
     "description": "an operation, or a glob such as charge.*",
 }
-_COUNTED = ("attempt", "call", "nth")
+_COUNTED = ("attempt", "batch.row", "call", "in_flight", "nth")
+_DURATION = DURATION_SCHEMA
+_LENGTH_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "minProperties": 1,
+    "properties": {
+        **dict.fromkeys(BOUNDS, _DURATION),
+        "between": {"type": "array", "items": _DURATION, "minItems": 2, "maxItems": 2},
+    },
+}
+_NOT_TESTS = ("op", "nth", "clock", "idle")
+"""Keys of ``when`` that are no tests of a field."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -80,8 +100,14 @@ SCHEMA: dict[str, Any] = {
             test=_one_of(*TEST_CARDS),
         ),
         **dict.fromkeys(("bank_account.accountNumber", *_COUNTED), TEST_SCHEMA),
+        "overlaps": {"enum": list(STORED)},
+        **dict.fromkeys(("age", "idle"), _LENGTH_SCHEMA),
         "clock": {
-            **_map(**{key: {"type": "string"} for key in ("from", "to", "for")}),
+            **_map(
+                **{key: {"type": "string"} for key in ("from", "to", "for", "zone")},
+                days={"type": "array", "items": {"enum": list(WEEKDAYS)}, "minItems": 1},
+                month_days={"type": "array", "items": {"anyOf": [MONTH_DAY_SCHEMA, {"const": LAST}]}, "minItems": 1},
+            ),
             "not": {"required": ["to", "for"]},
         },
     },
@@ -99,6 +125,7 @@ class When:
 
     tests: tuple[FieldTest, ...]
     nth: FieldTest | None
+    idle: FieldTest | None
     window: Window | None
     begins: Micros | None
     zone: Zone
@@ -133,13 +160,16 @@ def compile_when(
 ) -> When:
     """The meaning of ``when`` in some operations, ``op`` apart; its faults go to ``problems``."""
     tests = _tests(when, problems, operations or ALL_OPERATIONS, declared)
-    nth = None
+    nth = idle = None
+    if "idle" in when:
+        with problems.at("idle"):
+            idle = compile_test("idle", LENGTH.wanted(_bounds(when["idle"])))
     if "nth" in when:
         with problems.at("nth"):
             known_operators(when["nth"])
             nth = compile_test("nth", _counted(when["nth"]))
     window = _window(when["clock"], problems.below("clock")) if "clock" in when else None
-    return When(tests, nth, window, begins, zone)
+    return When(tests, nth, idle, window, begins, zone)
 
 
 def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
@@ -176,7 +206,7 @@ def _tests(
     tests: list[FieldTest] = []
     for key, wanted in when.items():
         with problems.at(key):
-            if key in ("op", "nth", "clock"):
+            if key in _NOT_TESTS:
                 continue
             if key == "card":
                 tests += _card_tests(wanted, problems.below(key))
@@ -184,6 +214,9 @@ def _tests(
             if not is_test(key):
                 keys = [*_KEYS, "request.<path>", "state.<path>", "header.<name>"]
                 raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
+            if key == "overlaps":
+                tests.append(compile_test(key, _among(wanted, tuple(STORED)), overlap(str(wanted))))
+                continue
             if key == "provider" and declared:
                 _declared(wanted, declared)
             tests.append(_test(key, wanted, operations))
@@ -215,6 +248,17 @@ def _wanted_values(wanted: object) -> list[object]:
     tests: dict[str, Any] = wanted if isinstance(wanted, dict) else {"eq": wanted}
     values = [operand for word, operand in tests.items() if word in ("eq", "ne")]
     return values + (tests["in"] if isinstance(tests.get("in"), list) else [])
+
+
+def _bounds(wanted: object) -> object:
+    """A time that has passed is more or less than another, never exactly so long."""
+    if not isinstance(wanted, dict) or not wanted:
+        raise ValueError(f"got {shown(wanted) if wanted else 'nothing'}, wanted a map such as {{above: 30d}}")
+    for word in wanted:
+        if word not in (*BOUNDS, "between"):
+            known = (*BOUNDS, "between")
+            raise ValueError(f"unknown test '{word[:60]}'{nearest(word, known)}, allowed: {', '.join(known)}")
+    return wanted
 
 
 def _among(wanted: object, allowed: tuple[str, ...]) -> object:
@@ -278,7 +322,10 @@ def _bin(wanted: object) -> object:
 _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "source": partial(_among, allowed=SOURCES),
     "attempt": _counted,
+    "batch.row": _counted,
     "call": _counted,
+    "in_flight": _counted,
+    "age": _bounds,
     "card.brand": _brand,
     "card.bin": _bin,
     "card.last4": partial(_digits, most=4),
@@ -287,15 +334,36 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 """How the operands of a test are read, where its field has few values. Each raises ``ValueError``."""
 
 
+def _month_day(value: object) -> object:
+    if value != LAST and (isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 31):
+        raise ValueError(f"got {shown(value)}, wanted a day from 1 to 31 or {LAST}")
+    return value
+
+
+def _weekday(value: object) -> object:
+    if value not in WEEKDAYS:
+        hint = nearest(str(value)[:3].lower(), WEEKDAYS)
+        raise ValueError(f"got {shown(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
+    return value
+
+
+Weekday = Annotated[str, BeforeValidator(_weekday)]
+MonthDay = Annotated[int | str, BeforeValidator(_month_day)]
+
+
 @file_model
 class Window:
-    """``clock``: a span of sandbox time. Times of day are those of the clock's zone, repeat every day and may wrap over
-    midnight; ``for`` alone counts from the scenario's start, or else from the first decision that the sandbox took. The
-    start is included, the end excluded."""
+    """``clock``: a span of sandbox time. Times of day are those of its ``zone``, or of the clock's, repeat every day,
+    or on some ``days`` of the week or the month, on which they begin, and may wrap over midnight; ``for`` alone counts
+    from the scenario's start, or else from the first decision that the sandbox took. The start is included, the end
+    excluded."""
 
     from_: Annotated[Point | None, Field(alias="from")] = None
     to: Point | None = None
     for_: Annotated[Duration | None, Field(alias="for")] = None
+    days: Annotated[tuple[Weekday, ...], Field(max_length=7)] | None = None
+    month_days: Annotated[tuple[MonthDay, ...], Field(max_length=31)] | None = None
+    zone: ZoneName = None
     start: Micros | None = field(init=False)
     end: Micros | None = field(init=False)
     daily: bool = field(init=False)
@@ -303,13 +371,22 @@ class Window:
     def __post_init__(self) -> None:
         points = [point for point in (self.from_, self.to) if point is not None]
         start, end = self.from_ and self.from_[0], self.to and self.to[0]
-        if not points and self.for_ is None:
-            raise ValueError("got nothing, wanted at least one of from, to, for")
+        on_days = self.days is not None or self.month_days is not None
+        if () in (self.days, self.month_days):
+            raise ValueError("got no day, wanted at least one")
+        if not points and self.for_ is None and not on_days:
+            raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
         if end is not None and self.for_ is not None:
             raise ValueError("got to and for, only one of them is allowed")
         if len({is_daily for _, is_daily in points}) > 1:
             raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
         daily = any(is_daily for _, is_daily in points)
+        if (on_days or self.zone is not None) and not daily and (points or self.for_ is not None):
+            word = "days" if self.days else "month_days" if on_days else "zone"
+            raise ValueError(f"got {word} without a time of day, wanted {word} alone or with from or to such as 08:00")
+        if self.zone is not None and not daily and not on_days:
+            raise ValueError("got a zone alone, wanted times of day, days or month_days that are its")
+        daily = daily or on_days
         if not daily and start is not None and end is not None and end <= start:
             raise ValueError("got an end that is not after the start")
         if daily and end is not None and end == (start or 0):
@@ -325,7 +402,7 @@ class Window:
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
         """Whether an instant lies within, when what says no start begins at ``begins``."""
         if self.daily:
-            return self._holds_daily(now, zone)
+            return self._holds_daily(now, self.zone or zone)
         is_relative = self.start is None and self.for_ is not None
         start, end = (begins, begins + (self.for_ or 0)) if is_relative else (self.start, self.end)
         return (start is None or start <= now) and (end is None or now < end)
@@ -337,9 +414,19 @@ class Window:
         for day in (midnight, midnight - DAY):
             begin = zone.instant(day + start)
             until = zone.instant(day + end + (0 if start < end else DAY)) if self.for_ is None else begin + self.for_
-            if begin <= now < until:
+            if begin <= now < until and self._is_on(day):
                 return True
         return False
+
+    def _is_on(self, day: Micros) -> bool:
+        """Whether the span begins on a day, by its midnight."""
+        if self.days is None and self.month_days is None:
+            return True
+        date = datetime_of(min(max(day, EARLIEST), LATEST))
+        last = monthrange(date.year, date.month)[1]
+        return (self.days is None or WEEKDAYS[date.weekday()] in self.days) and (
+            self.month_days is None or date.day in self.month_days or (LAST in self.month_days and date.day == last)
+        )
 
     def words(self, zone: Zone) -> str:
         """The span in words."""
@@ -349,6 +436,9 @@ class Window:
 
         bounds = [f"{word} {point(at)}" for word, at in (("from", self.from_), ("to", self.to)) if at is not None]
         bounds += [f"for {duration_text(self.for_)}"] if self.for_ is not None else []
+        bounds += [f"on {', '.join(self.days)}"] if self.days else []
+        bounds += [f"on day {', '.join(map(str, self.month_days))} of the month"] if self.month_days else []
+        zone = self.zone or zone
         return " ".join(bounds) + (f" in {zone.name}" if self.daily and zone is not UTC_ZONE else "")
 
 

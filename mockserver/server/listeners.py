@@ -10,7 +10,8 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import TypeAlias
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.record import record, replace
@@ -124,8 +125,12 @@ OUT_OF_FILES_SECONDS = 0.1
 """How long nothing is accepted once the system has refused to."""
 
 
-async def accept(listener: socket.socket, context: ssl.SSLContext, connection: Callable[[], GuardedProtocol]) -> None:
-    """Accept until cancelled; ``connection`` makes the protocol of each."""
+Welcome: TypeAlias = Callable[[socket.socket], Coroutine[None, None, None]]
+"""What is done with a connection that is accepted."""
+
+
+async def accept(listener: socket.socket, welcome: Welcome) -> None:
+    """Accept until cancelled, and welcome each connection."""
     loop = asyncio.get_running_loop()
     shaking: set[asyncio.Task[None]] = set()
     try:
@@ -135,7 +140,7 @@ async def accept(listener: socket.socket, context: ssl.SSLContext, connection: C
             except OSError:
                 await asyncio.sleep(OUT_OF_FILES_SECONDS)
                 continue
-            task = loop.create_task(_shake_hands(raw, context, connection()))
+            task = loop.create_task(welcome(raw))
             shaking.add(task)
             task.add_done_callback(shaking.discard)
     finally:
@@ -143,7 +148,16 @@ async def accept(listener: socket.socket, context: ssl.SSLContext, connection: C
             task.cancel()
 
 
-async def _shake_hands(raw: socket.socket, context: ssl.SSLContext, protocol: GuardedProtocol) -> None:
+async def keep_silent(raw: socket.socket) -> None:
+    """A handshake that hangs: nothing is said until the client leaves."""
+    with raw, contextlib.suppress(OSError):
+        while await asyncio.get_running_loop().sock_recv(raw, 4096):
+            pass
+
+
+async def shake_hands(connection: Callable[[], GuardedProtocol], context: ssl.SSLContext, raw: socket.socket) -> None:
+    """Begin a TLS connection, whose protocol ``connection`` makes."""
+    protocol = connection()
     if protocol.turns_away(raw):
         raw.close()
         return

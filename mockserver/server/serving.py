@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import socket
 import ssl
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -27,12 +25,13 @@ from uvicorn.lifespan.on import LifespanOn
 from uvicorn.server import Server
 
 from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol, fast_app
-from mockserver.server.listeners import Listeners, accept, allow_connections
+from mockserver.server.listeners import Listeners, accept, allow_connections, keep_silent, shake_hands
 from mockserver.web.request import TRANSPORT
 
 BACKLOG = 2048
@@ -62,10 +61,10 @@ def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None
 async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
     settings = bound.settings
     server = Server(_config(app, fast_lane=settings.fast_lane))
-    context, flaw = None, getattr(app, "certificate", None)
-    if flaw is not None and (not bound.tls or settings.tls_cert is not None):
+    context, flaw = None, getattr(app, "tls", None)
+    if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
-        log.error(f"--scenario: tls: certificate: {flaw} wants another certificate, and {needed}")
+        log.error(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
         return Exit.USAGE
     if bound.tls:
         try:
@@ -114,7 +113,8 @@ async def _run(
             "anyone there can use the control API"
         )
     try:
-        async with _accepting_tls(server, bound.tls, context):
+        plan = getattr(app, "tls", None)
+        async with _accepting_tls(server, bound.tls, context, is_silent=plan is not None and plan.hang is not None):
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
@@ -157,7 +157,7 @@ def _config(app: Any, *, fast_lane: bool) -> Config:
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None
+    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, *, is_silent: bool
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -167,7 +167,8 @@ async def _accepting_tls(
     connection = partial(protocol, server.config, server.server_state, server.lifespan.state)
     for listener in listeners:
         listener.listen(BACKLOG)
-    tasks = [asyncio.create_task(accept(listener, context, connection)) for listener in listeners]
+    welcome = keep_silent if is_silent else partial(shake_hands, connection, context)
+    tasks = [asyncio.create_task(accept(listener, welcome)) for listener in listeners]
     try:
         yield
     finally:
@@ -185,10 +186,7 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
         yield
         return
     target, text = Path(path), f"{port}\n"
-    with tempfile.NamedTemporaryFile("w", dir=target.parent, prefix=target.name, delete=False) as temporary:
-        temporary.write(text)
-    os.chmod(temporary.name, 0o644)
-    os.replace(temporary.name, target)
+    write_whole(target, text.encode(), 0o644)
     try:
         yield
     finally:

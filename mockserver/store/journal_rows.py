@@ -39,7 +39,7 @@ _OBJECT = row_form(object)
 _DECLINE = row_form(Decline)
 _PASSED = row_form(tuple[tuple[str, Difference], ...])
 _ASKED = ROWS.without(Asked, {"request"})
-_ATTEMPT = ROWS.without(Attempt, {"request", "headers", "state"})
+_ATTEMPT = ROWS.without(Attempt, {"request", "headers", "state", "under_way"})
 _RESULT = ROWS.without(Result, {"about", "attempts", "decisions", "ruled", "problem", "answered", "watched"})
 
 

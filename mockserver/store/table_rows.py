@@ -311,11 +311,11 @@ class RuleKeysPart(ReportedPart):
         return [rule, key, *self._tallies.rules[rule].keys[key]]
 
     def _take_keys(self, rows: Iterable[tuple[int, Any]], cards: CardRegistry) -> None:
-        for number, (rule, key, seen, fired) in rows:
+        for number, (rule, key, *times) in rows:
             tally = self._tallies.rules.get(rule)
             if tally is not None:
                 self._numbers[rule, key] = self._last = number
-                tally.keys[key] = Times(seen, fired)
+                tally.keys[key] = Times(*times)
 
 
 def schedule_part(sandbox: Sandbox) -> ReportedPart:

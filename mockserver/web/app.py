@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import Micros, parse_duration
-from mockserver.scenario.scenario import Certificate
+from mockserver.scenario.scenario import TlsMap
 from mockserver.settings import Settings
 from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
@@ -115,10 +115,9 @@ class Application(Starlette):
         return self.world.directory.connections.refuses()
 
     @property
-    def certificate(self) -> Certificate | None:
-        """What the scenario files want to be wrong with the certificate of the TLS port; the last one counts."""
-        found = [one.certificate for one in self.world.directory.config.scenarios if one.certificate is not None]
-        return found[-1] if found else None
+    def tls(self) -> TlsMap | None:
+        """What the scenario files want to be wrong with the TLS port; the last one counts."""
+        return next((one.tls for one in reversed(self.world.directory.config.scenarios) if one.tls is not None), None)
 
     def stopping(self) -> None:
         """End answers that would go on for ever."""

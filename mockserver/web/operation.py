@@ -12,16 +12,17 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import cast
+from weakref import proxy
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
-from mockserver.domain.problem import Problem
+from mockserver.domain.problem import Problem, problem
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import reader_of
+from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE
@@ -194,16 +195,27 @@ class OperationEndpoint(Endpoint):
         step = self._begin(request, request.sandbox, is_counted=False)
         seconds = -(-wait // SECOND)
         step.result.pause = seconds * SECOND
-        status, problem = refusals.too_many({"RateLimit": reason}, request.resource)
+        code = Code.RATE_LIMITING_APPLIED
+        body = problem(429, code, code.message, request.resource, {"RateLimit": reason}, is_retryable=True)
         headers = (JSON_TYPE, NOSNIFF, (b"retry-after", b"%d" % seconds))
-        return Reply(status, problem, step=step, repeatable=False, headers=headers)
+        return Reply(429, body, step=step, repeatable=False, headers=headers)
 
     def _begin(
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
         call = sandbox.director.count(self.op) if is_counted else None
-        asked = Asked(self.op, answers=True, headers=request.headers, path=request.path, request=fields, call=call)
+        asked = Asked(
+            self.op,
+            answers=True,
+            headers=request.headers,
+            path=request.path,
+            request=fields,
+            call=call,
+            connection=request.connection if sandbox.config.rules.connections else None,
+        )
         request.step = step = Step(sandbox, asked)
+        if sandbox.config.rules.overlaps and is_counted:
+            sandbox.holding.in_flight[id(step)] = step
         if request.decided is not None:
             step.result.note(request.decided)
         return step
@@ -253,6 +265,8 @@ class OperationEndpoint(Endpoint):
             state=reader_of(sandbox, asked, step.result.about),
             subject=asked.named,
             call=asked.call,
+            connection=asked.connection,
+            under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
         )
         fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None

@@ -217,6 +217,7 @@ class Request:
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
+    connection: str | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
@@ -278,11 +279,7 @@ def retry_after(fault: Exception) -> tuple[RawHeader, ...]:
 
 def refusal(fault: Exception, resource: str, assumed: Assumed) -> tuple[int, Problem]:
     """Status and body of the error for one of ``Unanswerable``."""
-    match fault:
-        case Refused():
-            return refusals.refusal(fault, resource, assumed)
-        case MalformedJson():
-            return refusals.malformed(str(fault), resource)
-        case _:
-            code = Code.VALIDATION_ERROR
-            return 413, problem(413, code, code.message, resource, {"Body": str(fault)})
+    if isinstance(fault, Refused):
+        return refusals.refusal(fault, resource, assumed)
+    status, code = 400 if isinstance(fault, MalformedJson) else 413, Code.VALIDATION_ERROR
+    return status, problem(status, code, code.message, resource, {"Body": str(fault)})

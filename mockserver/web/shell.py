@@ -109,6 +109,7 @@ class Endpoint:
             query=scope["query_string"],
             headers=headers_by(scope["headers"]),
             receive=receive,
+            connection=None if scope.get("client") is None else f"{scope['client'][0]}:{scope['client'][1]}",
         )
         sandbox: Sandbox | None = None
         try:
@@ -155,6 +156,7 @@ class Endpoint:
             if (step := request.step) is not None:
                 scope[STEP] = step.sandbox, step
                 step.result.answered = True
+                step.sandbox.holding.in_flight.pop(id(step), None)
                 if step.result.watched or step.result.webhooks:
                     self._finish(receive, step)
 

@@ -73,7 +73,7 @@ def called(
     charge, batch = result.about.get("charge"), result.about.get("batch")
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
-    is_late = sandbox.past is not None and lag_of(result) > 0
+    is_late = sandbox.past is not None and lag_of(result) != 0
     takes_time = result.watched < 0 or result.latency > 0 or result.urgent
     waited_as = min(result.watched, 0)
     is_open = takes_time or (fault is not None and fault.is_slow)

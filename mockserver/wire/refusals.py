@@ -80,12 +80,6 @@ def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
     )
 
 
-def too_many(details: Mapping[str, str], resource: str) -> tuple[int, Problem]:
-    """Status and body for a call over the rate that is taken (assumption ``rate_limit``)."""
-    code = Code.RATE_LIMITING_APPLIED
-    return 429, problem(429, code, code.message, resource, details, is_retryable=True)
-
-
 def scripted(
     status: int, op: str, resource: str, code: int | None = None, message: str | None = None, *, may_retry: bool = True
 ) -> Problem:
@@ -115,8 +109,3 @@ _CODES = dict(
 )
 """The codes of the genuine refusals (assumptions ``error.not_found``, ``error.wrong_state``), by status and by the
 operation or the kind of object that it is about; those about nothing are of all operations."""
-
-
-def malformed(message: str, resource: str) -> tuple[int, Problem]:
-    """Status and body for a body that is not strict JSON, or not an object."""
-    return 400, problem(400, Code.VALIDATION_ERROR, Code.VALIDATION_ERROR.message, resource, {"Body": message})

@@ -66,17 +66,30 @@ def bank_reply(account: BankAccount | None, profile: WireProfile) -> Members | N
     return reply_of("BankPaymentReply", account, accountNumber=profile.account(account.account_number))
 
 
-def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> Members:
-    """A charge as the documented object, null where nothing is known; its payer is challenged at ``redirect_url``."""
-    provider = charge.provider
+def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
+    """The JSON text of a charge, to be kept: null where nothing is known; its payer is challenged at
+    ``redirect_url``."""
+    provider, instrument = charge.provider, charge.instrument
+    card = None if instrument.card is None else card_reply(instrument.card, profile)
+    information: Members = {
+        "paymentMethodId": instrument.payment_method_id,
+        "card": card,
+        "type": instrument.type,
+        "displayType": instrument.display_type,
+        "email": charge.email,
+        "providerType": provider.type,
+        "bankPayment": None if instrument.bank is None else bank_reply(instrument.bank, profile),
+    }
+    if profile.card_data:
+        information["cardData"] = card
     is_payer_shown = profile.shows_payer or charge.customer_id is not None
-    return {
+    reply = {
         "chargeId": charge.charge_id,
         "providerChargeId": charge.provider_charge_id,
         "amount": charge.amount,
         "providerId": provider.provider_id,
         "reference": charge.reference,
-        "paymentInformation": _information(charge, profile),
+        "paymentInformation": information,
         "customerId": charge.customer_id,
         "status": profile.status[charge.status],
         "dateAdded": moment(charge.added),
@@ -99,32 +112,11 @@ def charge_reply(charge: Charge, profile: WireProfile, seed: int, redirect_url: 
         "visaInstallments": None,
         "descriptor": charge.descriptor,
         "threeDsRedirectUrl": redirect_url,
-        "paymentTokenId": charge.instrument.token_id,
+        "paymentTokenId": instrument.token_id,
         "subscriptionId": charge.subscription_id,
         "metadata": None if charge.metadata is None else dict(charge.metadata),
     }
-
-
-def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: str | None) -> bytes:
-    """The same as its JSON text, to be kept."""
-    return kept_text(charge_reply(charge, profile, seed, redirect_url))
-
-
-def _information(charge: Charge, profile: WireProfile) -> Members:
-    instrument = charge.instrument
-    card = None if instrument.card is None else card_reply(instrument.card, profile)
-    information: Members = {
-        "paymentMethodId": instrument.payment_method_id,
-        "card": card,
-        "type": instrument.type,
-        "displayType": instrument.display_type,
-        "email": charge.email,
-        "providerType": charge.provider.type,
-        "bankPayment": None if instrument.bank is None else bank_reply(instrument.bank, profile),
-    }
-    if profile.card_data:
-        information["cardData"] = card
-    return information
+    return kept_text(reply)
 
 
 def _attempt(tried: FailedAttempt) -> Members:

@@ -14,7 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from mockserver.adapters.tls import LEAF_LIFE, authority_pem, leaf_files, server_context
+from mockserver import Settings
+from mockserver.adapters.tls import LEAF_LIFE, authority_pem, leaf_files, listener_context
 
 NOW = datetime.now(UTC)
 
@@ -43,12 +44,12 @@ def handshake(server: ssl.SSLContext, trusted: bytes, name: str) -> str | None:
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
 def test_a_client_that_trusts_the_authority_accepts_the_leaf(tmp_path: Path, name: str) -> None:
-    context = server_context(tmp_path, None, None)
+    context = listener_context(Settings(data_dir=str(tmp_path)), None)
     assert handshake(context, authority_pem(tmp_path), name) in ("TLSv1.2", "TLSv1.3")
 
 
 def test_a_client_refuses_another_name_and_another_authority(tmp_path: Path) -> None:
-    context = server_context(tmp_path / "one", None, None)
+    context = listener_context(Settings(data_dir=str(tmp_path / "one")), None)
     with pytest.raises(ssl.SSLCertVerificationError, match="mismatch"):
         handshake(context, authority_pem(tmp_path / "one"), "pay.example.test")
     with pytest.raises(ssl.SSLCertVerificationError):
@@ -104,7 +105,7 @@ def test_a_key_of_another_pair_is_not_used(tmp_path: Path) -> None:
     first = leaf(tmp_path)
     (tmp_path / "localhost-key.pem").write_bytes((tmp_path / "ca-key.pem").read_bytes())
     assert leaf(tmp_path) != first
-    assert server_context(tmp_path, None, None)
+    assert listener_context(Settings(data_dir=str(tmp_path)), None)
 
 
 def test_a_leaf_lives_at_most_397_days(tmp_path: Path) -> None:
@@ -121,12 +122,15 @@ def test_private_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
 
 def test_given_files_are_served_instead(tmp_path: Path) -> None:
     chain, key = leaf_files(tmp_path / "theirs", NOW)
-    context = server_context(tmp_path / "unused", str(chain), str(key))
+    context = listener_context(
+        Settings(data_dir=str(tmp_path / "unused"), tls_port=0, tls_cert=str(chain), tls_key=str(key)), None
+    )
     assert handshake(context, authority_pem(tmp_path / "theirs"), "localhost")
     assert not (tmp_path / "unused").exists()
 
 
 def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bad.pem").write_text("no certificate")
+    bad = str(tmp_path / "bad.pem")
     with pytest.raises(ssl.SSLError):
-        server_context(tmp_path, str(tmp_path / "bad.pem"), str(tmp_path / "bad.pem"))
+        listener_context(Settings(data_dir=str(tmp_path), tls_port=0, tls_cert=bad, tls_key=bad), None)

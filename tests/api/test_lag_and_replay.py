@@ -46,6 +46,15 @@ def test_a_new_charge_is_read_after_the_lag_and_not_an_instant_before() -> None:
     assert status(api, charge_id) == "SUCCESS"
 
 
+def test_before_the_last_change_it_shows_what_was_there_until_then_however_long_ago_that_is() -> None:
+    api = lagging(op="charge.get", lag="last_move")
+    charge_id = charged(api, capture=False)
+    assert status(api, charge_id) == 404
+    api.post(f"/charge/{charge_id}")
+    api.advance("1h")
+    assert status(api, charge_id) == "Authorised"
+
+
 def test_each_of_several_changes_is_seen_when_its_time_comes() -> None:
     api = lagging(lag="10s")
     charge_id = charged(api, capture=False)

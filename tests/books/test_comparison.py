@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.books.comparison import Belief, Truth, belief_of, difference
+from mockserver.books.comparison import Belief, difference
+from mockserver.books.figures import OrderMoney, figures_of
 from mockserver.books.shop_rows import read_row
 from mockserver.domain.charge import Charge, Refund
 from mockserver.domain.states import ChargeState
@@ -31,13 +32,16 @@ def refunded(amount: str, *, settles: int | None = None, of: str = "20") -> Char
     return charge_in(state, amount=Decimal(of), succeeded=0, refunded=given, refunds=(refund,))
 
 
-def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, is_settled: bool = False) -> str | None:
+def told(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, is_settled: bool = False) -> Any:
     rows = [] if row is None else row if isinstance(row, list) else [row]
-    belief = Belief("order-5", is_known=False)
-    if rows:
-        belief = belief_of("order-5", (read_row({"reference": "order-5", **one}) for one in rows))
-    told = difference(belief, Truth("AUD", charges, now=1), is_settled=is_settled)
-    return told[0] if told is not None else None
+    belief = Belief("order-5", [read_row({"reference": "order-5", **one}) for one in rows])
+    order = OrderMoney(("reference", "order-5"), "AUD", charges, tuple(figures_of(charge, 1) for charge in charges))
+    return difference(belief, order, is_settled=is_settled)
+
+
+def found(row: dict[str, Any] | list[dict[str, Any]] | None, *charges: Charge, is_settled: bool = False) -> str | None:
+    difference = told(row, *charges, is_settled=is_settled)
+    return None if difference is None else difference[0]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,4 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
     ],
 )
 def test_a_difference_is_told_in_money(row: dict[str, Any], charges: list[Charge], words: str) -> None:
-    belief = belief_of("order-5", [read_row({"reference": "order-5", **row})])
-    told = difference(belief, Truth("AUD", charges, now=1))
-    assert told is not None
-    assert told[1].startswith(words)
+    assert told(row, *charges)[1].startswith(words)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
 
-from mockserver.books.figures import Figures
-from mockserver.books.invariants import Invariant, OrderMoney
+from mockserver.books.figures import Figures, OrderMoney
+from mockserver.books.invariants import Invariant
+from mockserver.domain.states import ChargeState
+from tests.charges import charge_in
+
+CHARGE = charge_in(ChargeState.SUCCESS)
+
+
+def order(name: str, currency: str, *each: Figures) -> OrderMoney:
+    return OrderMoney(("reference", name), currency, (CHARGE,) * len(each), each)
+
 
 ORDERS = [
-    OrderMoney("order-1", "AUD", Figures(captured=Decimal(40), refunded=Decimal(20)), 2),
-    OrderMoney("order-2", "AUD", Figures(held=Decimal("12.5")), 1),
-    OrderMoney("order-1", "JPY", Figures(captured=Decimal(500)), 1),
+    order("order-1", "AUD", Figures(captured=Decimal(20)), Figures(captured=Decimal(20), refunded=Decimal(20))),
+    order("order-2", "AUD", Figures(held=Decimal("12.5"))),
+    order("order-1", "JPY", Figures(captured=Decimal(500))),
 ]
+
+
+def broken(text: str, orders: Sequence[OrderMoney] = ORDERS) -> str | None:
+    return next(filter(None, Invariant(text).judged(orders)), None)
 
 
 @pytest.mark.parametrize(
@@ -24,14 +38,14 @@ ORDERS = [
         "held(*) <= 12.5",
         "total(AUD) == 20",
         "total(AUD) <= 20 or total(JPY) == 1",
-        "not total(NZD) > 0",
-        "0 <= net(*) <= 500",
+        "total(NZD) == 0 and 0 <= net(*)",
+        "net('order-2') == 0",
         'net("nobody") == 0',
         "net(*) > -1",
     ],
 )
 def test_it_holds(text: str) -> None:
-    assert Invariant(text).broken(ORDERS) is None
+    assert broken(text) is None
 
 
 @pytest.mark.parametrize(
@@ -45,30 +59,32 @@ def test_it_holds(text: str) -> None:
     ],
 )
 def test_it_says_where_it_does_not_hold(text: str, words: str) -> None:
-    assert words in str(Invariant(text).broken(ORDERS))
+    assert words in str(broken(text))
 
 
 def test_it_holds_of_a_sandbox_without_orders() -> None:
-    assert Invariant("net(*) <= 20").broken([]) is None
-    assert Invariant('captured("order-1") > 0').broken([]) is not None
+    assert broken("net(*) <= 20", []) is None
+    assert broken('captured("order-1") > 0', []) is not None
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "wanted a comparison such as"),
-        ("net(", "wanted a comparison such as"),
-        ("net(*)", "wanted comparisons with and, or, not"),
-        ("1 + 1 == 2", "wanted a number or one of net"),
+        ("", "wanted comparisons with and, or"),
+        ("net(", "wanted comparisons with and, or"),
+        ("net(*) < 5 and", "got '', wanted comparisons"),
+        ("net(*)", "wanted comparisons with and, or"),
+        ("net(order) < 5", "wanted an order in quotes, or *"),
+        ("1 + 1 == 2", "wanted comparisons"),
         (
             "nett(*) < 1",
             "got nett(), allowed: net, captured, refunded, held, pending, charges, total - did you",
         ),
         ("total(AUDD) < 1", "did you mean 'AUD'?"),
-        ("__import__('os').system('x') == 0", "wanted a number or one of net"),
+        ("__import__('os').system('x') == 0", "wanted comparisons"),
         ("net(*) in 5", "wanted comparisons"),
-        ("net(*) < True", "wanted a number"),
-        ("(" * 500 + ")" * 500, "wanted a comparison"),
+        ("net(*) < True", "wanted comparisons"),
+        ("(" * 500 + ")" * 500, "wanted comparisons"),
         ("1<" * 800 + "1", "at most 1000 are allowed"),
     ],
 )

@@ -19,7 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mockserver
-from mockserver.adapters.tls import server_context
+from mockserver import Settings
+from mockserver.adapters.tls import listener_context
 from mockserver.cli import GROUPS, main
 from mockserver.settings import SETTINGS, OptionKind
 
@@ -234,7 +235,9 @@ def test_healthcheck_over_tls_trusts_the_authority_of_this_user(tmp_path: Path) 
         pass
 
     server = http.server.HTTPServer(("127.0.0.1", 0), Served)
-    server.socket = server_context(tmp_path, None, None).wrap_socket(server.socket, server_side=True)
+    server.socket = listener_context(Settings(data_dir=str(tmp_path)), None).wrap_socket(
+        server.socket, server_side=True
+    )
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     url = f"https://127.0.0.1:{server.server_address[1]}"

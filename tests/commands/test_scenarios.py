@@ -92,14 +92,14 @@ def test_check_of_bad_files_tells_every_fault_of_all(story: Path, tmp_path: Path
 
 
 def test_check_warns_of_what_is_said_in_vain(story: Path) -> None:
-    shield = "rules:\n  - {id: slow, when: {op: charge.create, request.reference: order-9}, then: {latency: 2s}}"
-    more = "\n  - {id: lost, when: {op: charge.create, request.reference: order-9}, then: {decline: lost_card}}"
+    shield = "rules:\n  - {id: slow, when: {op: charge.create, request.reference: o-9}, then: {webhook: {drop: true}}}"
+    more = "\n  - {id: lost, when: {op: charge.create, request.reference: o-9}, then: {webhook: {copies: 2}}}"
     story.write_text(STORY.replace("rules:", shield + more))
     done = run("check", str(story))
     assert (done.exit_code, done.stdout) == (0, f"{story}:11: the third try goes through: ok\n")
     assert done.stderr == (
         f"{story}:5: warning: rule 'lost' never fires: rule 'slow' (line 4) decides first, "
-        "which only sets latency: say both in one rule\n"
+        "which only sets webhook: say both in one rule\n"
     )
 
 

@@ -198,7 +198,7 @@ def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
         ({"rows": {}}, "Rows", "wanted a list of rows"),
         ({"rows": [], "sinze": "a"}, "Sinze", "unknown field - did you mean 'since'?"),
         ({"rows": [], "since": "nowhere"}, "Since", "wanted a mark"),
-        ({"rows": [], "settled": 1}, "Settled", "wanted true or false"),
+        ({"rows": [], "settled": "maybe"}, "Settled", "wanted true or false"),
         ({"rows": [], "states": {"a": "payed"}}, "States", "did you mean 'paid'?"),
         ({"rows": [{"paid": 1}]}, "Rows[0].Reference", "missing, wanted one of charge, subscription, reference"),
         ({"rows": [{"reference": "a"}, {"reference": "b", "paid": "lots"}]}, "Rows[1].Paid", "got 'lots'"),

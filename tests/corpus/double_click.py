@@ -1,4 +1,4 @@
-"""The customer sees no answer for half a second and clicks on "Pay" again: the shop sends the payment twice."""
+"""The customer sees no answer for a fifth of a second and clicks on "Pay" again: the shop sends the payment twice."""
 
 from threading import Thread
 
@@ -14,7 +14,7 @@ def click():
 def trade():
     first = Thread(target=click)
     first.start()
-    first.join(0.5)
+    first.join(0.2)
     if first.is_alive():
         click()
     first.join()

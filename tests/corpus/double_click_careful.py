@@ -20,7 +20,7 @@ def click():
 def trade():
     first = Thread(target=click)
     first.start()
-    first.join(0.5)
+    first.join(0.2)
     if first.is_alive():
         click()
     first.join()

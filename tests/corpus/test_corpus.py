@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PROGRAMS = {".py": "python", ".sh": "sh", ".mjs": "node", ".php": "php"}
 BUGGY = yaml.safe_load((HERE / "corpus.yaml").read_text("utf-8"))
-RECONCILING = {"ships_pending_careful.mjs", "ships_bounced_careful.py"}
+RECONCILING = {"ships_pending_careful.mjs", "ships_bounced_careful.py", "ships_returned_careful.py"}
 """Shops with a nightly job."""
 CORRECT = yaml.safe_load((HERE / "correct" / "correct.yaml").read_text("utf-8"))
 HOW = {"bare": False, "books": True}

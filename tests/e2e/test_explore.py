@@ -131,12 +131,18 @@ def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url
     unsafe = LOST | {("charge.create#1", fault) for fault in ("declined_hard", "garbage_answer", "too_slow")}
     assert cells(tmp_path, "unsafe") == unsafe
     suite = ElementTree.fromstring(done.stdout)[0]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("14", "6", "0")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("16", "6", "0")
     failed = {(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None}
     assert failed == {(f"explore.{point}", fault) for point, fault in unsafe}
     kept = {path.name for path in (tmp_path / "explored").iterdir() if path.suffix != ".log"}
     files = {f"charge.create-1-{fault}.yaml" for _, fault in unsafe | cells(tmp_path, "doubtful")}
     assert kept == {"cells.jsonl", "report.html", "report.json", *files}
+
+
+@pytest.mark.parametrize(("level", "code"), [("unsafe", 0), ("warning", 1)])
+def test_a_warning_fails_where_it_is_asked_for(tmp_path: Path, url: str, level: str, code: int) -> None:
+    done = explore(tmp_path, "--faults", "lost_request", "--fail-on", level, "--", *PAY, url=url)
+    assert (done.returncode, "warning   blind-retry in 1 of 1 runs" in done.stdout) == (code, True)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")

@@ -135,7 +135,7 @@ def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict,
     assert (cell.file, cell.point, cell.fault) == (name, "charge.create#1", "lost_answer")
     assert (cell.verdict, cell.exit, cell.seconds) == (verdict, seen.get("exit", 0), 0.5)
     assert (list(cell.findings), cell.timeline) == (seen.get("findings", []), "its timeline")
-    assert cell.calls == (("charge.create", 1, True), ("charge.get", 1, False))
+    assert [call[:3] for call in cell.calls] == [("charge.create", 1, True), ("charge.get", 1, False)]
     assert cell.output == (f"the words of {name}" if story else "")
     assert bool(cell.scenario) is (story is not None)
     if story:

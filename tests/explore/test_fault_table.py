@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-import yaml
 
 from mockserver.adapters.scenario_files import read_text
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
 from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
@@ -15,7 +15,15 @@ from mockserver.explore.trial import InjectionPoint, differences, points_of
 CHARGE, SEARCH, BATCH = (
     InjectionPoint("charge.create", 1, notifies=True),
     InjectionPoint("charge.search", 1),
-    InjectionPoint("batch.create", 2, True),
+    InjectionPoint("batch.create", 2, True, rows=5),
+)
+OTHERS = (
+    InjectionPoint("charge.capture", 1, True, uses="hold"),
+    InjectionPoint("charge.create", 1, uses="token"),
+    InjectionPoint("vault.get", 1, uses="vault"),
+    InjectionPoint("subscription.renew", 1),
+    InjectionPoint("batch.row", 2),
+    InjectionPoint("webhook.deliver", 3, notifies=True),
 )
 
 
@@ -25,25 +33,79 @@ def fitting(point: InjectionPoint) -> list[str]:
 
 @pytest.mark.parametrize("row", FAULTS.values(), ids=FAULTS)
 def test_each_fault_is_a_rule_that_a_scenario_file_may_hold_wherever_it_fits(row: Fault) -> None:
-    points = [point for point in (CHARGE, SEARCH, BATCH) if row.fits(point)]
+    points = [point for point in (CHARGE, SEARCH, BATCH, *OTHERS) if row.fits(point)]
     assert points
     for point in points:
-        text = yaml.safe_dump({"version": 1, "name": "story", "rules": [row.timed().rule(point)]})
+        text = scenario_text({"version": 1, "name": "story", "rules": [row.timed().rule(point)]})
         [rule] = read_text(text, "story.yaml").rules
         assert rule.operations == {point.op}
 
 
 def test_a_charge_can_fail_in_every_way_but_that_of_a_batch() -> None:
-    assert fitting(CHARGE) == [name for name in FAULTS if FAULTS[name].at != "batch"]
+    elsewhere = {name for name, row in FAULTS.items() if row.at in ("batch", "read", "clock")}
+    assert fitting(CHARGE) == [name for name in FAULTS if name not in elsewhere | {"renewal_failed", "renewal_twice"}]
 
 
 def test_a_read_meets_the_faults_of_the_network_only() -> None:
-    assert {FAULTS[name].at for name in fitting(SEARCH)} == {"receive", "answer"}
+    assert {FAULTS[name].at for name in fitting(SEARCH)} == {"receive", "answer", "read"}
+    assert "page_lost" not in fitting(InjectionPoint("charge.get", 1))
 
 
 def test_a_batch_has_rows_that_fail_and_a_webhook_but_no_provider_of_its_own() -> None:
     assert "row_failed" in fitting(BATCH)
-    assert "declined_hard" not in fitting(BATCH)
+    assert {FAULTS[name].at for name in fitting(BATCH)} == {
+        *("batch", "receive", "answer", "notify", "crash", "twice"),
+    }
+
+
+ROWS = [
+    ("row_middle_failed", 3, {"batch": {"rows": [{"at": [2], "decline": "do_not_honour"}]}}),
+    ("row_middle_failed", 2, None),
+    ("row_last_failed", 7, {"batch": {"rows": [{"at": [7], "decline": "do_not_honour"}]}}),
+    ("row_last_failed", 1, None),
+    ("batch_cut", 1, None),
+]
+
+
+@pytest.mark.parametrize(("name", "rows", "then"), ROWS)
+def test_a_batch_fails_in_the_middle_and_in_the_end_where_it_has_one(name: str, rows: int, then: object) -> None:
+    point = InjectionPoint("batch.create", 1, rows=rows)
+    assert FAULTS[name].fits(point) is (then is not None)
+    assert then is None or FAULTS[name].rule(point)["then"] == then
+
+
+def test_a_lost_card_stays_lost_and_another_one_is_taken() -> None:
+    paid = InjectionPoint("charge.create", 2, card="4111111111")
+    assert fault("declined_hard").rule(paid)["when"] == {
+        "op": "charge.create",
+        "call": {"gte": 2},
+        "card": {"bin": "411111", "last4": "1111"},
+    }
+    assert fault("declined_soft").rule(paid)["when"] == {"op": "charge.create", "call": 2}
+    assert fault("declined_hard").rule(OTHERS[0])["when"] == {"op": "charge.capture", "call": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "point", "other"),
+    [
+        ("hold_lapsed", OTHERS[0], CHARGE),
+        ("token_expired", OTHERS[1], CHARGE),
+        ("vault_expired", OTHERS[2], SEARCH),
+        ("renewal_twice", OTHERS[3], CHARGE),
+        ("pending_failed", OTHERS[4], SEARCH),
+        ("webhook_lost", OTHERS[5], OTHERS[4]),
+    ],
+)
+def test_what_fails_only_where_it_is_used(name: str, point: InjectionPoint, other: InjectionPoint) -> None:
+    assert FAULTS[name].fits(point)
+    assert not FAULTS[name].fits(other)
+
+
+@pytest.mark.parametrize("point", OTHERS[3:], ids=str)
+def test_what_comes_due_without_a_call_is_counted_by_the_rule(point: InjectionPoint) -> None:
+    name = next(name for name in ("renewal_twice", "pending_failed", "webhook_lost") if FAULTS[name].fits(point))
+    rule = FAULTS[name].rule(point)
+    assert (rule["key"], rule["when"]["nth"]) == (["op"], point.nth)
 
 
 def test_a_webhook_that_was_not_sent_cannot_be_spoilt() -> None:
@@ -104,6 +166,30 @@ def test_a_name_that_says_nothing_to_try_is_refused(name: str, words: str) -> No
 
 def entry(op: str, call: int | None, status: int = 200, webhooks: tuple[str, ...] = ()) -> dict[str, object]:
     return {"op": op, "call": call, "status": status, "webhooks": list(webhooks)}
+
+
+def test_rows_renewals_and_later_webhooks_are_points_too() -> None:
+    batch = {**entry("batch.create", 1), "request": {"path": "/batch", "body": {"count": 5}}}
+    later = [
+        entry("clock.batch_rows", None),
+        entry("clock.settlement", None, webhooks=("w2",)),
+        entry("clock.subscription_renewal", None),
+    ]
+    journal = [entry("charge.create", 1, webhooks=("w1",)), batch, *later, *later[2:]]
+    assert "batch.row#1" not in [str(point) for point in points_of([batch])]
+    assert [str(point) for point in points_of(journal)] == [
+        *("charge.create#1", "batch.create#1", "batch.row#1", "batch.row#3", "batch.row#5"),
+        *("webhook.deliver#2", "subscription.renew#1"),
+    ]
+
+
+def test_a_point_knows_what_the_call_needed_and_which_card_paid() -> None:
+    card = {"cardNumber": "4111********1111", "cardIin": "411111"}
+    paid = {**entry("charge.create", 1), "request": {"path": "/charge/token", "body": {"token": "t"}}}
+    [point] = points_of([{**paid, "answer": {"paymentInformation": {"card": card}}}])
+    assert (point.uses, point.card) == ("token", "4111111111")
+    [read] = points_of([{**entry("vault.get", 1), "request": {"path": "/vault/v1", "body": None}, "answer": None}])
+    assert (read.uses, read.card) == ("vault", "")
 
 
 def test_points_are_the_calls_of_a_journal_and_nothing_else() -> None:

@@ -10,7 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from mockserver.commands.reports import explored
+from mockserver.commands.reports import REPORTS, explored
+from mockserver.domain.record import replace
 from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Trial
@@ -86,8 +87,51 @@ def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Ex
         "To see one alone: mockserver explore --replay charge.create#1/lost_answer -- sh 'pay it.sh'",
         "",
         "5 runs with faults at 2 calls: 1 survived, 2 failed, 1 hung, 1 unsafe",
+        "failures covered: 5 of 38, 13 %",
         "not tried (--budget): 1: charge.get#1/rate_limited",
     ]
+
+
+WARNED = {
+    **TWICE,
+    "finding": "blind-retry",
+    "severity": "warning",
+    "about": {"charge": "c1"},
+    "evidence": [],
+    "count": 1,
+}
+
+
+def test_warnings_are_said_once_with_the_runs_that_have_them(made: Exploration) -> None:
+    made.cells = [replace(one, findings=[WARNED]) for one in made.cells[2:4]]
+    assert "warning   blind-retry in 2 of 2 runs: charge.get#1/lost_answer" in report.text(made).splitlines()
+    assert "- warning: `blind-retry` in 2 of 2 runs: `charge.get#1/lost_answer`" in report.markdown(made).splitlines()
+
+
+def test_markdown_lists_what_needs_a_look_and_folds_the_matrix_away(made: Exploration) -> None:
+    made.cells[1] = replace(made.cells[1], money=["a | b <i>"])
+    lines = report.markdown(made).splitlines()
+    assert lines[0] == "## Every failure, tried"
+    assert "| UNSAFE | `charge.create#1/lost_answer` | exit 0 | double-charge<br>a \\| b &lt;i> |" in lines
+    assert lines.index("<details><summary>The matrix</summary>") < lines.index("| charge.get#1 | survived | hung |")
+
+
+def test_verdicts_that_no_finding_explains_are_findings_for_ci(made: Exploration) -> None:
+    lost = {**TWICE, "about": {"charge": "c1"}, "evidence": [], "count": 1}
+    made.cells[1] = replace(made.cells[1], findings=[lost])
+    made.cells[2] = replace(made.cells[2], verdict=Verdict.DOUBTFUL, money=["order-1: paid 0.00 AUD"])
+    rows = report.rows(made)
+    assert [(row["finding"], row["severity"], row["about"]["cell"]) for row in rows] == [
+        ("double-charge", "error", "charge.create#1/lost_answer"),
+        ("explore-hung", "error", "charge.get#1/too_slow"),
+        ("explore-doubtful", "warning", "charge.get#1/lost_answer"),
+    ]
+    run = json.loads(REPORTS["sarif"](rows))["runs"][0]
+    ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    assert [ids[result["ruleIndex"]] for result in run["results"]] == [row["finding"] for row in rows]
+    told = REPORTS["github"](rows).splitlines()
+    assert [line.partition(" ")[0] for line in told] == ["::error", "::error", "::warning"]
+    assert "order-1: paid 0.00 AUD" in told[2]
 
 
 def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
@@ -110,6 +154,10 @@ def test_json_is_as_promised(made: Exploration, files: dict[str, Path]) -> None:
         "scenario": str(files["charge.create#1/lost_answer"]),
     }
     assert [(one["exit"], one["scenario"] is None) for one in data["cells"][2:4]] == [(0, True), (None, False)]
+    assert {row["op"]: row["failures"]["lost_answer"] for row in data["coverage"]["map"]} == {
+        "charge.create": "unsafe",
+        "charge.get": "survived",
+    }
     assert data["left_out"] == [{"point": "charge.get#1", "fault": "rate_limited", "why": "budget"}]
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.books.invariants import Invariant
 from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen
 from mockserver.explore.trial import Verdict
 from mockserver.explore.verdicts import Reference, judged
@@ -16,18 +15,24 @@ NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "ret
 
 
 def order(
-    reference: str | None = "order-1", currency: str = "AUD", *, charge_id: str = "ch_1", **figures: float
+    reference: str | None = "order-1", currency: str = "AUD", *, charge_id: str = "ch_1", peak: float = 0, **sums: float
 ) -> dict[str, Any]:
-    amounts = {**dict.fromkeys(NAMES, 0), **figures}
-    taken = {"at": "1", "debit": "Assets:Receivable:p", "credit": "Income:Customers", "amount": amounts["captured"]}
-    charge = {"chargeId": charge_id, "postings": [taken]}
+    amounts = {**dict.fromkeys(NAMES, 0), **sums}
     key = {"charge": None if reference else charge_id, "subscription": None, "reference": reference}
-    return {**key, "currency": currency, **amounts, "charges": [charge]}
+    charge = {"chargeId": charge_id, "added": "2031-01-01T00:00:00Z", **amounts}
+    return {**key, "currency": currency, **amounts, "peak": max(peak, amounts["captured"]), "charges": [charge]}
 
 
-def money(*orders: dict[str, Any], doubts: tuple[str, ...] = ()) -> RunMoney:
+def renewed(*days: int) -> dict[str, Any]:
+    """A subscription that was paid on some days."""
+    each = [{**dict.fromkeys(NAMES, 0), "captured": 5, "added": f"2031-01-{day:02}T00:00:00Z"} for day in days]
+    known = order(None, captured=5 * len(days))
+    return {**known, "charge": None, "subscription": f"sub_{len(days)}", "charges": each}
+
+
+def money(*orders: dict[str, Any], doubts: tuple[str, ...] = (), now: str = "2031-01-01T00:00:00Z") -> RunMoney:
     lines = [{"entry": 1, "line": f"{op} 20 AUD: the connection was reset"} for op in doubts]
-    return RunMoney.of({"orders": list(orders), "in_doubt": lines})
+    return RunMoney.of({"orders": list(orders), "now": now, "in_doubt": lines})
 
 
 PAID = money(order(captured=20))
@@ -79,7 +84,20 @@ def test_a_reference_of_each_run_counts_in_the_total_alone() -> None:
 def test_orders_without_a_reference_are_held_apart() -> None:
     both = money(order(None, captured=20), order(None, charge_id="ch_2", captured=10))
     assert differences(both, both, set()) == []
-    assert Invariant("total(AUD) == 30").broken([one.money for one in both.orders]) is None
+
+
+def test_more_than_was_ever_missed_at_once_is_harm() -> None:
+    voided = money(order(captured=20, peak=40))
+    assert [one.is_harm for one in differences(voided, money(order(captured=20, held=20)), {"order-1"})] == [False]
+    assert [one.is_harm for one in differences(voided, money(order(captured=20, held=21)), {"order-1"})] == [True]
+
+
+def test_renewals_count_up_to_the_end_of_the_run_without_a_fault() -> None:
+    base = money(renewed(1, 8), now="2031-01-10T00:00:00Z")
+    longer = money(renewed(1, 8, 15, 22), now="2031-01-24T00:00:00Z")
+    assert differences(base, longer, set()) == []
+    assert same_money(base, longer)
+    assert [one.is_harm for one in differences(base, money(renewed(1, 2, 8)), set())] == [True]
 
 
 def test_money_taken_twice_shows_beside_an_order_that_was_declined() -> None:
@@ -102,7 +120,7 @@ def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
 TWICE = {"finding": "taken-twice", "severity": "error", "evidence": [{"line": "customer paid 40.00"}]}
 HOLD = {"finding": "hold-left-open", "severity": "warning", "evidence": [{"line": "20.00 AUD stay held"}]}
 DOUBT = {"finding": "doubt-left-open", "severity": "warning", "evidence": [{"line": "charge.create: no answer came"}]}
-BOOKS = {"orders": [order(captured=20)], "in_doubt": []}
+BOOKS = {"orders": [order(captured=20)], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -197,7 +198,8 @@ def test_fixtures_that_fail_under_a_fault_are_no_error(
         "charge.create#1-declined_hard": "SKIPPED",
         "charge.create#1-lost_answer": "FAILED",
     }
-    assert "failed: declined_hard at charge.create#1: refused for good, in its fixtures" in explored.stdout
+    assert "failed: declined_hard at charge.create#1: refused for good, as a lost card is" in explored.stdout
+    assert "until another is given, in its fixtures" in explored.stdout
     assert "ERROR" not in explored.stdout
 
 
@@ -328,3 +330,28 @@ def test_tests_that_cannot_be_run_as_they_are_end_the_session_with_the_reason(tm
     done = run_pytest(tmp_path, "--mockserver-explore", "no_such_file.py", test_one=ONE)
     assert done.returncode == 4
     assert "no_such_file.py" in done.stderr
+
+
+MET = """
+import pytest
+
+@pytest.mark.mockserver(scenario={"version": 1, "rules": [
+    {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}]})
+def test_poor(mockserver):
+    assert mockserver.client.post("/charge/card", json=CHARGE).status_code == 400
+
+def test_read(mockserver):
+    mockserver.client.get("/charge")
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 2])
+def test_what_ordinary_tests_have_met_is_counted_and_written_down(tmp_path: Path, workers: int) -> None:
+    spread = [*warm.workers(workers)] if workers else []
+    plugins = ["xdist.plugin"] if workers else []
+    done = run_pytest(tmp_path, *spread, "--mockserver-coverage=met.json", plugins=plugins, test_met=MET)
+    found = json.loads((tmp_path / "met.json").read_text("utf-8"))["coverage"]
+    assert f"failures covered: 1 of {found['failures']}, {found['percent']} %" in done.stdout, done.stdout
+    states = {row["op"]: row["failures"] for row in found["map"]}
+    assert (states["charge.create"]["declined_soft"], states["charge.search"]["lost_answer"]) == ("tried", None)

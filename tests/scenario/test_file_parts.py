@@ -166,11 +166,12 @@ GOLDEN_WORDS = """\
 bad.yaml:3:1: sede: unknown key 'sede' - did you mean 'seed'?
 bad.yaml:8:12: rules[0].when.op: got 'charge.crate', wanted the name of an operation or a glob - did you mean \
 'charge.create'?
-bad.yaml:8:30: rules[0].when.request.amount: unknown test 'gtt' - did you mean 'gt'?, allowed: eq, ne, in, gt, gte, \
-lt, lte, between, starts_with, ends_with, contains, matches, exists
+bad.yaml:8:30: rules[0].when.request.amount: unknown test 'gtt' - did you mean 'gt'?, allowed: eq, ne, in, gt, above, \
+gte, lt, lte, every, between, starts_with, ends_with, contains, matches, exists
 bad.yaml:9:12: rules[0].then.decline: got 'insuficient_funds', which is not a known decline - did you mean \
 'insufficient_funds'?
-bad.yaml:12:28: rules[1].when.clock.until: unknown key 'until', allowed: from, to, for
+bad.yaml:12:28: rules[1].when.clock.until: unknown key 'until', allowed: from, to, for, days, \
+month_days, zone
 bad.yaml:14:33: rules[1].sequence[0].times: got 'many', wanted a whole number from 1 to 1000000000
 bad.yaml:17:7: rules[2].then.transport: 'at' is missing"""
 

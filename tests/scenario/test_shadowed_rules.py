@@ -13,7 +13,8 @@ from tests.scenario.telling import told
 
 HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
 LOST = "then: {decline: lost_card}"
-SLOW = "{id: slow, when: {op: charge.create}, then: {latency: 2s}}"
+BIG = "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s, webhook: {copies: 2}}}"
+SLOW = "{id: slow, when: {op: charge.create}, then: {latency: 2s, webhook: {copies: 2}}}"
 BREAKS = "then: {transport: {at: receive, status: 500}}"
 
 
@@ -110,14 +111,14 @@ def test_a_rule_that_may_fire(rule: str) -> None:
         ),
         (SLOW, f"when: {{op: charge.*}}, {LOST}", "r never fires in charge.create: rule 'slow'"),
         (
-            "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s}}",
+            BIG,
             f"when: {{op: charge.create, request.amount: 150}}, {LOST}",
             "r never fires: rule 'big'",
         ),
         (
-            "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s}}",
+            BIG,
             f"when: {{op: charge.create, card: {{last4: '0002'}}}}, {LOST}",
-            "r is not asked wherever both match: rule 'big' (line 6) decides first, which only sets latency: say both",
+            "r is not asked wherever both match: rule 'big' (line 6) decides first, which only sets latency and",
         ),
         (
             "{id: told, when: {op: charge.create, card: {brand: visa}}, then: {webhook: {copies: 2}}}",
@@ -144,7 +145,7 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
         (SLOW, f"when: {{op: charge.refund}}, {LOST}"),
         (SLOW, f"when: {{op: charge.create}}, {BREAKS}"),
         (
-            "{id: big, when: {op: charge.create, request.amount: {gt: 100}}, then: {latency: 2s}}",
+            BIG,
             f"when: {{op: charge.create, request.amount: 50}}, {LOST}",
         ),
         # One that ends, or that passes.

@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.tls import authority_pem, flawed_context, server_context
+from mockserver import Settings
+from mockserver.adapters.tls import authority_pem, listener_context
 from mockserver.web.transport_faults import Cut
 from tests.adapters.test_tls import handshake
 from tests.driving import Api, card, card_charge, problem_of
@@ -491,11 +492,13 @@ def test_connection_reset() -> None:
 
 def refused_by_client(name: str, folder: Path) -> str:
     """Why a client that trusts the authority of this server refuses its certificate."""
-    certificate = shop(name).app.certificate
-    assert certificate is not None
+    plan = shop(name).app.tls
+    assert plan is not None
+    assert plan.certificate is not None
+    settings = Settings(data_dir=str(folder))
     with pytest.raises(ssl.SSLCertVerificationError) as refused:
-        handshake(flawed_context(folder, certificate), authority_pem(folder), "localhost")
-    assert handshake(server_context(folder, None, None), authority_pem(folder), "localhost")
+        handshake(listener_context(settings, plan), authority_pem(folder), "localhost")
+    assert handshake(listener_context(settings, None), authority_pem(folder), "localhost")
     return str(refused.value)
 
 

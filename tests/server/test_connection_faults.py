@@ -84,7 +84,10 @@ def test_one_sandbox_cannot_be_given_what_is_the_servers(scenario: dict[str, obj
             "{certificate: expird}",
             "allowed: expired, wrong_name, untrusted_chain - did you mean 'expired'?",
         ),
-        ("{}", "'certificate' is missing"),
+        ("{}", "got nothing, wanted at least one of certificate, refuse, hang, min_version"),
+        ("{refuse: handshakes}", "got 'handshakes', allowed: handshake - did you mean 'handshake'?"),
+        ("{refuse: handshake, hang: handshake}", "got refuse and hang, only one of them is allowed"),
+        ("{min_version: 1.4}", "got '1.4', allowed: 1.2, 1.3"),
         ("{certificates: expired}", "unknown key 'certificates' - did you mean 'certificate'?"),
     ],
 )
@@ -109,7 +112,7 @@ def start(folder: Path, *options: str) -> tuple[int, str]:
 def test_a_certificate_without_a_tls_port_is_refused(tmp_path: Path) -> None:
     code, complaint = start(tmp_path)
     assert code == 2
-    assert "tls: certificate: expired wants another certificate, and --tls-port is not given" in complaint
+    assert "tls: certificate: expired cannot be had: --tls-port is not given" in complaint
 
 
 def reset_at_once(port: int, context: ssl.SSLContext | None = None) -> bool:
@@ -137,5 +140,45 @@ def test_both_ports_reset_and_count_together(tmp_path: Path) -> None:
         context = ssl.create_default_context(cadata=authority_pem(tmp_path).decode())
         seen = [reset_at_once(process.port), reset_at_once(tls_port, context)]
         assert [*seen, reset_at_once(process.port), reset_at_once(tls_port, context)] == [True, True, False, False]
+    finally:
+        process.stop()
+
+
+def seen_by(port: int, context: ssl.SSLContext) -> str:
+    """What comes of a handshake: its version, or that there is none."""
+    raw = socket.create_connection(("127.0.0.1", port), timeout=0.5)
+    try:
+        with raw, context.wrap_socket(raw, server_hostname="localhost") as made:
+            return made.version() or ""
+    except TimeoutError:
+        return "nothing came"
+    except (ssl.SSLError, ConnectionError):
+        return "refused"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tls", "seen"),
+    [
+        ("{refuse: handshake}", ["refused", "refused"]),
+        ("{hang: handshake}", ["nothing came", "nothing came"]),
+        ('{min_version: "1.3"}', ["refused", "TLSv1.3"]),
+        ("{min_version: 1.2}", ["TLSv1.2", "TLSv1.3"]),
+    ],
+)
+def test_a_client_sees_what_is_wrong_with_the_handshake(tls: str, seen: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "tls.yaml"
+    file.write_text(f"version: 1\ntls: {tls}\n")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        tls_port = free.getsockname()[1]
+    process = serve("--scenario", str(file), "--tls-port", str(tls_port), "--data-dir", str(tmp_path))
+    try:
+        clients = []
+        for newest in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context = ssl.create_default_context(cadata=authority_pem(tmp_path).decode())
+            context.maximum_version = newest
+            clients.append(seen_by(tls_port, context))
+        assert clients == seen
+        assert reset_at_once(process.port) is False
     finally:
         process.stop()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.cards import Card
@@ -19,9 +20,15 @@ from tests.driving import Api
 MASKINGS = ("first4_last4", "first6_last4", "last4")
 
 
+def shown_of(charge: Charge, profile: WireProfile, address: str | None = None) -> dict[str, Any]:
+    shown = loads(resources.charge_text(charge, profile, 1, address))
+    assert isinstance(shown, dict)
+    return shown
+
+
 def _cards(charge: Charge, profile: WireProfile) -> list[object]:
     """The cards that the answer shows."""
-    shown = loads(dumps(resources.charge_reply(charge, profile, 1, None)["paymentInformation"]))
+    shown = shown_of(charge, profile)["paymentInformation"]
     assert isinstance(shown, dict)
     return [shown[name] for name in ("card", "cardData") if name in shown]
 
@@ -65,8 +72,8 @@ def test_no_field_of_a_charge_is_forgotten_where_it_is_known() -> None:
         subscription_id="s",
         instrument=replace(charge.instrument, token_id="tok"),
     )
-    shown = resources.charge_reply(known, WireProfile(Assumed(Profile.SDK)), 1, "https://example.test/3ds")
-    plain = resources.charge_reply(charge, WireProfile(Assumed(Profile.SDK)), 1, None)
+    shown = shown_of(known, WireProfile(Assumed(Profile.SDK)), "https://example.test/3ds")
+    plain = shown_of(charge, WireProfile(Assumed(Profile.SDK)))
     assert list(shown) == list(reply_type("ChargeReply").fields)
     assert [name for name, value in shown.items() if value in (None, [], {})] == ["visaInstallments"]
     assert shown["successDate"] != shown["dateAdded"] != shown["voidDate"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mockserver.books.comparison import money_text
+from mockserver.books.figures import money_text
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_text
 from mockserver.engine.orders import key_of, orders_of, touched
@@ -60,7 +60,7 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
     lines = []
     for key in keys[:LENGTH]:
         for order in orders_of(sandbox, key):
-            figures, currency = order.figures(sandbox.now), order.currency
+            figures, currency = order.figures, order.currency
             known = {name: getattr(figures, name) for name in ("held", "captured", "refunded", "net", "pending")}
             money = [f"{name} {money_text(amount, currency)}" for name, amount in known.items() if amount]
             lines.append(f"{mask_text(key[1])}: {', '.join(money) or 'nothing'}")

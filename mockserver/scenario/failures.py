@@ -1,0 +1,178 @@
+"""The failures that a client can meet, one table: ``faults.csv``. Source: docs/explore.md, What it runs.
+
+Each row is a rule of the scenario language. Where it fits follows from what the language lets happen there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.errors import nearest
+from mockserver.domain.record import record, replace
+from mockserver.domain.reference_data import read_table
+from mockserver.scenario.file_model import read_model
+from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, TAKING, UNREQUESTED, operations_like
+from mockserver.scenario.outcome import NOTIFYING, OutcomeMap, applicability
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class InjectionPoint:
+    """One call of a run: its operation, and its number among the calls of that operation, from 1.
+
+    ``notifies`` says that it caused webhooks in the run without faults, ``uses`` whether it needs a ``token``, an item
+    of the ``vault`` or a ``hold`` that is still there; ``card`` are the first six and the last four digits of the card
+    that it charged, ``rows`` how many rows its batch has. What comes due without a call is counted the same way.
+    """
+
+    op: str
+    nth: int
+    notifies: bool = False
+    uses: str = ""
+    card: str = ""
+    rows: int = 0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether a rule must count for itself to find it: it has no number among the calls."""
+        return self.op in UNREQUESTED
+
+    def __str__(self) -> str:
+        return f"{self.op}#{self.nth}"
+
+
+CLIENT_TIMEOUT: Micros = 30 * SECOND
+"""How long a client is taken to wait for an answer, unless given."""
+
+_CLIENT_TIMEOUT = "{client_timeout}"
+"""Stands for that time in the table."""
+
+_GIVEN_UP = {"transport": {"at": "answer", "delay": _CLIENT_TIMEOUT, "virtual": True, "reset": True}}
+"""An answer that comes too late where the clock is set by hand: time passes, and the client that has given up by then
+sees no answer."""
+
+
+CRASH, TWICE = "crash", "twice"
+OWN_AXES = (CRASH, TWICE)
+"""Places of faults that an option of their own adds: the command is killed there and run again, or run a second time
+beside itself. They strike calls that move money."""
+
+
+@record
+class Fault:
+    """One way in which a call can fail. ``at`` is the place in the operation's life, ``what`` what happens, ``then``
+    the outcome of a rule that makes it happen, ``weight`` how much it shows about a client, 10 the most; ``is_usual``
+    that it is tried unless faults are named.
+
+    It fits operations like ``ops`` that use a token, a vault item or a hold (``uses``), and batches of so many
+    ``rows``. One that ``stays`` strikes later calls with the same card too. It has struck when what ``comes_due`` has.
+    ``is_ours``: it takes or withholds money itself, and the client is not to blame. ``waits`` are the seconds of real
+    time that the client waits without an answer."""
+
+    name: str
+    at: str
+    what: str
+    then: Mapping[str, Any]
+    weight: int
+    is_usual: bool = True
+    ops: str = "*"
+    uses: str = ""
+    rows: int = 0
+    stays: bool = False
+    comes_due: str = ""
+    is_ours: bool = False
+    waits: float = 0
+
+    def fits(self, point: InjectionPoint) -> bool:
+        """Whether it makes sense at a call; a webhook can only be spoilt where there was one."""
+        is_there = ("webhook" not in self.then or point.notifies) and self.uses in ("", point.uses)
+        return is_there and point.op in operations_of(self.name) and point.rows >= self.rows
+
+    def timed(self, client_timeout: Micros = CLIENT_TIMEOUT, *, is_manual: bool = False) -> Fault:
+        """The fault for a client that waits so long, by a clock that is set by hand or by the machine's."""
+        text, late = json.dumps(self.then, default=float), client_timeout + SECOND
+        if _CLIENT_TIMEOUT not in text:
+            return self
+        text = json.dumps(_GIVEN_UP) if is_manual else text
+        then = json.loads(text.replace(_CLIENT_TIMEOUT, duration_text(late)))
+        return replace(self, then=then, waits=0 if is_manual else late / SECOND)
+
+    def rule(self, point: InjectionPoint) -> dict[str, Any]:
+        """A rule of a scenario file that makes it happen at one call, and nowhere else."""
+        return {
+            "id": f"{self.name}-{point.op}-{point.nth}",
+            "when": {"op": point.op, **self._when(point)},
+            **({"key": ["op"]} if point.is_counted else {}),
+            "then": self.then_of(point.rows),
+        }
+
+    def _when(self, point: InjectionPoint) -> dict[str, Any]:
+        if point.is_counted:
+            return {"nth": point.nth, **({"attempt": 1} if self.at == "provider" else {})}
+        if self.stays and point.card and point.op in TAKING:
+            return {"call": {"gte": point.nth}, "card": {"bin": point.card[:6], "last4": point.card[-4:]}}
+        return {"call": point.nth}
+
+    def then_of(self, rows: int) -> Any:
+        """What happens to a batch of so many rows."""
+        text = json.dumps(self.then, default=float).replace('"{middle}"', str((rows + 1) // 2))
+        return json.loads(text.replace('"{last}"', str(rows)), parse_float=Decimal)
+
+
+def _read() -> Mapping[str, Fault]:
+    return {fault.name: fault for fault in read_table("faults", _fault, Path(__file__).parent)}
+
+
+def _fault(
+    *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: Any
+) -> Fault:
+    return Fault(
+        weight=int(weight),
+        is_usual=bool(default),
+        ops=ops or "*",
+        rows=int(rows or 0),
+        stays=bool(stays),
+        is_ours=bool(is_ours),
+        then=json.loads(then, parse_float=Decimal),
+        **texts,
+    )
+
+
+FAULTS = _read()
+"""Every fault by its name, in the order in which reports show them."""
+
+
+def fault(name: str) -> Fault:
+    """The fault of that name. Raises ``ValueError`` with the nearest known name."""
+    found = FAULTS.get(name)
+    if found is None:
+        hint = nearest(name, FAULTS) or f", allowed: {', '.join(FAULTS)}"
+        raise ValueError(f"got '{name[:60]}', which is not a fault{hint}")
+    return found
+
+
+_DUE = {
+    "provider": frozenset({"batch.row"}),
+    "later": frozenset({"subscription.renew"}),
+    "notify": frozenset({"webhook.deliver"}),
+}
+"""What comes due without a call, and can fail there."""
+
+
+@cache
+def operations_of(name: str) -> frozenset[str]:
+    """The operations in which everything that a fault says can happen, and that a client can call."""
+    fault = FAULTS[name]
+    outcome = read_model(OutcomeMap, fault.timed().then_of(rows=3)).outcome
+    operations = (MONEY if fault.at in OWN_AXES else ALL_OPERATIONS) - UNREQUESTED | _DUE.get(fault.at, frozenset())
+    if fault.ops != "*":
+        operations &= frozenset[str]().union(*map(operations_like, fault.ops.split()))
+    for _, fit in applicability(outcome):
+        operations &= fit
+    return operations & NOTIFYING if outcome.webhook is not None else operations
