@@ -13,8 +13,9 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 
-from mockserver.domain.clock import MILLISECOND, Micros, iso
+from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import masked_key
@@ -86,7 +87,7 @@ class Access:
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
         op = step.asked.op if step is not None else None
         path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
-        sandbox = masked_key(key) if key else None
+        sandbox = _shown_key(key) if key else None
         rule = next((one.rule for one in step.result.decisions if one.rule), None) if step is not None else None
         warnings = step.result.warnings if step is not None else ()
         if as_json:
@@ -101,7 +102,12 @@ class Access:
 
 def log_time(at: Micros) -> str:
     """An instant of the machine's time in UTC, in whole milliseconds."""
-    return f"{iso(at)[:23]}Z"
+    seconds, micros = divmod(at, SECOND)
+    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
+
+
+_second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
+_shown_key = lru_cache(256)(masked_key)
 
 
 def _masked_query(query: bytes, key: str | None) -> str:
