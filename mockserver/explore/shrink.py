@@ -14,7 +14,7 @@ from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
 from mockserver.explore.minimise import minimise
 from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import PROVIDER_OPERATIONS
+from mockserver.scenario.operations import PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan
@@ -22,7 +22,8 @@ from mockserver.scenario.webhook_plan import WebhookPlan
 Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
-_RENEWAL = "subscription.renew"
+_RENEWAL, _ROW, _DELIVERY = "subscription.renew", "batch.row", "webhook.deliver"
+_DUE = "clock."
 _NO_FAULT = ("times", "as_usual")
 _NOT_AIMED = "replay"
 """An earlier answer again: a rule for one call has seen none."""
@@ -32,12 +33,14 @@ _REPLACED = ("version", "name", "description", "draws", "rules", "examples")
 
 class Place(NamedTuple):
     """Where something struck: call ``nth`` of ``op``, as the provider of that try was asked (None: no provider), or
-    while its body was sent."""
+    while its body was sent; row ``nth`` of a batch; or a webhook that came due, by the object that it is ``about`` and
+    how that stands."""
 
     op: str
     nth: int
     attempt: int | None = None
     is_upload: bool = False
+    about: tuple[str, str] | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -71,8 +74,7 @@ def fired_faults(
     entries: Iterable[Mapping[str, Any]], source: Source
 ) -> tuple[tuple[FiredFault, ...], tuple[str, ...]]:
     """What the rules of a scenario did, by the journal (``GET /__admin/journal``) of a sandbox in which it was in
-    force; and the rules that fired where none can be aimed: at rows of a batch, in work that came due, after a sequence
-    had ended, or with an earlier answer."""
+    force; and the rules that fired where none can be aimed: after a sequence had ended, or with an earlier answer."""
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
     found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
@@ -84,6 +86,8 @@ def fired_faults(
             beyond |= {name: None} if outcome is None or any(one.is_fault for one in fired) else {}
             continue
         for level, what in outcome.items():
+            if level == "latency" and place.op in UNREQUESTED:
+                continue  # Nobody waits there.
             # The first rule that says something of a level decides it.
             found.setdefault((place, level), FiredFault(name, place, level, what))
     return tuple(found.values()), tuple(beyond)
@@ -95,9 +99,15 @@ def _placed(
     """Each decision with its place, None where no rule can be aimed. One that only slows leaves the same try of a
     provider to the next."""
     renewals: Counter[int] = Counter()
+    told = 0
     for entry in entries:
         op, attempt, is_over = entry["op"], 0, True
         for decision in entry["decisions"]:
+            if decision["stage"] != "provider" and op.startswith(_DUE):
+                found = _told(entry, told + 1) if decision["rule"] is not None else None
+                told += found is not None
+                yield found, decision
+                continue
             if decision["stage"] != "provider":
                 place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
                 yield (None if entry["call"] is None else place), decision
@@ -105,11 +115,20 @@ def _placed(
             attempt += is_over
             said = _outcome(rules[decision["rule"]], decision) if decision["rule"] in rules else None
             is_over = said is None or not said.keys() <= {"latency"}
-            if op in PROVIDER_OPERATIONS - {_RENEWAL}:
+            if op == _ROW:
+                yield (Place(op, entry["row"], attempt) if entry.get("row") is not None else None), decision
+            elif op in PROVIDER_OPERATIONS - {_RENEWAL}:
                 yield (None if entry["call"] is None else Place(op, entry["call"], attempt)), decision
             else:
                 renewals[attempt] += 1
                 yield Place(_RENEWAL, renewals[attempt], attempt), decision
+
+
+def _told(entry: Mapping[str, Any], number: int) -> Place | None:
+    """A webhook that came due without a call: by the object that it is about, whose id is the same in each run, and how
+    that stands."""
+    about = {(str(event["id"]), event["after"]) for event in entry["events"]}
+    return Place(_DELIVERY, number, about=about.pop()) if len(about) == 1 else None
 
 
 def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
@@ -147,8 +166,10 @@ def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
 
 
 def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
-    number, key = ("nth", {"key": ["op"]}) if place.is_counted else ("call", {})
-    when = {"op": place.op, number: place.nth}
+    number, key = ("nth", {"key": ["op"]}) if place.is_counted else (_ROW if place.op == _ROW else "call", {})
+    when: dict[str, Any] = {"op": place.op, number: place.nth}
+    if place.about is not None:
+        when = {"op": place.op, "request.id": place.about[0], "request.data.status": place.about[1]}
     if place.attempt is not None:
         when["attempt"] = place.attempt
     stage = "-upload" if place.is_upload else "" if place.attempt is None else f"-provider-{place.attempt}"

@@ -73,7 +73,7 @@ _OPERATION: dict[str, Any] = {
     "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
     "description": "an operation, or a glob such as charge.*",
 }
-_COUNTED = ("attempt", "call", "in_flight", "nth")
+_COUNTED = ("attempt", "batch.row", "call", "in_flight", "nth")
 _DURATION = DURATION_SCHEMA
 _LENGTH_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -322,6 +322,7 @@ def _bin(wanted: object) -> object:
 _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "source": partial(_among, allowed=SOURCES),
     "attempt": _counted,
+    "batch.row": _counted,
     "call": _counted,
     "in_flight": _counted,
     "age": _bounds,

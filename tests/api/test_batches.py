@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.domain.clock import HOUR
 from mockserver.scenario.problems import ScenarioRefused
-from tests.driving import HEADER, Api, Reply, problem_of
+from tests.driving import CARD, DUMMY, HEADER, Api, Reply, problem_of
 
 RESULTS = HEADER + ",Status,TransactionId,FailureReason,GatewayErrorCode,GatewayErrorResponse,IsRetryable"
 PATH = "/batch/transaction/payment_method"
@@ -543,3 +543,16 @@ def test_amounts_are_read_as_everywhere(api: Api) -> None:
         "1e-30": "after the point",
     }.items():
         assert words in hand_in(api, lines(f"{method},{amount},AUD,r"), 1)["details"]["Batch.Line2"]
+
+
+def test_a_rule_strikes_one_row_of_a_batch_and_the_journal_names_it() -> None:
+    rule = "{id: r, when: {op: batch.row, batch.row: 2}, then: {decline: lost_card}}"
+    api = Api(scenario=f"{{version: 1, name: s, rules: [{rule}]}}")
+    method = api.post("/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
+    rows = "".join(f"{method},{number},AUD,o{number}\n" for number in (1, 2, 3))
+    batch = f"PaymentMethodId,Amount,Currency,Reference\n{rows}"
+    api.post("/batch/transaction/payment_method", {"count": 3, "description": "d", "batch": batch})
+    api.advance("1h")
+    charges = api.get("/charge")["charges"]
+    assert {one["reference"]: one["status"] for one in charges} == {"o1": "SUCCESS", "o2": "FAILED", "o3": "SUCCESS"}
+    assert [one["row"] for one in api.get("/__admin/journal", op="batch.row")["entries"]] == [2]

@@ -110,6 +110,32 @@ def test_faults_where_no_rule_can_be_aimed_are_named_and_no_others() -> None:
     assert strikes(*rows, search, turns) == []
 
 
+def test_a_row_of_a_batch_is_aimed_at_by_its_number() -> None:
+    found, beyond = fired_faults([{**entry("batch.row", None, decided("odd", 2)), "row": 3}], CHAOS)
+    assert beyond == ()
+    assert {one.place for one in found} == {Place("batch.row", 3, 1)}
+    [rule] = rules_of(found)
+    assert rule["when"] == {"op": "batch.row", "batch.row": 3, "attempt": 1}
+    assert read_text(scenario_text({"version": 1, "name": "small", "rules": [rule]}), "small.yaml").rules
+
+
+def test_a_webhook_that_came_due_is_aimed_at_by_what_it_is_about() -> None:
+    chaos = {
+        "name": "c",
+        "rules": [{"id": "lost", "when": {"op": "webhook.deliver"}, "then": {"webhook": {"drop": True}}}],
+    }
+    settled = {
+        **entry("clock.settlement", None, decided("lost", 1, "arrival")),
+        "events": [{"id": "c1", "after": "SUCCESS"}],
+    }
+    found, beyond = fired_faults([settled], chaos)
+    assert beyond == ()
+    [rule] = rules_of(found)
+    assert rule["when"] == {"op": "webhook.deliver", "request.id": "c1", "request.data.status": "SUCCESS"}
+    assert "key" not in rule
+    assert read_text(scenario_text({"version": 1, "name": "small", "rules": [rule]}), "small.yaml").rules
+
+
 AT = Place("charge.create", 1)
 
 

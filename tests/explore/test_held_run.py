@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
 from mockserver.explore.fault_table import FAULTS
 from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import InjectionPoint
+from tests.depth import tries
 from tests.explore.test_command import lives
 
 slow = pytest.mark.slow
@@ -92,6 +94,36 @@ def test_everything_that_a_killed_command_has_started_is_gone(
     assert not lives(int((tmp_path / "pids").read_text()))
 
 
+HEARS = f"""
+import sys, threading
+sys.path.append({str(CORPUS)!r})
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from shop import FOLDER, pay
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        (FOLDER / "heard").touch()
+        self.send_response(200)
+        self.end_headers()
+if not (FOLDER / "heard").exists():
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    pay("order-1", 20, webhook={{"url": f"http://127.0.0.1:{{server.server_port}}/"}})
+    while not (FOLDER / "heard").exists():
+        pass
+    # Time enough to be killed.
+    threading.Event().wait(1)
+"""
+
+
+@slow
+def test_a_crash_comes_when_a_webhook_was_taken_which_does_not_count(url: str, tmp_path: Path) -> None:
+    done = explore(url, tmp_path, "--replay", "charge.create#1/crash_at_webhook", command=("-c", HEARS))
+    assert "survived: exit code 0 in " in done.output, done.output
+    assert "try 1  taken, which does not count: hold" in done.output
+    assert "waiting, next try at" in done.output
+
+
 @slow
 def test_a_call_that_never_comes_is_not_reached(url: str, tmp_path: Path) -> None:
     file = tmp_path / "never.yaml"
@@ -100,3 +132,30 @@ def test_a_call_that_never_comes_is_not_reached(url: str, tmp_path: Path) -> Non
     done = explore(url, tmp_path, "--replay", str(file))
     assert (done.exit_code, done.output.partition(":")[0]) == (0, "not reached")
     assert "did not strike: r" in done.output
+
+
+@slow
+@pytest.mark.parametrize(
+    ("fault", "shop", "said"),
+    [
+        ("crash_before", "commits_late.py", "survived"),
+        ("crash_between", "commits_late.py", "unsafe"),
+        ("twice_at_request", "two_workers.py", "unsafe"),
+        ("twice_at_answer", "two_workers_careful.py", "survived"),
+        ("held_answer", "double_click.py", "unsafe"),
+        ("held_answer", "double_click_careful.py", "survived"),
+    ],
+)
+def test_a_run_comes_again_alike_each_time(url: str, tmp_path: Path, fault: str, shop: str, said: str) -> None:
+    command = (str(CORPUS / shop),)
+    named = explore(url, tmp_path, "--replay", f"charge.create#1/{fault}", command=command)
+    assert f"{said}: exit code 0 in " in named.output, named.output
+    row = FAULTS[fault].rule(InjectionPoint("charge.create", 1))
+    file = tmp_path / "again.yaml"
+    file.write_text(scenario_text({"version": 1, "name": "again", "rules": [row], "money": ["net(*) <= 20"]}))
+    seen = set()
+    for _ in range(tries(3, 100)):
+        lines = explore(url, tmp_path, "--replay", str(file), command=command).output.splitlines()
+        findings = (line for line in lines if line.startswith(("error ", "warning ")))
+        seen.add((lines[0].partition(":")[0], *findings))
+    assert [verdict for verdict, *_ in seen] == [said], seen

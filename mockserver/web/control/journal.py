@@ -61,6 +61,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
         "at": moment(entry.at),
         "op": asked.op,
         "call": asked.call,
+        "row": asked.row,
         "by": asked.headers.get(SENT_BY),
         "status": status_of(entry),
         "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
