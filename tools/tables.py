@@ -38,6 +38,7 @@ from mockserver.wire.profile import profile_of
 from tools.imports import PACKAGE, graph, layer_of
 
 DEMO_KEY = "sk_demo"
+ROOT = PACKAGE.parent
 
 
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -187,6 +188,19 @@ def faults() -> str:
 
     rows = [[code(fault.name), fault.at, fault.what, asked(fault)] for fault in FAULTS.values()]
     return markdown(["fault", "at", "what happens", "default"], rows)
+
+
+def corpus() -> str:
+    """The shops with a planted bug each, and by what it is found."""
+    rows = []
+    for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
+        where = [*row.get("bare", {}), *row.get("books", {})]
+        found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
+        named = {"baseline": "no fault", "replay": "a scenario"}
+        where = [named.get(one, one) for one in where]
+        link = f"[`{name}`](../tests/corpus/{name})"
+        rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
+    return markdown(["bug", "shop", "under", "found", "found with `--books`"], rows)
 
 
 def finding_pages() -> str:
@@ -367,6 +381,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "findings": findings,
     "finding-pages": finding_pages,
     "faults": faults,
+    "corpus": corpus,
     "house": server_config,
     "layers": layers,
 }
