@@ -31,12 +31,23 @@ from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan, TrialResult
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, at_place, faults_of, named
+from mockserver.explore.fault_table import (
+    CRASH,
+    FAULTS,
+    SEED,
+    TWICE,
+    Fault,
+    Trial,
+    at_place,
+    faults_of,
+    named,
+)
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
 from mockserver.explore.verdicts import Judged, Reference, judged
 from mockserver.remote import ControlRefused
+from mockserver.scenario.failures import OWN_AXES
 from mockserver.scenario.problems import ScenarioRefused
 
 SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
@@ -124,8 +135,14 @@ def explore(
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariants=invariant)
     asked["jobs"] = asked["jobs"] if aftermath.url is None else 1
+    beside = {"--crash": crash, "--restart": restart, "--twice": twice, "--pairs": asked["pairs"]}
+    _refuse_together({"--replay": replay}, {"--seeds": asked["seeds"], "--fixed": fixed, "--baseline": baseline})
+    _refuse_together({"--seeds": asked["seeds"]}, {"--fixed": fixed, **beside})
+    if all_ and not asked["seeds"]:
+        raise click.UsageError("--all needs --seeds: it says that a swarm goes on after the first red run")
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
+    _refuse_together({"--seeds": asked["seeds"]}, {one.name: True for one in chosen if one.at in OWN_AXES})
     faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = Plan(faults=faults, least=least, has_all=all_, **asked)
@@ -156,6 +173,14 @@ def explore(
         sys.exit(Exit.FOUND)
     if made.is_interrupted:
         sys.exit(Exit.INTERRUPTED)
+
+
+def _refuse_together(one: Mapping[str, object], others: Mapping[str, object]) -> None:
+    """Refuse an option beside others that it would ignore."""
+    lost = [name for name, value in others.items() if value]
+    for name, value in one.items():
+        if value and lost:
+            raise click.UsageError(f"got {name} and {lost[0]}, only one of them is allowed")
 
 
 @contextmanager
@@ -295,7 +320,10 @@ def _named(name: str, plan: Plan, base: Baseline) -> Trial:
         return named(name, base.points, plan.timed(FAULTS.values(), base))
     if not name.removeprefix(SEED).isdecimal():
         raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
-    return exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
+    trial = exploration.drawn_for(int(name.removeprefix(SEED)), plan, base)
+    if not trial.injections:
+        raise ValueError(f"got '{name[:60]}', and no fault makes sense at any call of the command")
+    return trial
 
 
 def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Verdict:

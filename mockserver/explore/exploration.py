@@ -258,7 +258,8 @@ def explore(
     points = [point for point in base.points if point.op in plan.operations]
     faults = plan.timed(plan.faults, base)
     seeds = range(runner.seed, runner.seed + plan.seeds)
-    queue = [drawn_for(seed, plan, base) for seed in seeds] if seeds else trials(points, faults)
+    drawn = [trial for seed in seeds if (trial := drawn_for(seed, plan, base)).injections]
+    queue = drawn if seeds else trials(points, faults)
     total = len(queue)
     running: dict[Future[Cell], Trial] = {}
 

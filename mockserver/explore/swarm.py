@@ -26,7 +26,8 @@ _DRAW_BYTES = 8
 
 def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
     """What a seed tries: one to four faults, at different calls, the more telling ones more often."""
-    chosen = [one for one in faults if one.at not in OWN_AXES and one.waits <= _LONGEST_WAIT]
+    usual = [one for one in faults if one.at not in OWN_AXES]
+    chosen = [one for one in usual if one.waits <= _LONGEST_WAIT] or usual
     # The first strikes a call that is made for sure.
     left = [(point, one) for point in points for one in chosen if one.fits(point)]
     more = [(point, one) for point in _reached(points) for one in chosen if one.fits(point)]

@@ -13,8 +13,10 @@ from bisect import bisect_left
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 
-from mockserver.domain.clock import MILLISECOND, Micros, iso
+from mockserver.domain.bounded_cache import BoundedCache
+from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import masked_key
@@ -38,6 +40,8 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
+_SHORT = 500
+"""Characters of a key that is kept with how it is shown: long ones would fill the memory."""
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
@@ -92,7 +96,7 @@ class Access:
             rule = next((one.rule for one in result.decisions if one.rule), None) if result.ruled else None
             warnings = result.warnings
         path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
-        sandbox = masked_key(key) if key else None
+        sandbox = _shown_key(key) if key else None
         if as_json:
             facts = {"time": time, "method": method, "path": path, "op": op, "status": self.status or None}
             facts |= {"ms": Decimal(took), "sandbox": sandbox, "rule": rule}
@@ -105,7 +109,12 @@ class Access:
 
 def log_time(at: Micros) -> str:
     """An instant of the machine's time in UTC, in whole milliseconds."""
-    return f"{iso(at)[:23]}Z"
+    seconds, micros = divmod(at, SECOND)
+    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
+
+
+_second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
+_shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__getitem__
 
 
 def _masked_query(query: bytes, key: str | None) -> str:

@@ -13,6 +13,7 @@ from pydantic import Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.batch import LONGEST_DESCRIPTION
 from mockserver.domain.cards import Brand
+from mockserver.domain.charge import Payer
 from mockserver.domain.commands import (
     CardChanges,
     ChangeSubscription,
@@ -68,8 +69,16 @@ class CardVaulting(Body):
         return VaultRequest(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
 
 
-class CardMethodFields(CardVaulting):
-    """A card to store with a provider: what a payment method and a customer have in common."""
+class MethodFields(Body):
+    """What a payment method is made of: of one to store, and of the first one of a customer."""
+
+    def method(self, terms: MethodTerms) -> NewMethod:
+        """The command that these fields make on some terms."""
+        raise NotImplementedError
+
+
+class CardMethodFields(CardVaulting, MethodFields):
+    """A card to store with a provider."""
 
     provider_id: Required
     payment_information: CardRequestInformation
@@ -77,8 +86,7 @@ class CardMethodFields(CardVaulting):
     create_network_token: Flag | None = None
     verify: Flag | None = None
 
-    def card_command(self, terms: MethodTerms) -> NewCardMethod:
-        """The command that these fields make."""
+    def method(self, terms: MethodTerms) -> NewCardMethod:
         return self.made(
             NewCardMethod,
             details=self.payment_information.command(),
@@ -88,34 +96,53 @@ class CardMethodFields(CardVaulting):
         )
 
 
-class CardMethodCreation(StoringTerms, CardMethodFields):
-    """A card to store with a provider."""
-
-    def command(self) -> NewCardMethod:
-        return self.card_command(self.terms())
-
-
-class TokenMethodCreation(StoringTerms):
-    """What a payment token stands for, to store."""
+class TokenFields(MethodFields):
+    """A payment token."""
 
     token: Required
 
-    def command(self) -> NewTokenMethod:
-        return NewTokenMethod(self.token, self.terms())
+    def method(self, terms: MethodTerms) -> NewTokenMethod:
+        return NewTokenMethod(self.token, terms)
 
 
-class ProviderTokenFields(Body):
-    """What a provider knows by a token of its own: what a payment method and a customer have in common."""
+class ProviderTokenFields(MethodFields):
+    """What a provider knows by a token of its own, of a ``kind``."""
+
+    kind: ClassVar = TokenKind.LASTING
 
     provider_id: Required
     provider_token: Required
     provider_token_data: Map | None = None
     metadata: Map | None = None
 
-    def token_command(self, kind: TokenKind, terms: MethodTerms) -> NewProviderTokenMethod:
-        """The command that these fields make."""
+    def method(self, terms: MethodTerms) -> NewProviderTokenMethod:
         token, data = self.provider_token, self.provider_token_data
-        return self.made(NewProviderTokenMethod, token=token, kind=kind, terms=terms, data=data)
+        return self.made(NewProviderTokenMethod, token=token, kind=self.kind, terms=terms, data=data)
+
+
+class BankFields(MethodFields):
+    """A bank account with a provider."""
+
+    provider_id: Required
+    bank_payment_information: BankPaymentInformation
+
+    def method(self, terms: MethodTerms) -> NewBankMethod:
+        return NewBankMethod(self.bank_payment_information.command(), self.provider_id, terms)
+
+
+class MethodCreation(StoringTerms, MethodFields):
+    """A payment method to store."""
+
+    def command(self) -> NewMethod:
+        return self.method(self.terms())
+
+
+class CardMethodCreation(MethodCreation, CardMethodFields):
+    """A card to store with a provider."""
+
+
+class TokenMethodCreation(MethodCreation, TokenFields):
+    """What a payment token stands for, to store."""
 
 
 class ProviderTokenMethodCreation(ProviderTokenFields):
@@ -126,11 +153,13 @@ class ProviderTokenMethodCreation(ProviderTokenFields):
     fallback_payment_method_id: str | None = None
 
     def command(self) -> NewProviderTokenMethod:
-        return self.token_command(TokenKind.LASTING, self.made(MethodTerms))
+        return self.method(self.made(MethodTerms))
 
 
 class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     """A payment method that the provider knows by a token for one use, with customer details."""
+
+    kind = TokenKind.SINGLE_USE
 
     ip: str | None = None
     fallback_payment_method_id: str | None = None
@@ -138,20 +167,17 @@ class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
 
     def command(self) -> NewProviderTokenMethod:
         payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
-        return self.token_command(TokenKind.SINGLE_USE, self.made(MethodTerms, payer=payer))
+        return self.method(self.made(MethodTerms, payer=payer))
 
 
-class BankMethodCreation(StoringTerms):
+class BankMethodCreation(MethodCreation, BankFields):
     """A bank account to store with a provider."""
 
-    provider_id: Required
-    bank_payment_information: BankPaymentInformation
     first_name: str | None = None
     last_name: str | None = None
 
-    def command(self) -> NewBankMethod:
-        terms = self.terms(payer_of(None, self.first_name, self.last_name))
-        return NewBankMethod(self.bank_payment_information.command(), self.provider_id, terms)
+    def terms(self, payer: Payer | None = None) -> MethodTerms:
+        return super().terms(payer or payer_of(None, self.first_name, self.last_name))
 
 
 class ProviderSwitch(Body):
@@ -221,22 +247,16 @@ class NewPayToAgreement(StoringTerms):
         return self.made(NewPayToMethod, pay_id=payer.command() if payer else None, terms=self.terms())
 
 
-class CustomerFields(PersonFields):
+class CustomerFields(PersonFields, MethodFields):
     """The fields of a customer, and where its webhooks go; what every creation of a customer accepts."""
 
     ip: str | None = None
     webhook: WebhookConfig | None = None
 
-    def creation(self, method: NewMethod, metadata: dict[str, str] | None = None) -> NewCustomer:
-        """The command that these fields and a first payment method make."""
-        return self.made(NewCustomer, details=self.made(CustomerDetails), method=method, metadata=metadata)
-
-    def terms(
-        self, metadata: dict[str, str] | None = None, fallback_payment_method_id: str | None = None
-    ) -> MethodTerms:
-        """The terms of the first payment method; its webhooks go to the customer's receiver too."""
-        fallback = fallback_payment_method_id
-        return self.made(MethodTerms, set_default=True, metadata=metadata, fallback_payment_method_id=fallback)
+    def command(self) -> NewCustomer:
+        """A customer with a first payment method, whose webhooks go to the customer's receiver too."""
+        method = self.method(self.made(MethodTerms, set_default=True))
+        return self.made(NewCustomer, details=self.made(CustomerDetails), method=method)
 
 
 class CardCustomer(CardMethodFields, CustomerFields):
@@ -244,18 +264,11 @@ class CardCustomer(CardMethodFields, CustomerFields):
 
     metadata: Map | None = None
 
-    def command(self) -> NewCustomer:
-        return self.creation(self.card_command(self.terms(self.metadata)), self.metadata)
 
-
-class TokenCustomer(CustomerFields):
+class TokenCustomer(TokenFields, CustomerFields):
     """A customer with what a payment token stands for."""
 
-    token: Required
     metadata: Map | None = None
-
-    def command(self) -> NewCustomer:
-        return self.creation(NewTokenMethod(self.token, self.terms(self.metadata)), self.metadata)
 
 
 class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
@@ -263,39 +276,28 @@ class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
 
     verify: Flag | None = None
 
-    def command(self) -> NewCustomer:
-        return self.creation(self.token_command(TokenKind.LASTING, self.terms(self.metadata)), self.metadata)
-
 
 class SingleUseTokenCustomer(ProviderTokenFields, CustomerFields):
     """A customer with a payment method that the provider knows by a token for one use."""
 
-    fallback_payment_method_id: str | None = None
+    kind = TokenKind.SINGLE_USE
 
-    def command(self) -> NewCustomer:
-        terms = self.terms(self.metadata, self.fallback_payment_method_id)
-        return self.creation(self.token_command(TokenKind.SINGLE_USE, terms), self.metadata)
+    fallback_payment_method_id: str | None = None
 
 
 class PayToCustomer(CustomerFields):
-    """A customer with a PayTo agreement."""
+    """A customer with a PayTo agreement, which has terms of its own."""
 
     pay_to_agreement: NewPayToAgreement
 
-    def command(self) -> NewCustomer:
-        return self.creation(self.pay_to_agreement.command())
+    def method(self, terms: MethodTerms) -> NewMethod:
+        return self.pay_to_agreement.command()
 
 
-class BankCustomer(CustomerFields):
+class BankCustomer(BankFields, CustomerFields):
     """A customer with a bank account."""
 
-    provider_id: Required
-    bank_payment_information: BankPaymentInformation
     metadata: Map | None = None
-
-    def command(self) -> NewCustomer:
-        account = self.bank_payment_information.command()
-        return self.creation(NewBankMethod(account, self.provider_id, self.terms(self.metadata)), self.metadata)
 
 
 class CustomerUpdate(PersonFields):

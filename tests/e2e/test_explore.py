@@ -217,6 +217,11 @@ def test_the_budget_takes_the_most_telling_first_and_says_what_it_left_out(tmp_p
     [
         (["--faults", "lost_anser", "--", "true"], "which is not a fault - did you mean 'lost_answer'?"),
         (["--ops", "charge.creat", "--", "true"], "did you mean 'charge.create'?"),
+        (["--seeds", "5", "--crash", "--", "true"], "got --seeds and --crash, only one of them is allowed"),
+        (["--seeds", "5", "--faults", "crash_before", "--", "true"], "got --seeds and crash_before, only one of them"),
+        (["--replay", "seed-3", "--baseline", "pyproject.toml", "--", "true"], "got --replay and --baseline, only one"),
+        (["--all", "--", "true"], "--all needs --seeds"),
+        (["--baseline", "pyproject.toml", "--", "true"], "--baseline: pyproject.toml is no report.json"),
         (["--budget", "soon", "--", "true"], "got 'soon', wanted a duration such as"),
         (["--timeout", "0s", "--", "true"], "got 0, wanted a duration above 0"),
         ([], "Missing argument 'COMMAND...'"),

@@ -76,3 +76,9 @@ def test_all_are_tried_where_that_is_asked_for(tmp_path: Path) -> None:
     assert (len(cells), left) == (60, 0)
     assert [cell.seed for cell in cells] == list(range(7, 67))
     assert sum(cell.verdict is Verdict.UNSAFE for cell in cells) > 1
+
+
+def test_nothing_is_run_where_no_fault_fits(tmp_path: Path) -> None:
+    lab = prepared(tmp_path)
+    made = explored(lab, faults=[fault("row_failed")], seeds=5)
+    assert (made.cells, made.left_out, lab.tried) == ([], [], {})

@@ -189,12 +189,17 @@ class Client:
             payer.method = stored.body["paymentMethodId"]
         return "/charge/payment_method", {"paymentMethodId": payer.method}
 
+    def visit(self, charge: Mapping[str, Any]) -> str:
+        """Send the payer to the page of a challenge; its path."""
+        self.made += 1
+        path: str = charge["threeDsRedirectUrl"].partition(":4111")[2]
+        assert self.api.get(path).status == 200
+        return path
+
     def seen(self, charge: dict[str, Any], payer: Payer, amount: str) -> dict[str, Any] | None:
         """Take note of a charge: where it stands, and whether all of it was approved. None when it was given back."""
         if charge["status"] == "PENDING_CHECKOUT":
-            self.made += 1
-            path = charge["threeDsRedirectUrl"].partition(":4111")[2]
-            assert self.api.get(path).status == 200
+            path = self.visit(charge)
             if self.chance.random() < 0.7:
                 result = self.chance.choice(("pass", "fail", "cancel"))
                 self.made += 1
@@ -312,7 +317,10 @@ class Client:
         except Lost:
             self.look("/charge", Reference=body["reference"])
             return
-        if made.is_done and made.body["amount"] < float(body["amount"]):
+        if made.is_done and made.body["status"] == "PENDING_CHECKOUT":
+            self.visit(made.body)
+            self.waiting.append(made.body["chargeId"])
+        elif made.is_done and made.body["amount"] < float(body["amount"]):
             self.undo(made.body["chargeId"])
 
     def use_token(self) -> None:

@@ -47,6 +47,7 @@ HARMLESS = {
     FaultKind.SLOW: "{at: upload, slow: {chunk: 10, every: 0ms}}",
     FaultKind.EDIT: "{at: answer, headers: {X-A: b}}",
     FaultKind.COPIES: "{at: receive, copies: 2}",
+    FaultKind.HOLD: "{at: answer, hold: 10ms}",
 }
 
 
@@ -85,7 +86,7 @@ def test_a_fault_that_needs_the_connection_is_refused_when_it_is_set(kind: Fault
     words = refused["details"]["Rules"]
     assert words.startswith("rule 'torn' (posted:1): got transport at ")
     assert (
-        "allowed: status, delay, dribble, malformed_json, slow, copies, edit, no headers that say another length"
+        "allowed: status, delay, dribble, hold, malformed_json, slow, copies, edit, no headers that say another length"
         in words
     )
     assert words.endswith("this is not the server of 'mockserver serve', which alone can do that")

@@ -14,7 +14,7 @@ from itertools import compress
 from sys import getsizeof
 from typing import Any, TypeAlias
 
-from mockserver.domain.clock import parse_duration
+from mockserver.domain.clock import Micros, parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_query, mask_start, mask_text
@@ -36,6 +36,9 @@ from mockserver.wire.profile import WireProfile, profile_of
 
 Test: TypeAlias = Callable[[JournalEntry], bool]
 """Whether an entry fits."""
+
+LAST_DIGITS = 4
+"""Digits of a card number that anybody may see."""
 
 _STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
 _FAILED = 400
@@ -90,8 +93,18 @@ def _by_code(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
+    """A reference that holds a text, or with ``=`` before it the whole of one."""
     part = wanted.lower()
+    if part.startswith("="):
+        return lambda entry: sought_reference(entry) == part[1:]
     return lambda entry: part in sought_reference(entry)
+
+
+def _by_card(sandbox: Sandbox, wanted: str) -> Test:
+    """The last four digits of a card that a body shows masked."""
+    if not (len(wanted) == LAST_DIGITS and wanted.isdecimal()):
+        raise ValueError(f"got {len(wanted)} characters, wanted the last {LAST_DIGITS} digits of a card")
+    return _by_text(sandbox, f"*{wanted}")
 
 
 def _by_amount(_: Sandbox, wanted: str) -> Test:
@@ -107,19 +120,32 @@ def _by_currency(_: Sandbox, wanted: str) -> Test:
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
-    """After a mark, after the entry of a number, or within a duration before now."""
+    """After a mark, after the entry of a number, from a date-time on, or within a duration before now."""
+    number, begin = _place(sandbox, wanted)
+    return (lambda entry: entry.number > number) if number is not None else (lambda entry: entry.at >= begin)
+
+
+def _until(sandbox: Sandbox, wanted: str) -> Test:
+    """What ``since:`` with the same place leaves out."""
+    later = _since(sandbox, wanted)
+    return lambda entry: not later(entry)
+
+
+def _place(sandbox: Sandbox, wanted: str) -> tuple[int | None, Micros]:
+    """The number of an entry, or an instant."""
     marks = sandbox.journal.marks
     number = marks[wanted] if wanted in marks else whole_of(wanted)
     if number is not None:
-        return lambda entry: entry.number > number
+        return number, 0
     try:
-        begin = sandbox.now - parse_duration(wanted)
+        return None, parse_instant(wanted)
     except ValueError:
-        hint = nearest(wanted, marks)
-        raise ValueError(
-            f"got '{mask_start(wanted, 40)}', wanted a duration such as 10m, a mark or a number{hint}"
-        ) from None
-    return lambda entry: entry.at >= begin
+        pass
+    try:
+        return None, sandbox.now - parse_duration(wanted)
+    except ValueError:
+        words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
+        raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}") from None
 
 
 def _is(sandbox: Sandbox, wanted: str) -> Test:
@@ -166,6 +192,10 @@ OPERATORS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "currency": _by_currency,
     "is": _is,
     "since": _since,
+    "until": _until,
+    "card": _by_card,
+    "email": lambda sandbox, wanted: _by_text(sandbox, wanted.lower()),
+    "customer": lambda sandbox, wanted: _by_text(sandbox, wanted.lower()),
 }
 """Operators of ``q``."""
 

@@ -246,10 +246,42 @@ class _Part:
         return self.fits(str(self.reader.shown(row)[self.name] or "").lower(), self.wanted) is self.present
 
 
+@record
+class _Attribute:
+    """Whether something that an object has and the list does not show is what is wanted, or unless ``present`` not."""
+
+    value_of: Callable[[Any], object]
+    wanted: str
+    present: bool
+
+    def __call__(self, row: Any) -> bool:
+        return (str(self.value_of(row) or "").lower() == self.wanted) is self.present
+
+
+def _card_of(row: Any) -> object:
+    card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
+    number = getattr(card, "number", None)
+    return getattr(number, "last4", None)
+
+
+def _code_of(row: Any) -> object:
+    attempts = getattr(row, "failed_attempts", None)
+    return int(attempts[-1].error_code) if attempts else None
+
+
+_ATTRIBUTES: Mapping[str, Callable[[Any], object]] = {
+    "card": _card_of,
+    "code": _code_of,
+    "customer": lambda row: getattr(row, "customer_id", None),
+    "email": lambda row: getattr(row, "email", None),
+}
+"""Operators of ``q`` for the last four digits of a card, the code of a decline, the id of a customer, an address."""
+
+
 def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Check[Any]]:
     """What an object must pass. Raises ``Invalid`` (90) for a search that means nothing."""
     try:
-        return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, _IS))]
+        return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, *_ATTRIBUTES, _IS))]
     except ValueError as fault:
         raise invalid({"Q": str(fault)}) from None
 
@@ -260,9 +292,12 @@ def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
         return Contains(reader.text, word.value, present)
     if word.operator == _IS:
         return Among(reader.id_of, _with_findings(word.value, sandbox), present)
+    if word.operator in _ATTRIBUTES:
+        return _Attribute(_ATTRIBUTES[word.operator], word.value.lower(), present)
     name, fits = _OPERATORS[word.operator]
     wanted = _amount(word.value) if word.operator == "amount" else word.value.lower()
-    return _Part(reader, name, fits, wanted, present)
+    is_exact = fits is contains and wanted.startswith("=")
+    return _Part(reader, name, eq, wanted[1:], present) if is_exact else _Part(reader, name, fits, wanted, present)
 
 
 def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
