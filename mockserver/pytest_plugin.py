@@ -29,7 +29,7 @@ from mockserver.domain.record import mutable, record
 
 if TYPE_CHECKING:
     from mockserver.pytest_explore import Tried
-    from mockserver.remote import RemoteSandbox
+    from mockserver.remote import ControlLine, RemoteSandbox
 
 MARK_LENGTH = 100
 TIMELINE_TITLE = "mockserver timeline"
@@ -37,6 +37,7 @@ SESSION_KEY = "sk_session"
 """Secret key of the sandbox of an application that is started once for all tests."""
 
 _MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
+_QUIET = ("--log-level", "warning")
 _EXPLORE = "--mockserver-explore"
 _COVERAGE = "--mockserver-coverage"
 _PROFILES = ("documented", "sdk")
@@ -137,19 +138,32 @@ def mockserver_server(
     __tracebackhide__ = True
     from mockserver.adapters.local_server import start
 
-    server = Server(*start(mockserver_args, tmp_path_factory.mktemp("mockserver")))
+    server = Server(*start([*_QUIET, *mockserver_args], tmp_path_factory.mktemp("mockserver")))
     yield server
     if request.config.getoption(_COVERAGE) or request.config.getoption(_EXPLORE):
         pytest_findings.note_coverage(request.config, server.url)
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def _mockserver_line(mockserver_server: Server) -> Iterator[ControlLine]:
+    """The connections of all tests' control calls."""
+    from mockserver.remote import ControlLine
+
+    line = ControlLine(mockserver_server.url)
+    yield line
+    line.close()
+
+
 @pytest.fixture
-def _mockserver_sandbox(request: pytest.FixtureRequest, mockserver_server: Server) -> Iterator[RemoteSandbox]:
+def _mockserver_sandbox(
+    request: pytest.FixtureRequest, mockserver_server: Server, _mockserver_line: ControlLine
+) -> Iterator[RemoteSandbox]:
     from mockserver.remote import RemoteSandbox
 
     key = mockserver_server.key_of(request.node.nodeid)
-    sandbox = RemoteSandbox(mockserver_server.url, key, [request.path.parent, request.config.rootpath])
+    folders = [request.path.parent, request.config.rootpath]
+    sandbox = RemoteSandbox(mockserver_server.url, key, folders, line=_mockserver_line)
     request.node.stash[_sandbox_key] = sandbox
     yield sandbox
     sandbox.close()

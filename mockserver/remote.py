@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
+from http.client import HTTPConnection, HTTPException
 from json import dumps, loads
 from pathlib import Path
+from select import select
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode, urlsplit
 
 if TYPE_CHECKING:
     import httpx
@@ -32,6 +34,7 @@ __tracebackhide__ = True
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _LONGEST_NAME = 100
+_AS_IT_IS = "/?&=%:+,;@!$'()*~-._[]"
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
 
 
@@ -55,13 +58,20 @@ class RemoteSandbox:
     """The sandbox that ``secret_key`` opens on the server at ``url``.
 
     ``folders`` are searched for scenario files given by a relative path, ``admin_token`` is what a server with
-    ``--admin-token`` wants. Close it when done: it holds connections. ``judged`` says that a verification has failed
-    and its caller was informed, ``idle`` what scenarios waited for of which no rule had fired when findings were last
-    asked for; ``invariants`` are to hold when a test ends, ``is_unsafe`` says that an assertion about money has failed.
+    ``--admin-token`` wants, ``line`` is shared with other sandboxes. Close it when done: it holds connections.
+    ``judged`` says that a verification has failed and its caller was informed, ``idle`` what scenarios waited for
+    of which no rule had fired when findings were last asked for; ``invariants`` are to hold when a test ends,
+    ``is_unsafe`` says that an assertion about money has failed.
     """
 
     def __init__(
-        self, url: str, secret_key: str, folders: Sequence[Path] = (), *, admin_token: str | None = None
+        self,
+        url: str,
+        secret_key: str,
+        folders: Sequence[Path] = (),
+        *,
+        admin_token: str | None = None,
+        line: ControlLine | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self.secret_key = secret_key
@@ -72,6 +82,8 @@ class RemoteSandbox:
         self.is_unsafe = False
         self._pinned: str | None = None
         self._folders = tuple(folders)
+        self._own_line = line is None
+        self._line = line or (ControlLine(self.url) if self.url.startswith("http:") else None)
         self._token = {} if admin_token is None else {"x-admin-token": admin_token}
         self.clock = RemoteClock(self)
         self.inbox = Inbox(self)
@@ -137,9 +149,16 @@ class RemoteSandbox:
         params: Any,
         patience: float | None,
     ) -> tuple[int, bytes]:
-        """One call: the status and the body of its answer."""
-        answer = self.client.request(method, path, content=content, headers=headers, params=params, timeout=patience)
-        return answer.status_code, answer.content
+        """One call: the status and the body of its answer. Raises ``httpx.TransportError`` when there is none."""
+        if self._line is None:
+            answer = self.client.request(
+                method, path, content=content, headers=headers, params=params, timeout=patience
+            )
+            return answer.status_code, answer.content
+        own = {"x-secretkey": self.secret_key, **self._token, **headers}
+        asked = {name: str(one).lower() if isinstance(one, bool) else one for name, one in dict(params or {}).items()}
+        target = f"{path}?{urlencode(asked)}" if asked else path
+        return self._line.exchange(method, target, content, own, patience=patience)
 
     def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
@@ -336,6 +355,8 @@ class RemoteSandbox:
         """Give the connections back."""
         if "client" in self.__dict__:
             self.client.close()
+        if self._line is not None and self._own_line:
+            self._line.close()
 
     def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> tuple[str, str | None]:
         """The text, and what it is called where it does not say so itself."""
@@ -353,6 +374,47 @@ class RemoteSandbox:
             looked = " and ".join(dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd())))
             raise FileNotFoundError(f"no scenario file {text} in {looked}")
         return shipped_file(text).read_text("utf-8"), text
+
+
+class ControlLine:
+    """Connections to a server for control calls, which many sandboxes may share, in any thread: a test that only makes
+    some of these need not load a client library, nor connect anew."""
+
+    def __init__(self, url: str) -> None:
+        self._place = urlsplit(url)
+        self._free: list[HTTPConnection] = []
+
+    def exchange(
+        self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], *, patience: float | None
+    ) -> tuple[int, bytes]:
+        """One call. Raises ``httpx.TransportError`` when it is not answered."""
+        connection = self._taken(patience)
+        try:
+            connection.request(method, quote(self._place.path + target, safe=_AS_IT_IS), content, dict(headers))
+            answer = connection.getresponse()
+            found = answer.status, answer.read()
+        except (OSError, HTTPException) as problem:
+            connection.close()
+            from httpx import ReadTimeout, TransportError
+
+            raise (ReadTimeout if isinstance(problem, TimeoutError) else TransportError)(str(problem)) from problem
+        self._free.append(connection)
+        return found
+
+    def _taken(self, patience: float | None) -> HTTPConnection:
+        """A connection that nobody else uses, and that the server has not closed."""
+        while self._free:
+            connection = self._free.pop()
+            if connection.sock is not None and not select([connection.sock], [], [], 0)[0]:
+                connection.sock.settimeout(patience)
+                return connection
+            connection.close()
+        return HTTPConnection(self._place.hostname or "", self._place.port, timeout=patience)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        while self._free:
+            self._free.pop().close()
 
 
 class RemoteClock:

@@ -279,6 +279,7 @@ def test_a_rule_that_was_expected_and_never_fired_fails_the_test(run: Run, tmp_p
     (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
     done = run(
         test_expected="""
+        import httpx
         import pytest
 
         pytestmark = pytest.mark.mockserver(scenario="never.yaml")
@@ -306,6 +307,9 @@ def test_a_rule_that_was_expected_and_never_fired_fails_the_test(run: Run, tmp_p
         def test_of_a_server_that_has_gone(mockserver, mockserver_server):
             mockserver_server.process.kill()
             mockserver_server.process.wait()
+            with pytest.raises(httpx.TransportError):
+                while True:
+                    mockserver.client.get("/healthz")
         """
     )
     assert "2 failed, 3 passed, 1 skipped, 1 xfailed" in done.stdout, done.stdout
