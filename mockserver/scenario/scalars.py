@@ -178,7 +178,7 @@ Point = Annotated[
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[
     Decimal,
-    _only(read_number, lambda share: share <= 1, "a share from 0 to 1, such as 0.2"),
+    _only(number_of, lambda share: share is not None and 0 <= share <= 1, "a share from 0 to 1, such as 0.2"),
     WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1}),
 ]
 Positive = Annotated[

@@ -384,8 +384,6 @@ class Window:
         if (on_days or self.zone is not None) and not daily and (points or self.for_ is not None):
             word = "days" if self.days else "month_days" if on_days else "zone"
             raise ValueError(f"got {word} without a time of day, wanted {word} alone or with from or to such as 08:00")
-        if self.zone is not None and not daily and not on_days:
-            raise ValueError("got a zone alone, wanted times of day, days or month_days that are its")
         daily = daily or on_days
         if not daily and start is not None and end is not None and end <= start:
             raise ValueError("got an end that is not after the start")
