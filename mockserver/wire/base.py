@@ -41,7 +41,7 @@ COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
 
 def read_number(value: object) -> Decimal:
     """An exact number from a JSON number or a numeric text. Raises ``ValueError`` for anything else, booleans too."""
-    number = value if type(value) is Decimal else number_of(value)
+    number = Decimal(value) if type(value) is int or type(value) is Decimal else number_of(value)
     if number is not None:
         return number
     if isinstance(value, str) and re.fullmatch(COMMA, value):
