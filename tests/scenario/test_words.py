@@ -30,6 +30,7 @@ WRONG = [
     ("when: {op: charge.make}, then: {approve: {}}", "here it is 'charge.create'"),
     ("when: {state.charge.status: Authorized}, then: {lag: 1s}", "FAILED, Authorised - did you mean 'Authorised'?"),
     ("when: {op: charge.get, overlaps: chrge}, then: {lag: 1s}", "got 'chrge', allowed: charge, vault"),
+    ("when: {op: charge.get, overlaps: {zzz: 1}}, then: {lag: 1s}", "allowed: charge, vault"),
     ("when: {in_flight: {abov: 2}}, then: {lag: 1s}", "unknown test 'abov' - did you mean 'above'?"),
     ("when: {in_flight: 0}, then: {lag: 1s}", "got 0, wanted a whole number from 1 on"),
     ("when: {age: 5d}, then: {lag: 1s}", "got '5d', wanted a map such as {above: 30d}"),
