@@ -19,7 +19,7 @@ from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.pace import Pace
-from mockserver.findings.request_checks import RequestChecks
+from mockserver.findings.request_checks import RequestChecks, is_clean
 from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
 
@@ -66,10 +66,10 @@ class Watch:
         self.ledger.allowed = policy.allow
         self.declines.policy = self.pace.policy = self.webhooks.policy = policy
 
-    @property
-    def is_calm(self) -> bool:
-        """Whether nothing that it saw makes calls worth judging that go well."""
-        return not any(self._pending)
+    def passes(self, text: bytes, where: str, headers: Mapping[str, str]) -> bool:
+        """Whether a call that goes well raises nothing: nothing before makes it worth judging, and no card number
+        stands in it outside its field."""
+        return not any(self._pending) and is_clean(text, where, headers)
 
     def read(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
         """A call went well that read one object; all are as of ``Call``."""
@@ -77,8 +77,8 @@ class Watch:
         self.webhooks.read(subject, entry)
 
     def called(self, call: Call) -> None:
-        """A call of the client was decided; ``ended`` follows when it is open. One that went well while all
-        ``is_calm`` raises nothing, unless what stands in it does, and need not be told."""
+        """A call of the client was decided; ``ended`` follows when it is open. One that went well and
+        ``passes`` raises nothing, unless what stands in it does, and need not be told."""
         self.checks.called(call)
         if call.is_repeat:
             # It did nothing, so only what the client can know of the first call has changed.

@@ -23,7 +23,7 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
-from mockserver.findings.request_checks import ALSO_TAKEN, is_clean
+from mockserver.findings.request_checks import ALSO_TAKEN
 from mockserver.findings.watch import READS
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
@@ -78,8 +78,7 @@ def called(
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
     is_late = sandbox.past is not None and lag_of(result) != 0
-    went_well = not is_browser and _went_well(step, reply) and watch.is_calm
-    if went_well and is_clean(request.raw, where, headers):
+    if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
         if asked.op in READS and (subject := _subject_of(step)) is not None:
             watch.read(asked.op, subject, entry, sandbox.now, pace)
         return
