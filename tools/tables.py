@@ -23,7 +23,7 @@ from mockserver.domain.reading import camel
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
-from mockserver.scenario.operations import ALL_OPERATIONS
+from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import STORED, fields_of, names_of
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
@@ -38,6 +38,7 @@ from mockserver.wire.profile import profile_of
 from tools.imports import PACKAGE, graph, layer_of
 
 DEMO_KEY = "sk_demo"
+ROOT = PACKAGE.parent
 
 
 def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -189,6 +190,19 @@ def faults() -> str:
     return markdown(["fault", "at", "what happens", "default"], rows)
 
 
+def corpus() -> str:
+    """The shops with a planted bug each, and by what it is found."""
+    rows = []
+    for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
+        where = [*row.get("bare", {}), *row.get("books", {})]
+        found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
+        named = {"baseline": "no fault", "replay": "a scenario"}
+        where = [named.get(one, one) for one in where]
+        link = f"[`{name}`](../tests/corpus/{name})"
+        rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
+    return markdown(["bug", "shop", "under", "found", "found with `--books`"], rows)
+
+
 def finding_pages() -> str:
     """Each finding with what it costs, what to do, and what a client does wrong and right."""
     parts = []
@@ -333,8 +347,10 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def request_fields() -> str:
     """What the request of each operation holds that rules can name."""
-    rows = [[code(op), ", ".join(map(code, found))] for op in sorted(ALL_OPERATIONS) if (found := fields_of({op}))]
-    return markdown(["operation", "`request.` and"], rows)
+    rows = [
+        [code(op), row.meaning, ", ".join(map(code, fields_of({op}))) or "nothing"] for op, row in OPERATIONS.items()
+    ]
+    return markdown(["operation", "is", "`request.` and"], rows)
 
 
 def state_fields() -> str:
@@ -365,6 +381,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "findings": findings,
     "finding-pages": finding_pages,
     "faults": faults,
+    "corpus": corpus,
     "house": server_config,
     "layers": layers,
 }

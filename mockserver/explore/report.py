@@ -291,7 +291,7 @@ def page(made: Exploration) -> str:
         why=made.why,
         survived=Verdict.SURVIVED,
         coverage=coverage(made),
-        marks={"never tried": "", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
+        marks={"never tried": "·", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 
 

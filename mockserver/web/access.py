@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
 
+from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
 from mockserver.domain.masking import mask_query, mask_text, printable, star_key
 from mockserver.domain.record import record
@@ -39,6 +40,8 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 """Probes: neither logged nor counted nor traced."""
 
 _NO_STEP = (None, None)
+_SHORT = 500
+"""Characters of a key that is kept with how it is shown: long ones would fill the memory."""
 _ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
@@ -107,7 +110,7 @@ def log_time(at: Micros) -> str:
 
 
 _second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
-_shown_key = lru_cache(256)(masked_key)
+_shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__getitem__
 
 
 def _masked_query(query: bytes, key: str | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -30,7 +29,6 @@ FULL = {
     "description": "Brass", "image": PIXEL, "confirmationMessage": "Thank you", "redirectUrl": "https://shop.test/ok",
     "callToAction": "donate", "limitPayments": 3, "invoiceId": "INV-1", "metadata": {"Order_Id": "7"},
 }  # fmt: skip
-DECLINED_CARD = "4000000000000002"
 CHALLENGED_CARD = "4000000000003220"
 
 
@@ -166,34 +164,6 @@ def test_an_unknown_link_is_not_found(api: Api) -> None:
         payment_links.get_open(unnoted(box_of(api)), "nothing")
 
 
-def test_a_payment_counts_and_belongs_to_the_link(api: Api) -> None:
-    link_id = make(api, metadata={"order": "7"})["paymentLinkId"]
-    charge = pay(api, link_id, "view 1")
-    assert (charge.status, charge.payment_link_id, paid(api, link_id)) == (ChargeState.SUCCESS, link_id, 1)
-    shown = api.get(f"/charge/{charge.charge_id}").body
-    assert (shown["amount"], shown["currency"], shown["metadata"]) == (20, "AUD", {"order": "7"})
-
-
-def test_a_page_view_pays_once(api: Api) -> None:
-    link_id = make(api)["paymentLinkId"]
-    first = pay(api, link_id, "view 1")
-    assert pay(api, link_id, "view 1") is first
-    assert (paid(api, link_id), api.get("/charge")["count"]) == (1, 1)
-    assert pay(api, link_id, "view 2") is not first
-    assert paid(api, link_id) == 2
-
-
-def test_a_refused_attempt_frees_its_key_and_a_declined_one_does_not_count(api: Api) -> None:
-    link_id = make(api, limitPayments=1)["paymentLinkId"]
-    with pytest.raises(Invalid):
-        pay(api, link_id, "view 1", by_card("4111111111111112"))
-    declined = pay(api, link_id, "view 1", by_card(DECLINED_CARD))
-    assert (declined.status, paid(api, link_id)) == (ChargeState.FAILED, 0)
-    assert pay(api, link_id, "view 1") is declined
-    assert pay(api, link_id, "view 2").status is ChargeState.SUCCESS
-    assert paid(api, link_id) == 1
-
-
 def test_the_limit_is_kept(api: Api) -> None:
     link_id = make(api, limitPayments=2)["paymentLinkId"]
     first = pay(api, link_id, "view 1")
@@ -264,19 +234,10 @@ def test_a_challenged_payment_counts_when_the_payer_passes(
     assert payment_links.get(unnoted(box_of(api)), link_id).has_room is (count == 0)
 
 
-def test_the_payer_chooses_the_amount_only_where_the_link_does_not(api: Api) -> None:
-    free = api.post("/payment_link", {"title": "Gift"})["paymentLinkId"]
-    with pytest.raises(Invalid) as refused:
-        pay(api, free, "view 1")
-    assert list(refused.value.details or {}) == ["Amount"]
-    assert pay(api, free, "view 1", amount=Decimal("7.30")).amount == Decimal("7.30")
-    fixed = make(api)["paymentLinkId"]
-    assert pay(api, fixed, "view 2", amount=Decimal(1)).amount == 20
-
-
 def test_only_the_allowed_payment_types_pay(api: Api) -> None:
-    link_id = make(api, allowedPaymentTypes=["zip"])["paymentLinkId"]
+    link_id = make(api, allowedPaymentTypes=["zip", "paypal"])["paymentLinkId"]
     with pytest.raises(Invalid) as refused:
         pay(api, link_id, "view 1")
     assert int(refused.value.code) == 58
+    assert "got card, this link takes zip, paypal" in (refused.value.details or {}).values()
     assert pay(api, link_id, "view 1", payment_type=LinkPaymentType.ZIP).status is ChargeState.SUCCESS

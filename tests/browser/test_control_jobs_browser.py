@@ -421,6 +421,21 @@ def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any,
     expect(desk.get_by_test_id("scenario-summary")).to_contain_text("This scenario brings the fault about")
 
 
+def test_the_map_of_failures_is_that_of_the_open_report_else_of_the_server(desk: Any, tmp_path: Path) -> None:
+    desk.get_by_test_id("tab-explorations").click()
+    desk.get_by_test_id("coverage-open").click()
+    expect(desk.get_by_test_id("coverage-title")).to_contain_text("Failures covered: ")
+    _, report = explored(tmp_path)
+    desk.get_by_test_id("report-file").set_input_files(report)
+    desk.get_by_test_id("coverage-open").click()
+    lost = desk.get_by_test_id("coverage-map").get_by_role("row").filter(has_text="lost_answer")
+    expect(lost).to_contain_text("unsafe")
+    expect(desk.get_by_test_id("coverage-map").get_by_role("row").filter(has_text="lost_request")).to_contain_text(
+        "never tried"
+    )
+    assert accessible(desk, "explorations") == []
+
+
 def test_everything_is_reached_by_keys(desk: Any) -> None:
     desk.keyboard.press("?")
     expect(desk.get_by_test_id("keys")).to_contain_text("search")

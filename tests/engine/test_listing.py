@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.domain.errors import Faults, Invalid, NotFound
+from mockserver.domain.errors import Faults, NotFound
 from mockserver.engine import charges, listing, searches
 from mockserver.engine.listing import Search
 from mockserver.engine.query import Query
@@ -58,41 +58,6 @@ def sandbox() -> Any:
     for amount in (10, 20, 30):
         assert api.try_charge(amount, reference=f"r{amount}").status == 201
     return next(iter(api.app.world.sandboxes))
-
-
-FOUND: list[tuple[dict[str, object], list[int]]] = [
-    ({}, [30, 20, 10]),
-    ({"limit": 1, "skip": 1}, [20]),
-    ({"sort_by": "Amount", "sort_order": "asc"}, [10, 20, 30]),
-    ({"amount_greater_than": 10, "amount_less_than": 30}, [20]),
-    ({"reference": "r10"}, [10]),
-    ({"status": "success", "currency": "aud"}, [30, 20, 10]),
-    ({"card_number": "4111"}, [30, 20, 10]),
-    ({"card_number": "4000"}, []),
-]
-
-
-@pytest.mark.parametrize(("given", "amounts"), FOUND)
-def test_charges_are_found(sandbox: Any, given: dict[str, object], amounts: list[int]) -> None:
-    page = listing.search(unnoted(sandbox), searches.CHARGES, given)
-    assert [row.amount for row in page.rows] == amounts
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"limit": 0}, "Limit"),
-        ({"skip": -1}, "Skip"),
-        ({"sort_by": "colour"}, "SortBy"),
-        ({"sort_order": "up"}, "SortOrder"),
-        ({"status": "done"}, "Status"),
-        ({"card_number": "41"}, "CardNumber"),
-    ],
-)
-def test_what_no_list_can_do_is_refused_with_its_field(sandbox: Any, given: dict[str, object], field: str) -> None:
-    with pytest.raises(Invalid) as refused:
-        listing.search(unnoted(sandbox), searches.CHARGES, given)
-    assert list(refused.value.details or {}) == [field]
 
 
 def test_an_object_is_found_by_its_id_and_the_step_is_about_it(sandbox: Any) -> None:

@@ -62,7 +62,13 @@ class Lab:
         struck = seen.get("struck", frozenset(rule["id"] for rule in scenario["rules"]))
         ended = Ended(seen["exit"], seen["seconds"])
         return Observed(
-            ended, entries, after(seen["findings"]), struck, "its timeline", output, seen.get("is_manual", False)
+            ended,
+            entries,
+            after(seen["findings"]),
+            struck,
+            seen.get("story", "its timeline"),
+            output,
+            seen.get("is_manual", False),
         )
 
 
@@ -145,6 +151,30 @@ def test_a_run_under_a_fault(tmp_path_factory: Any, seen: Any, verdict: Verdict,
     assert list(folder.iterdir()) == []
     assert made.reaches(verdict)
     assert not made.reaches(Verdict.UNSAFE) or verdict is Verdict.UNSAFE
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "verdict"),
+    [
+        ("sent_twice", NOTHING_MORE, Verdict.DOUBTFUL),
+        ("sent_twice", Aftermath(books=["books"]), Verdict.UNSAFE),
+        ("lost_answer", NOTHING_MORE, Verdict.UNSAFE),
+    ],
+)
+def test_what_the_fault_itself_takes_is_not_the_guilt_of_a_client_whose_books_are_not_known(
+    tmp_path: Path, name: str, asked: Aftermath, verdict: Verdict
+) -> None:
+    lab = prepared(tmp_path, lambda name: {"findings": [DOUBLE]})
+    lab.aftermath = asked
+    (cell,) = explored(lab, operations=frozenset({PAY.op}), faults=[fault(name)]).cells
+    assert cell.verdict is verdict
+
+
+@pytest.mark.parametrize(("story", "verdict"), [("came due: clock.later", "survived"), ("GET /charge", "not reached")])
+def test_a_fault_has_struck_when_what_it_plans_has_come_due(tmp_path: Path, story: str, verdict: str) -> None:
+    lab = prepared(tmp_path, lambda name: {"story": story})
+    (cell,) = explored(lab, operations=frozenset({PAY.op}), faults=[fault("bounced")]).cells
+    assert cell.verdict == verdict
 
 
 def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_table(tmp_path: Path) -> None:

@@ -6,6 +6,10 @@ Sources: service document, States and transitions; What the service does, 6-10; 
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -15,12 +19,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from mockserver.commands.books import FORMS
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
 
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 CARDS = ("4111111111111111", "5555555555554444", "378282246310005")
 DECLINED = {"4000000000000002": 905, "4000000000009995": 15, "4000000000000127": 6}
+
+POSTING = re.compile(r"  ([A-Z]\S*)  (-?[\d.]+) AUD")
 
 amounts = st.integers(1, 100_000).map(lambda cents: Decimal(cents) / 100)
 wishes = st.one_of(st.none(), st.integers(-500, 120_000).map(lambda cents: Decimal(cents) / 100))
@@ -262,11 +269,41 @@ class Payments(RuleBasedStateMachine):
             assert (body["cardNumber"], body["ccv"]) == (item.number, item.ccv)
 
     @invariant()
+    def the_books_are_the_sum_of_all_charges_and_balanced(self) -> None:
+        payments = list(getattr(self, "payments", {}).values())
+        if not payments:
+            return
+        books = json.loads(self.api.call("GET", "/__admin/books?limit=1000").raw, parse_float=Decimal)
+        held = sum(one.amount for one in payments if one.status == "Authorised")
+        taken = [one for one in payments if one.status in ("SUCCESS", "PARTIAL_REFUND", "REFUND")]
+        captured, refunded = sum(one.amount for one in taken), sum(one.refunded for one in taken)
+        wanted = {"held": held, "captured": captured, "refunded": refunded, "net": captured - refunded}
+        for sums in (books["totals"]["AUD"], *([sum_of(books["orders"])] if books["next"] is None else [])):
+            assert {name: sums[name] for name in wanted} == wanted
+        accounts = Counter[str]()
+        for line in FORMS["beancount"](books):
+            if (posting := POSTING.fullmatch(line)) is not None:
+                accounts[posting[1]] += Decimal(posting[2])  # type: ignore[assignment]
+        assert sum(accounts.values()) == 0
+        assert (
+            sum(amount for name, amount in accounts.items() if name.startswith("Assets:Receivable:")) == wanted["net"]
+        )
+        assert (accounts["Assets:Held"], accounts["Income:Customers"]) == (held, -wanted["net"])
+
+    @invariant()
     def searches_find_what_is_there(self) -> None:
         payments = getattr(self, "payments", {})
         for status in {payment.status for payment in payments.values()}:
             wanted = sum(payment.status == status for payment in payments.values())
             assert self.api.call("GET", f"/charge?status={status}").body["count"] == wanted
+
+
+def sum_of(orders: Iterable[Mapping[str, Any]]) -> Mapping[str, Decimal]:
+    sums = Counter[str]()
+    for order in orders:
+        for name in ("held", "captured", "refunded", "net"):
+            sums[name] += order[name]
+    return sums  # type: ignore[return-value]
 
 
 def exact(number: float) -> Decimal:

@@ -9,19 +9,16 @@ import signal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Queue
-from random import Random
 from threading import Thread
 from typing import Any
 
 import pytest
 
-from tests.depth import tries
-from tests.driving import CARD, DUMMY, START, Api, card_charge
+from tests.driving import CARD, DUMMY, START, card_charge
 from tests.served import serve
-from tests.store.killed import FRESH, Line, Served, difference, looks, looks_again, tell, tell_again
+from tests.store.killed import Line, Served, tell
 from tests.store.stories import Call, Done, Story
 from tests.store.test_kills import verify_alone
-from tests.store.twins import VIEWS
 
 pytestmark = pytest.mark.slow
 
@@ -38,25 +35,6 @@ def ask(port: int, method: str, target: str, body: Any = None, key: str = "sk_te
     """Status and JSON of an answer."""
     status, answer = asyncio.run(_send(port, Call(method, target, body, key, "ask")))
     return status, json.loads(answer)
-
-
-@pytest.mark.parametrize("sync", ["normal", "full"])
-def test_a_story_goes_on_to_the_byte_over_kills(tmp_path: Path, sync: str) -> None:
-    random, api, served = Random(sync), Api(**FRESH), None
-    story = Story(f"story-{sync}", "sk_story", control=True)
-    try:
-        for _ in range(tries(4, 25)):
-            served = Served(tmp_path / "s.db", "--store-sync", sync)
-            asyncio.run(tell(served.port, story, random.randint(5, 60)))
-            served.kill()
-        served = Served(tmp_path / "s.db", "--store-sync", sync)
-        for done in story.done:
-            assert tell_again(api, done.call) == (done.status, done.answer), done.call
-        for key in story.keys:
-            assert not difference(asyncio.run(looks(served.port, key, VIEWS)), looks_again(api, key, VIEWS))
-    finally:
-        if served is not None:
-            served.kill()
 
 
 def test_a_stop_under_load_loses_nothing(tmp_path: Path) -> None:
@@ -143,24 +121,6 @@ def test_a_sandbox_that_was_put_away_sends_its_webhook_when_it_is_due_and_is_lis
         served.kill()
         receiver.shutdown()
         receiver.server_close()
-
-
-def test_a_kept_sandbox_keeps_its_seed_and_clock_under_other_options(tmp_path: Path) -> None:
-    later = ("--seed", "7", "--clock", "2032-01-01T00:00:00Z", "--strict")
-    served = Served(tmp_path / "s.db")
-    twin = Api(**FRESH)
-    try:
-        first = Call("POST", "/charge/card", card_charge(reference="first"), "sk_tests", "ask")
-        assert asyncio.run(_send(served.port, first)) == tell_again(twin, first)
-        served.kill()
-        served = Served(tmp_path / "s.db", *later)
-        second = Call("POST", "/charge/card", card_charge(reference="second"), "sk_tests", "ask")
-        assert asyncio.run(_send(served.port, second)) == tell_again(twin, second)
-        new = Api(**FRESH, seed=7, clock="2032-01-01T00:00:00Z")
-        other = Call("POST", "/charge/card", card_charge(), "sk_new", "ask")
-        assert asyncio.run(_send(served.port, other)) == tell_again(new, other)
-    finally:
-        served.kill()
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of other processes cannot be set here")

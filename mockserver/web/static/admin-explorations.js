@@ -1,11 +1,13 @@
 // Explorations: what `mockserver explore` found, read from its files in the browser; nothing of them is sent anywhere.
+import { api } from "./admin-api.js";
 import { h, clear, say, act, List, split, block, table, route } from "./admin-dom.js";
 import { lesson } from "./admin-lessons.js";
 
 const WORST_FIRST = ["unsafe", "hung", "doubtful", "failed", "not reached", "healed", "survived"];
 const CLASSES = { unsafe: "s-5", hung: "s-4", doubtful: "s-4", failed: "s-4", healed: "s-2", survived: "s-2" };
 const MEANINGS = {
-  unsafe: "money moved wrongly, whatever the exit code", hung: "the command was not done in time", failed: "the command noticed: loud, and no harm done",
+  unsafe: "a finding of severity error, or money that moved wrongly, whatever the exit code", hung: "the command was not done in time",
+  failed: "another exit code: the command noticed; no money was seen to move wrongly",
   doubtful: "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)",
   "not reached": "the fault never struck: the calls came otherwise", healed: "the books were wrong at first, and right when everything had settled",
   survived: "exit code 0, and the money is that of the run without the fault, or the books agree",
@@ -29,7 +31,7 @@ export function read(text) {
     throw new Error("This is no report of an exploration: open cells.jsonl or report.json.");
   }
   return {
-    command: head.command.join(" "), seed: head.seed,
+    command: head.command.join(" "), seed: head.seed, coverage: head.coverage,
     cells: cells.map((cell) => ({
       ...cell, name: cell.file || nameOf(cell), findings: (cell.findings || []).map((one) => (typeof one === "string" ? { finding: one } : one)),
       scenario: cell.timeline === undefined ? "" : cell.scenario,
@@ -63,7 +65,7 @@ export function explorations(panel, count) {
       h("span", { class: "line soft" }, h("span", {}, cell.fault), h("span", { class: "c-path" }, names(cell)), h("span", {}, end(cell))),
     ],
   });
-  const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), input), verdicts, h("div", { class: "bar summary" }, summary), list.element], null, "explorations");
+  const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), act("Coverage", coverage, { "data-testid": "coverage-open" }), input), verdicts, h("div", { class: "bar summary" }, summary), list.element], null, "explorations");
   panel.firstElementChild.addEventListener("dragover", (event) => event.preventDefault());
   panel.firstElementChild.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files.length) take(event.dataTransfer.files[0]); });
 
@@ -78,6 +80,16 @@ export function explorations(panel, count) {
       say(problem.message);
     } finally {
       input.value = "";
+    }
+  }
+
+  // Of the open report, else of what all sandboxes of this server have met.
+  async function coverage() {
+    try {
+      clear(detail).append(...map((report && report.coverage) || await api("GET", "/__admin/coverage")));
+      say("");
+    } catch (problem) {
+      say(problem.message);
     }
   }
 
@@ -103,6 +115,17 @@ export function explorations(panel, count) {
   }
 
   return { open, list, search: filter, close: () => list.watcher.disconnect() };
+}
+
+// Failures down, operations across: never tried, tried, survived, unsafe; empty where a failure makes no sense.
+function map({ covered, failures, percent, map: rows }) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row.failures)))];
+  const state = (row, name) => (name in row.failures ? h("span", { class: { unsafe: "badge s-5", survived: "badge s-2", tried: "badge" }[row.failures[name]] || "soft" }, row.failures[name] || "never tried") : "");
+  return [
+    h("h2", { "data-testid": "coverage-title" }, `Failures covered: ${covered} of ${failures}, ${percent} %`),
+    h("p", { class: "soft hint" }, report && report.coverage ? "Those that struck in the runs of the open report." : "Those that struck in all sandboxes since the server began, of all that there are for the operations used."),
+    rows.length ? table(["Failure", ...rows.map((row) => row.op)], names.map((name) => [h("code", {}, name), ...rows.map((row) => state(row, name))]), "coverage-map") : null,
+  ].filter(Boolean);
 }
 
 function story(cell) {
