@@ -45,7 +45,7 @@ POLL_SECONDS = 0.05
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink"),
+    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage"),
     "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")

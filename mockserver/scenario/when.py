@@ -454,5 +454,7 @@ def _window(wanted: object, problems: Problems) -> Window | None:
         return read_model(Window, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
-            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))
+            is_list = fault["type"] == "tuple_type"
+            words = f"got {shown(fault['input'])}, wanted a list" if is_list else fault["msg"]
+            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or words))
         return None

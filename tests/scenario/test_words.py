@@ -41,6 +41,7 @@ WRONG = [
         "allowed: mon, tue, wed, thu, fri, sat, sun - did you mean 'mon'?",
     ),
     ("when: {clock: {month_days: [32]}}, then: {lag: 1s}", "got 32, wanted a day from 1 to 31 or last"),
+    ("when: {clock: {days: mon}}, then: {lag: 1s}", "got 'mon', wanted a list"),
     ("when: {clock: {days: []}}, then: {lag: 1s}", "got no day, wanted at least one"),
     (
         "when: {clock: {zone: UTC}}, then: {lag: 1s}",
