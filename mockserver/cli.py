@@ -45,8 +45,8 @@ POLL_SECONDS = 0.05
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink"),
-    "Look up": ("routes", "states", "assumptions", "openapi", "asyncapi", "version"),
+    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage"),
+    "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""
@@ -84,7 +84,7 @@ class ServeByDefault(click.Group):
             store,
         )
 
-        tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes
+        tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
         clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink

@@ -129,7 +129,7 @@ class VoucherSource:
         ],
         "mockserver/web/routes.csv": [
             (
-                "POST,/charge/voucher,charge.create,charges.create,charge_bodies.VoucherCharge,,,ChargeReply,yes"
+                "POST,/charge/voucher,charge.create,create_charge,charge_bodies.VoucherCharge,,,ChargeReply,yes"
                 ",,,,Charge a voucher,an example\n",
                 "POST,/charge/checkout",
             )

@@ -23,7 +23,7 @@ from mockserver.domain.reading import camel
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
-from mockserver.scenario.operations import ALL_OPERATIONS
+from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import STORED, fields_of, names_of
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
@@ -347,8 +347,10 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def request_fields() -> str:
     """What the request of each operation holds that rules can name."""
-    rows = [[code(op), ", ".join(map(code, found))] for op in sorted(ALL_OPERATIONS) if (found := fields_of({op}))]
-    return markdown(["operation", "`request.` and"], rows)
+    rows = [
+        [code(op), row.meaning, ", ".join(map(code, fields_of({op}))) or "nothing"] for op, row in OPERATIONS.items()
+    ]
+    return markdown(["operation", "is", "`request.` and"], rows)
 
 
 def state_fields() -> str:

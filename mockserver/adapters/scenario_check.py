@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
@@ -43,6 +43,7 @@ class ExampleReport:
     failure: str | None
     messages: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         words = "ok" if self.failure is None else self.failure
@@ -77,7 +78,8 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
             reports.append(ExampleReport(scenario.file, found.line, example.name, str(found), tuple(messages)))
         else:
             idle = tuple(map(mask_text, app.idle(EXAMPLE_KEY)))
-            reports.append(ExampleReport(scenario.file, line, example.name, None, tuple(messages), idle))
+            made = ExampleReport(scenario.file, line, example.name, None, messages=tuple(messages), idle=idle)
+            reports.append(replace(made, findings=await _findings(app)))
     return reports
 
 
@@ -112,6 +114,16 @@ async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, m
                     await _advance(client, step.advance, line)
                 case WaitMap():
                     await _wait(client, step, line, answers)
+
+
+async def _findings(app: Any) -> tuple[tuple[str, str], ...]:
+    """The findings of an example: their names, and what was found."""
+    import httpx
+
+    key = {"x-secretkey": EXAMPLE_KEY}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=_BASE, headers=key) as client:
+        rows = (await client.get("/__admin/findings")).json().get("findings", [])
+    return tuple((row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"]) for row in rows)
 
 
 def _opened(app: Any, scenario: Scenario) -> dict[str, object]:

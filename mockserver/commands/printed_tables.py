@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from mockserver.commands.options import options
+from mockserver.domain.reading import camel
 
 _UNWRAPPED = 1_000_000
 """Characters of a line that no row has."""
@@ -95,7 +97,10 @@ def assumptions(as_json: bool) -> None:
 @click.command()
 @as_json
 def routes(as_json: bool) -> None:
-    """Print every operation: method, path, name, key and source."""
+    """Print every path: method, path, name of the operation, key and source.
+
+    `mockserver operations` goes by the names that rules use.
+    """
     from mockserver.web.routes import ROUTES
 
     rows = [
@@ -103,3 +108,52 @@ def routes(as_json: bool) -> None:
         for row in ROUTES
     ]
     show(rows, as_json=as_json)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME|GLOB]...")
+@as_json
+def operations(names: tuple[str, ...], as_json: bool) -> None:
+    """Print every operation that a rule may name: what it is, the calls that ask for it, and the members that `when`
+    and `key` may use there; of webhooks the events that a rule sees.
+
+    `mockserver routes` goes by the paths.
+    """
+    from mockserver.scenario.operations import OPERATIONS, operations_like
+
+    try:
+        chosen = frozenset().union(*map(operations_like, names)) if names else frozenset(OPERATIONS)
+    except ValueError as unknown:
+        raise click.UsageError(str(unknown)) from None
+    rows = [operation_row(op) for op in OPERATIONS if op in chosen]
+    if as_json:
+        show(rows, as_json=True)
+        return
+    for row in rows:
+        click.echo(f"{row['op']}: {row['means']}")
+        for word in ("calls", "request", "state", "events"):
+            if row[word]:
+                click.echo(textwrap.fill(f"{word}: {', '.join(row[word])}", 118, initial_indent="  ", **_WRAPPED))
+
+
+_WRAPPED: dict[str, Any] = {"subsequent_indent": "      ", "break_long_words": False, "break_on_hyphens": False}
+
+
+def operation_row(op: str) -> dict[str, Any]:
+    """An operation as rules name it: the calls that ask for it, the members that rules may use, and the events."""
+    from mockserver.scenario.operations import OPERATIONS
+    from mockserver.scenario.paths import STORED, fields_of
+    from mockserver.web.openapi import WEBHOOKS
+    from mockserver.web.routes import ROUTES
+
+    subject = op.partition(".")[0]
+    kinds = [camel(kind) for kind in STORED if op == "webhook.deliver" or kind == subject]
+    return {
+        "op": op,
+        "means": OPERATIONS[op].meaning,
+        "asks_provider": bool(OPERATIONS[op].asks_provider),
+        "calls": [f"{row.method} {row.path}" for row in ROUTES if row.op == op],
+        "request": [f"request.{name}" for name in fields_of({op})],
+        "state": [f"state.{kind}" for kind in kinds],
+        "events": [name for kind in WEBHOOKS for name in kind.event_types] if op == "webhook.deliver" else [],
+    }

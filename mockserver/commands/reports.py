@@ -209,6 +209,10 @@ def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, b
         yield str(example), is_fault
         for message in (*example.messages, *example.idle) if is_fault or is_verbose else ():
             yield f"    {message}", is_fault
+        for name, line in example.findings:
+            # Examples make many mistakes on purpose, but none that is one of spelling.
+            if is_verbose or name == "unknown-field":
+                yield f"    finding {name}: {line}", False
 
 
 def checks_json(files: Sequence[Checked]) -> str:

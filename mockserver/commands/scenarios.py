@@ -25,7 +25,7 @@ from mockserver.domain.errors import Refused, nearest
 from mockserver.domain.reading import camel
 from mockserver.scenario.explain import explain as explained
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
 from mockserver.scenario.reference import SCHEMA_ID, json_schema
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
@@ -89,17 +89,19 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     from mockserver.web.absent_members import absent_members
 
     documents = {"json": reports.checks_json, "junit": reports.checks_junit}
-    try:
-        loaded = load(files, test_values=False)
-    except ScenarioRefused as refused:
-        click.echo(str(refused), err=True)
-        if form != "text":
-            click.echo(documents[form](reports.unread(refused.problems)))
-        sys.exit(Exit.USAGE)
-    if not loaded:
+    loaded: list[Scenario] = []
+    unread: list[ScenarioProblem] = []
+    for file in files:
+        try:
+            loaded += load([file], test_values=False)
+        except ScenarioRefused as refused:
+            unread += refused.problems
+    if unread:
+        click.echo(str(ScenarioRefused(unread)), err=True)
+    if not loaded and not unread:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
-    checked = []
+    checked = reports.unread(unread)
     for scenario in loaded:
         warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:
@@ -122,7 +124,7 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options("explain")
-def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None:
+def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose: bool) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
     try:
         chosen = load(files, test_values=False)
@@ -133,7 +135,7 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool) -> None
         asked = loads(bounded(request), unique=True)
         if not isinstance(asked, dict):
             raise ValueError("wanted a JSON object")
-        lines = explained(chosen, asked, now=machine_now(), op_of=operation_of)
+        lines = explained(chosen, asked, now=machine_now(), op_of=operation_of, is_verbose=verbose)
     except (MalformedJson, OSError, ValueError) as fault:
         raise click.UsageError(f"--request: {request}: {fault}") from None
     click.echo("\n".join(lines))

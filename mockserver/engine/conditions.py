@@ -74,7 +74,10 @@ class WaitCondition:
         if fits >= self.count:
             return None
         among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
-        words = f"{fits} of {self.count} fit, out of {among}"
+        if not count:
+            where = f"the inbox '{self.name}'" if self.kind == "inbox" else f"this sandbox has no {self.kind}"
+            return f"{where} is empty" if self.kind == "inbox" else where
+        words = f"{fits} of {self.count} wanted pass all tests, among {among}"
         return f"{words}; the newest other: {why}" if why is not None else words
 
     def _difference(self, sandbox: Sandbox, row: Any) -> Difference | None:

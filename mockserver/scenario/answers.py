@@ -121,5 +121,7 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
 def _member(found: re.Match[str], answers: Mapping[str, object]) -> object:
     member = walked(answers.get(found[1]), found[2].split("."))
     if member is None:
-        raise LookupError(f"{found[0]}: the answer of '{found[1]}' has no such member")
+        answer = answers.get(found[1])
+        said = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
+        raise LookupError(f"{found[0]}: the answer of '{found[1]}' has no such member{said}")
     return member

@@ -38,6 +38,7 @@ def explain(
     *,
     now: Micros,
     op_of: OpOf | None = None,
+    is_verbose: bool = False,
 ) -> list[str]:
     """Which rule fires on a request, and the first test that every other rule fails, line by line.
 
@@ -61,7 +62,10 @@ def explain(
         if (stage is Stage.PROVIDER and op not in PROVIDER_OPERATIONS) or (stage is Stage.ARRIVAL and op in _DUE):
             continue
         decision = director.decide(stage, attempt)
-        lines += [f"{_NOTIFY if op in _DELIVERY else words}:", *_asked(rules, stage, op, decision)]
+        lines += [
+            f"{_NOTIFY if op in _DELIVERY else words}:",
+            *_asked(rules, stage, op, decision, is_verbose=is_verbose),
+        ]
         fired += [decision] if decision.rule is not None else []
         fault = decision.outcome.transport
         is_early = fault is not None and fault.at is not At.ANSWER and not fault.is_reading
@@ -80,8 +84,9 @@ def explain(
     return lines
 
 
-def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterator[str]:
-    """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many."""
+def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision, *, is_verbose: bool) -> Iterator[str]:
+    """What became of every rule of one stage, line by line; of built-in test values that do not fire, how many, or
+    each."""
     lost = dict(decision.lost())
     builtin = {scenario.file for scenario in rules.scenarios if scenario.builtin}
     passing = {one.rule: one for one in decision.passing}
@@ -94,7 +99,7 @@ def _asked(rules: Ruleset, stage: Stage, op: str, decision: Decision) -> Iterato
             yield f"  fires: {_place(rule)}: {decision.outcome.words}"
         elif rule.id in passing:
             yield f"  fires: {_place(rule)}: {passing[rule.id].outcome.words}, later rules decide"
-        elif rule.file in builtin:
+        elif rule.file in builtin and not is_verbose:
             silent += 1
         elif op not in rule.operations:
             wanted = " or ".join(sorted(rule.operations)[:4]) + (" ..." if len(rule.operations) > 4 else "")

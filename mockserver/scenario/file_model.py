@@ -7,7 +7,8 @@ pydantic needs for that is made when the first file comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import MISSING, field, fields
+from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
@@ -64,6 +65,26 @@ def apart(*schemas: Mapping[str, Any]) -> dict[str, Any]:
     return {"not": {"allOf": list(schemas)}}
 
 
+SHAPES: dict[str, Any] = {}
+"""The models of parts, by their names."""
+
+
+def wanted_of(name: str, got: object) -> str:
+    """What a part of a model may be, where something is no map. A model says with ``bare`` which of its keys a number
+    may stand for, and what else the part may be."""
+    model = SHAPES.get(name)
+    if model is None:
+        return "a map of keys and values"
+    keys, bare = keys_of(model), getattr(model, "bare", None)
+    if not keys:
+        return "{}: there is nothing more to say"
+    if bare is not None:
+        number = got if isinstance(got, (int, Decimal)) and not isinstance(got, bool) else 5
+        return f"{getattr(model, 'others', '')}a map such as {{{bare}: {number}}}"
+    needed = any(one.init and one.default is MISSING and one.default_factory is MISSING for one in fields(model))
+    return f"a map of {', '.join(keys)}" if needed else f"{{}} or a map of {', '.join(keys)}"
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def file_model(cls: type[T]) -> type[T]:
     """A record that is the model of a part, which has no unknown keys.
@@ -73,6 +94,7 @@ def file_model(cls: type[T]) -> type[T]:
     explanations say of it.
     """
     made: Any = record(cls)
+    SHAPES[cls.__name__] = made
     made.__pydantic_config__ = ConfigDict(
         extra="forbid", hide_input_in_errors=True, json_schema_extra=getattr(cls, "schema", None)
     )
@@ -82,6 +104,7 @@ def file_model(cls: type[T]) -> type[T]:
 
 def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     known, prepared = keys_of(cls), getattr(cls, "given", None)
+    misplaced: Mapping[str, str] = getattr(cls, "misplaced", {})
     is_known = isinstance(data, dict) and all(key in known for key in data)
     if prepared is not None and is_known:
         data = prepared(data)
@@ -90,16 +113,19 @@ def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     except ValidationError as refused:
         if is_known:
             raise
-        faults = [_fault(one, known) for one in refused.errors(include_url=False)]
+        faults = [_fault(one, known, misplaced) for one in refused.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
-def _fault(fault: ErrorDetails, known: Sequence[str]) -> InitErrorDetails:
+def _fault(fault: ErrorDetails, known: Sequence[str], misplaced: Mapping[str, str]) -> InitErrorDetails:
     """A fault of a part, an unknown key with the nearest known one."""
     kind, text, place = fault["type"], fault["msg"], fault["loc"]
     if kind in _UNKNOWN:
         place = (*place[:-1], str(place[-1]))
-        kind, text = "unknown_key", unknown_key(str(place[-1]), known)
+        key = str(place[-1])
+        kind, text = "unknown_key", unknown_key(key, known)
+        if key in misplaced:
+            text = f"got '{key}' here, wanted it under {misplaced[key]}"
     error = PydanticCustomError(cast(Any, kind), "{text}", {**fault.get("ctx", {}), "text": text})
     return InitErrorDetails(type=error, loc=place, input=fault["input"])
 

@@ -60,6 +60,9 @@ Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 class LaterAmount:
     """How much is captured or refunded; absent: all."""
 
+    bare = "amount"
+    others = "{} or "
+
     amount: Positive | None = None
     comment: Text | None = None
 

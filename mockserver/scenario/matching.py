@@ -366,4 +366,9 @@ def choice(choices: type[Enum]) -> Kind:
             return None
         return SpelledWord(value, found.value) if isinstance(value, str) and value.lower() in others else found.value
 
-    return Kind(reading, "a known word", tuple(str(member.value) for member in choices), is_ordered=False)
+    return Kind(
+        reading,
+        "a known word",
+        (*(str(member.value) for member in choices), *(word.capitalize() for word in others)),
+        is_ordered=False,
+    )

@@ -7,7 +7,7 @@ durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UT
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, GetPydanticSchema, Tag, WithJsonSchema
 
@@ -16,7 +16,7 @@ from mockserver.books.invariants import Invariant
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
-from mockserver.scenario.file_model import adapter, file_model, given, given_as, needs, one_of
+from mockserver.scenario.file_model import adapter, file_model, given, given_as, keys_of, needs, one_of
 from mockserver.scenario.matching import shown
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.rule import AtEnd, Expectation, RandomScope
@@ -117,6 +117,10 @@ class RuleMap:
     is delivered), the first that matches in file order decides."""
 
     schema = _RULE
+    misplaced: ClassVar[dict[str, str]] = {
+        **{word: f"then: {{then: {{{word}: ...}}}}" for word in keys_of(OutcomeMap)},
+        **{word: f"when: {{when: {{{word}: ...}}}}" for word in WHEN_SCHEMA["properties"]},
+    }
 
     id: Id
     description: Text | None = None

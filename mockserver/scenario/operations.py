@@ -29,6 +29,9 @@ FOREIGN_DECLINES: Mapping[str, str] = _words("decline")
 FOREIGN_OPERATIONS: Mapping[str, str] = _words("operation")
 """Operations, as other services name them."""
 
+VERBS: Mapping[str, str] = _words("verb")
+"""Verbs of operations, as other services name them."""
+
 _KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in ("sequence", "transport", "before_answer")}
 """Keys of a rule, of an outcome and of a webhook, as other tools and people name them; by a key that only these have.
 """
@@ -37,7 +40,8 @@ _KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in ("sequence
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What is said of a key that no part has."""
     foreign = next((words for own, words in _KEYS.items() if own in known), {})
-    return f"unknown key '{key[:60]}'{hint(key, foreign, known) or ', allowed: ' + ', '.join(known)}"
+    allowed = f", allowed: {', '.join(known)}" if known else "; there is nothing more to say here: write {}"
+    return f"unknown key '{key[:60]}'{hint(key, foreign, known) or allowed}"
 
 
 def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
@@ -110,6 +114,9 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
     found = frozenset(name for name in known if len(pattern) <= _LONGEST_GLOB and fnmatchcase(name, pattern))
     if not found:
         subject, _, verb = pattern[:_LONGEST_GLOB].partition(".")
+        meant = f"{subject}.{VERBS.get(verb, '')}"
+        if meant in known:
+            raise ValueError(f"got '{pattern}', wanted the name of an operation or a glob - here it is '{meant}'")
         verbs = sorted(name[len(subject) + 1 :] for name in known if name.startswith(f"{subject}."))
         if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
             meant = f"; those of {subject} are {', '.join(verbs)}"

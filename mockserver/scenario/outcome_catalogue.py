@@ -84,6 +84,8 @@ class DeclineMap:
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 
     schema = any_of(("name", "errorCode"))
+    bare = "errorCode"
+    others = "the name of a decline (`mockserver outcomes`), or "
 
     name: Text | None = None
     error_code: Annotated[Annotated[int, whole(0, 9999)] | None, Field(alias="errorCode")] = None

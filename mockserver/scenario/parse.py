@@ -21,7 +21,7 @@ from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
 from mockserver.scenario.compile_rule import compile_rule
-from mockserver.scenario.file_model import read_model
+from mockserver.scenario.file_model import read_model, wanted_of
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import shown
 from mockserver.scenario.model import ClockMap, FindingsMap, RuleMap, ScenarioFile
@@ -36,8 +36,6 @@ from mockserver.scenario.when import compile_when, operations_of
 P = TypeVar("P")
 
 _WANTED = {
-    "model_type": "a map of keys and values",
-    "dataclass_type": "a map of keys and values",
     "dict_type": "a map of keys and values",
     "list_type": "a list",
     "tuple_type": "a list",
@@ -133,6 +131,8 @@ def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
             return path, "got nothing, wanted at least one"
         case "too_long" | "string_too_long":
             return path, f"got more than the {context['max_length']} that are allowed"
+        case "dataclass_type" | "model_type":
+            return path, f"got {got}, wanted {wanted_of(str(context.get('class_name')), fault['input'])}"
         case kind if kind in _WANTED:
             return path, f"got {got}, wanted {_WANTED[kind]}"
         case _:
@@ -275,7 +275,8 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
             here.add(("type",), f"got '{model.type}', wanted a known provider type{hint}")
         if model.fallback is not None and model.fallback not in {*ids, DEFAULT_PROVIDER_ID}:
-            here.add(("fallback",), f"got '{model.fallback}', wanted a provider's id{nearest(model.fallback, ids)}")
+            hint = nearest(model.fallback, ids) or f", one of {', '.join([*ids, DEFAULT_PROVIDER_ID])}"
+            here.add(("fallback",), f"got '{model.fallback}', wanted a provider's id{hint}")
         if model.fallback == model.id:
             here.add(("fallback",), "a provider cannot take over from itself")
         with here.at("currency"):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.clock import DAY, HOUR, MINUTE, SECOND, Micros, Zone, parse_duration, parse_instant, zone
 from mockserver.domain.reading import number_of
@@ -127,7 +127,7 @@ def whole(low: int, high: int) -> BeforeValidator:
             raise ValueError(f"got {shown(value)}, wanted a whole number from {low} to {high}")
         return value
 
-    return BeforeValidator(read)
+    return BeforeValidator(read, json_schema_input_type=Annotated[int, Field(ge=low, le=high)])
 
 
 DURATION_SCHEMA: dict[str, Any] = {
@@ -178,7 +178,7 @@ Point = Annotated[
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[
     Decimal,
-    _only(read_number, lambda share: share <= 1, "a share from 0 to 1, such as 0.2"),
+    _only(number_of, lambda share: share is not None and 0 <= share <= 1, "a share from 0 to 1, such as 0.2"),
     WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1}),
 ]
 Positive = Annotated[

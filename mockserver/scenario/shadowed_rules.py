@@ -92,7 +92,8 @@ def _alone(scenario: Scenario, rule: Rule, data: Mapping[str, object]) -> Iterat
         known = {DEFAULT_PROVIDER_ID, *(provider.id for provider in scenario.providers)}
         if test.path in _PROVIDER_PATHS and test.equals and len(known) > 1 and not test.equals & known:
             wanted = " or ".join(sorted(map(shown, test.equals)))
-            yield f"fires only for a provider created later: {wanted} is not in this file"
+            there = ", ".join(sorted(known))
+            yield f"fires only for a provider created later: {wanted} is not in this file, which has {there}"
     if isinstance(rule.plan, Always) and (word := _without_effect(rule.plan.outcomes[0])):
         yield f"changes nothing by its {word}, which only says what is the default"
     window, start = rule.when.window, scenario.clock.start if scenario.clock is not None else None

@@ -43,6 +43,7 @@ TEST_SCHEMA: dict[str, Any] = {
             "minProperties": 1,
             "properties": {
                 **dict.fromkeys(OPERATORS, _PLAIN),
+                **{key: {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^-?[0-9]"}]} for key in BOUNDS},
                 "every": {"type": "number", "multipleOf": 1, "minimum": 1},
                 "in": {"type": "array", "items": _PLAIN, "minItems": 1},
                 "between": {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2},
@@ -99,12 +100,14 @@ SCHEMA: dict[str, Any] = {
             **dict.fromkeys(("bin", "last4"), TEST_SCHEMA),
             test=_one_of(*TEST_CARDS),
         ),
-        **dict.fromkeys(("bank_account.accountNumber", *_COUNTED), TEST_SCHEMA),
+        "bank_account.accountNumber": TEST_SCHEMA,
+        **{key: {"anyOf": [{"type": "integer", "minimum": 1}, TEST_SCHEMA["anyOf"][1]]} for key in _COUNTED},
         "overlaps": {"enum": list(STORED)},
         **dict.fromkeys(("age", "idle"), _LENGTH_SCHEMA),
         "clock": {
             **_map(
-                **{key: {"type": "string"} for key in ("from", "to", "for", "zone")},
+                **{key: {"type": "string", "pattern": "^\\s*[0-9]"} for key in ("from", "to")},
+                **{"for": DURATION_SCHEMA, "zone": {"type": "string"}},
                 days={"type": "array", "items": {"enum": list(WEEKDAYS)}, "minItems": 1},
                 month_days={"type": "array", "items": {"anyOf": [MONTH_DAY_SCHEMA, {"const": LAST}]}, "minItems": 1},
             ),
@@ -215,7 +218,10 @@ def _tests(
                 keys = [*_KEYS, "request.<path>", "state.<path>", "header.<name>"]
                 raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
             if key == "overlaps":
-                tests.append(compile_test(key, _among(wanted, tuple(STORED)), overlap(str(wanted))))
+                if not isinstance(wanted, str) or wanted not in STORED:
+                    allowed = ", ".join(STORED)
+                    raise ValueError(f"got {shown(wanted)}, allowed: {allowed}{nearest(str(wanted), STORED)}")
+                tests.append(compile_test(key, wanted, overlap(wanted)))
                 continue
             if key == "provider" and declared:
                 _declared(wanted, declared)
@@ -384,8 +390,6 @@ class Window:
         if (on_days or self.zone is not None) and not daily and (points or self.for_ is not None):
             word = "days" if self.days else "month_days" if on_days else "zone"
             raise ValueError(f"got {word} without a time of day, wanted {word} alone or with from or to such as 08:00")
-        if self.zone is not None and not daily and not on_days:
-            raise ValueError("got a zone alone, wanted times of day, days or month_days that are its")
         daily = daily or on_days
         if not daily and start is not None and end is not None and end <= start:
             raise ValueError("got an end that is not after the start")
@@ -450,5 +454,7 @@ def _window(wanted: object, problems: Problems) -> Window | None:
         return read_model(Window, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
-            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or fault["msg"]))
+            is_list = fault["type"] == "tuple_type"
+            words = f"got {shown(fault['input'])}, wanted a list" if is_list else fault["msg"]
+            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or words))
         return None

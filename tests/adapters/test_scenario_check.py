@@ -154,7 +154,8 @@ def test_every_example_has_an_application_of_its_own_and_the_scenarios_in_order(
     )
     scenario, other = read_text(text + "]", "e.yaml"), read_text("version: 1", "other.yaml")
     assert [report.failure for report in check(scenario, [other], open_echo)] == [None, None]
-    assert [app.seen for app in opened] == [["open sk_example", "GET /a"], ["open sk_example", "GET /b"]]
+    seen = [["open sk_example", f"GET /{name}", "GET /__admin/findings"] for name in "ab"]
+    assert [app.seen for app in opened] == seen
     assert [app.scenarios for app in opened] == [[other, scenario], [other, scenario]]
 
 

@@ -51,7 +51,7 @@ def test_a_scenario_that_did_nothing_is_named() -> None:
     ("body", "field", "words"),
     [
         ({"allow": ["double-charg"]}, "Allow[0]", "did you mean 'double-charge'"),
-        ({"money": ["net(*) <="]}, "Money[0]", "wanted a comparison"),
+        ({"money": ["net(*) <="]}, "Money[0]", "wanted comparisons with and, or"),
         ({"money": [7]}, "Money[0]", "got '7'"),
         ({"finish": False}, "Requests", "nothing is verified"),
         ({"money": "net(*) <= 1"}, "Money", "list"),

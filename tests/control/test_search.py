@@ -69,6 +69,7 @@ def told(api: Api) -> Api:
         ("insufficient", [1]),
         ('"wanted at least"', [3]),
         ("colour", [2]),
+        ("colour " * 20, [2]),
         ("refund -method:post", [4]),
         ("4000****", [1]),
     ],

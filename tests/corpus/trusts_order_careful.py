@@ -1,4 +1,4 @@
-"""As trusts_order.py, but a webhook only says that something has happened: the service says what."""
+"""As trusts_order.py, but a webhook only says that something has happened: the service says what, in the end too."""
 
 from json import loads
 from time import sleep
@@ -12,11 +12,15 @@ STATES = {"SUCCESS": ("paid", 0), "REFUND": ("refunded", 20)}
 def take(body, signature):
     if not is_signed(body, signature):
         return 401
-    status, charge = ask("GET", f"/charge/{loads(body)['data']['chargeId']}")
+    look_up(loads(body)["data"]["chargeId"])
+    return 200
+
+
+def look_up(charge_id):
+    status, charge = ask("GET", f"/charge/{charge_id}")
     if status == 200 and charge["status"] in STATES:
         state, refunded = STATES[charge["status"]]
         book("order-1", paid=20, refunded=refunded, state=state)
-    return 200
 
 
 def trade():
@@ -25,6 +29,7 @@ def trade():
         sleep(0.2)
         ask("DELETE", f"/refund/{charge['chargeId']}", amount=20)
         sleep(0.5)
+    look_up(charge["chargeId"])
 
 
 main(trade)

@@ -207,7 +207,7 @@ REFUSED = [
     ("{}", "rules[0].then: got no outcome"),
     ("{aprove: {}}", "unknown key 'aprove' - did you mean 'approve'?"),
     ("{approve: {}, decline: expired_card}", "got approve and decline, only one of"),
-    ("{approve: true}", "got true, wanted a map"),
+    ("{approve: true}", "got true, wanted {} or a map of copies"),
     ("{decline: insuficient_funds}", "rules[0].then.decline: got 'insuficient_funds', which is not a known decline"),
     ("{decline: approved}", "which is not a known decline"),
     ("{decline: {}}", "wanted the name of a refusal, or an errorCode"),

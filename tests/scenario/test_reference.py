@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from mockserver.adapters.scenario_files import read_text
 from mockserver.scenario.reference import SECTIONS, Json, Key, Section, json_schema
+from tests.scenario.telling import faults
 
 
 def one_rule(part: Json) -> Json:
@@ -154,3 +156,27 @@ def test_a_key_is_described_once_and_stands_in_the_schema(section: Section) -> N
 
 def test_the_schema_has_a_name_with_the_version_of_the_language() -> None:
     assert SCHEMA["$id"].endswith(f":{SCHEMA['properties']['version']['const']}")
+
+
+ONLY_READING_KNOWS = {
+    *(("clock", name) for name in ("start", "zone")),
+    *(("card", name) for name in ("bin", "last4")),
+    *(("test", name) for name in ("eq", "ne", "starts_with", "ends_with", "contains", "matches")),
+    *(("provider", "fallback"), ("rule", "key"), ("clock (of when)", "zone"), ("then", "outcome_from")),
+    *(("decline", "name"), ("transport", "retry_after"), ("webhook", "edit"), ("rows", "where")),
+}
+"""Keys whose values mean something to more than the schema: a provider, a path, a zone, the kind of a field."""
+
+
+def test_the_schema_refuses_what_reading_refuses() -> None:
+    known = jsonschema_rs.validator_for(SCHEMA)
+    missed, both = set(), 0
+    for section, key in EXAMPLES:
+        # How a file is made of a part may depend on what is set.
+        for wrong in (True, -1, [5], {"zzz": 1}, "no such word") if key.name != "set" else ():
+            file = FILES[section.name]({**key.example, key.name: wrong})
+            if faults(json.dumps(file)):
+                both += not known.is_valid(file)
+                missed |= {(section.name, key.name)} if known.is_valid(file) else set()
+    assert both > 1_000
+    assert missed == ONLY_READING_KNOWS

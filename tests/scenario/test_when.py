@@ -122,7 +122,7 @@ REFUSED = [
     ("{providr: x}", "unknown key 'providr' - did you mean 'provider'?"),
     ("{op: charge.creat}", "did you mean 'charge.create'?"),
     ("{op: 'zebra.*'}", "wanted the name of an operation or a glob"),
-    ("{op: charge.make}", "or a glob; those of charge are capture, challenge, create"),
+    ("{op: charge.make}", "or a glob - here it is 'charge.create'"),
     ("{op: charge.captur}", "did you mean 'charge.capture'?"),
     ("{op: '" + "*a" * 40 + "'}", "wanted the name of an operation or a glob"),
     ("{op: 5}", "got 5, wanted an operation's name or a glob"),

@@ -1,0 +1,138 @@
+"""What the words of the language refuse, each with what was got, what is wanted and the nearest known word; and what
+they mean where the shipped scenarios do not show it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mockserver.domain.cards import TEST_CARDS
+from mockserver.domain.clock import parse_instant
+from mockserver.scenario.attempt import Stage
+from tests.driving import Api, card_charge
+from tests.scenario.telling import NOW, ask, directing, fault, faults, one, said, told
+
+WRONG = [
+    ("chance: {p: 20%, then: {approve: {}}}", "got '20%', wanted a share from 0 to 1, such as 0.2"),
+    ("chance: {p: -0.1, then: {approve: {}}}", "got -0.1, wanted a share from 0 to 1, such as 0.2"),
+    ("then: {provider_down: true}", "got true, wanted {}: there is nothing more to say"),
+    ("then: {provider_timeout: {after: 5}}", "unknown key 'after'; there is nothing more to say here: write {}"),
+    (
+        "then: {decline: 15}",
+        "got 15, wanted the name of a decline (`mockserver outcomes`), or a map such as {errorCode: 15}",
+    ),
+    ("then: {later: [{after: 1d, refund: 5}]}", "got 5, wanted {} or a map such as {amount: 5}"),
+    ("then: {approve: 3}", "got 3, wanted {} or a map of copies"),
+    ("then: {approve: {copies: 11}}", "got 11, wanted a whole number from 1 to 10"),
+    ("decline: lost_card", "got 'decline' here, wanted it under then: {then: {decline: ...}}"),
+    ("op: charge.get, then: {lag: 1s}", "got 'op' here, wanted it under when: {when: {op: ...}}"),
+    ("when: {op: charge.make}, then: {approve: {}}", "here it is 'charge.create'"),
+    ("when: {state.charge.status: Authorized}, then: {lag: 1s}", "FAILED, Authorised - did you mean 'Authorised'?"),
+    ("when: {op: charge.get, overlaps: chrge}, then: {lag: 1s}", "got 'chrge', allowed: charge, vault"),
+    ("when: {op: charge.get, overlaps: {zzz: 1}}, then: {lag: 1s}", "allowed: charge, vault"),
+    ("when: {in_flight: {abov: 2}}, then: {lag: 1s}", "unknown test 'abov' - did you mean 'above'?"),
+    ("when: {in_flight: 0}, then: {lag: 1s}", "got 0, wanted a whole number from 1 on"),
+    ("when: {age: 5d}, then: {lag: 1s}", "got '5d', wanted a map such as {above: 30d}"),
+    ("when: {idle: {above: 5}}, then: {lag: 1s}", "got 5, wanted a duration with its unit, such as 30d"),
+    ("when: {idle: {abve: 5d}}, then: {lag: 1s}", "unknown test 'abve' - did you mean 'above'?"),
+    (
+        "when: {clock: {days: [Monday]}}, then: {lag: 1s}",
+        "allowed: mon, tue, wed, thu, fri, sat, sun - did you mean 'mon'?",
+    ),
+    ("when: {clock: {month_days: [32]}}, then: {lag: 1s}", "got 32, wanted a day from 1 to 31 or last"),
+    ("when: {clock: {days: mon}}, then: {lag: 1s}", "got 'mon', wanted a list"),
+    ("when: {clock: {days: []}}, then: {lag: 1s}", "got no day, wanted at least one"),
+    (
+        "when: {clock: {zone: UTC}}, then: {lag: 1s}",
+        "got nothing, wanted at least one of from, to, for, days, month_days",
+    ),
+    ("when: {clock: {days: [mon], for: 1h}}, then: {lag: 1s}", "got days without a time of day"),
+    ("when: {nth: {every: 0}}, then: {lag: 1s}", "got 0, wanted a whole number from 1 on"),
+    (
+        "key: al, when: {nth: 2}, then: {lag: 1s}",
+        "got 'al', wanted a list of paths such as [request.reference], or all",
+    ),
+    ("then: {as_usual: {}, decline: lost_card}", "it cannot be combined with anything else"),
+    (
+        "when: {op: customer.get}, then: {later: [{after: 1d, expire: {}}]}",
+        "later: expire means nothing in customer.get",
+    ),
+    ("when: {op: charge.refund}, then: {approve: {copies: 2}}", "approve: copies means nothing in charge.refund"),
+    ("then: {webhook: {signature: previos}}", "allowed: none, bad, stale, previous - did you mean 'previous'?"),
+    ("then: {webhook: {blocks: true, together: true}}", "got together and blocks, only one of them is allowed"),
+]
+
+
+@pytest.mark.parametrize(("rule", "words"), WRONG, ids=[rule for rule, _ in WRONG])
+def test_refused(rule: str, words: str) -> None:
+    assert words in fault(f"  - {{id: r, {rule}}}\n")
+
+
+def test_a_fallback_that_nobody_knows_names_those_that_are_known() -> None:
+    found = faults("version: 1\nproviders: [{id: acq_main, fallback: zz}]\n")
+    assert "got 'zz', wanted a provider's id, one of acq_main, " in found[0]
+
+
+def test_latency_alone_leaves_the_outcome_to_later_rules() -> None:
+    slow = "  - {id: slow, when: {op: charge.create}, then: {latency: 2s}}\n"
+    slower = "  - {id: slower, when: {op: charge.create}, then: {latency: 9s}}\n"
+    lost = "  - {id: lost, when: {op: charge.create}, then: {decline: lost_card}}\n"
+    decision = ask(directing(told(slow + slower + lost)))
+    assert (decision.rule, said(decision)) == ("lost", "lost_card")
+    assert [rule.rule for rule in decision.passing] == ["slow"]
+    assert decision.slowing is not None
+    assert decision.slowing.delay == 2_000_000
+    assert ("slower", "latency: wanted a call that no earlier rule slows, got one of slow") in decision.lost()
+    alone = ask(directing(told(slow)))
+    assert (alone.rule, alone.delay) == ("slow", 2_000_000)
+
+
+def test_as_usual_shields_from_rules_but_not_from_the_test_values() -> None:
+    rules = (
+        "  - {id: usual, when: {op: charge.create, request.reference: a}, then: {as_usual: {}}}\n"
+        "  - {id: lost, when: {op: charge.create}, then: {decline: lost_card}}\n"
+    )
+    api = Api(scenario=f"version: 1\nrules:\n{rules}")
+    poor = {"cardNumber": TEST_CARDS["insufficient_funds"], "expiryDate": "12/40", "ccv": "123"}
+    answers = [
+        api.post("/charge/card", card_charge(reference="a")),
+        api.post("/charge/card", card_charge(reference="b")),
+        api.post("/charge/card", {**card_charge(reference="a"), "paymentInformation": poor}),
+    ]
+    assert [answer.body.get("code") for answer in answers] == [None, 941, 15]
+
+
+@pytest.mark.parametrize(("day", "fires"), [("2031-02-28", True), ("2031-02-27", False), ("2032-02-28", False)])
+def test_the_last_day_of_a_month(day: str, fires: bool) -> None:
+    rule = "  - {id: r, when: {op: charge.create, clock: {month_days: [last]}}, then: {decline: lost_card}}\n"
+    assert (ask(directing(told(rule)), now=parse_instant(f"{day}T12:00:00Z")).rule == "r") is fires
+
+
+def test_a_span_over_midnight_belongs_to_the_day_on_which_it_begins() -> None:
+    span = '{days: [sat], from: "22:00", to: "02:00"}'
+    director = directing(
+        told(f"  - {{id: r, when: {{op: charge.create, clock: {span}}}, then: {{decline: lost_card}}}}\n")
+    )
+    # NOW is 18:00 on a Saturday.
+    hours = [ask(director, now=NOW + hour * 3_600_000_000).rule for hour in (0, 5, 7, 9, 29)]
+    assert hours == [None, "r", "r", None, None]
+
+
+def test_a_file_that_is_refused_keeps_none_of_its_rules() -> None:
+    api = Api()
+    reply = api.put("/__admin/scenarios", {"version": 1, "rules": [{"id": "r", "then": {"approve": {"copies": 0}}}]})
+    assert (reply.status, reply["code"]) == (400, 90)
+    assert "r" not in {rule["id"] for rule in api.get("/__admin/rules")["rules"]}
+    assert json.loads(reply.raw)["details"]
+
+
+def test_idle_counts_from_the_last_call_of_the_key() -> None:
+    when = "{op: charge.create, idle: {above: 1h}}"
+    director = directing(told(one(when, "then: {decline: lost_card}", "key: [request.reference]")))
+    hour = 3_600_000_000
+    seen = [
+        ask(director, Stage.PROVIDER, now=NOW + at, request={"reference": key}).rule
+        for at, key in [(0, "a"), (hour, "a"), (2 * hour, "b"), (2 * hour + 1, "a"), (4 * hour, "b")]
+    ]
+    assert seen == [None, None, None, "r", "r"]
