@@ -15,6 +15,7 @@ from mockserver.adapters.machine_clock import machine_now, write_whole
 from mockserver.commands.explore import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
+from mockserver.domain.clock import iso
 
 if TYPE_CHECKING:
     from mockserver.engine.sandbox import Sandbox
@@ -187,14 +188,13 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
     """Every sandbox, in the order of ``GET /__admin/sandboxes``."""
     from mockserver.domain.reading import camel
     from mockserver.engine.tables import ROW_CLASSES
-    from mockserver.wire.dates import moment
 
     counts = reader.counts()
     rows = []
     for kept in sorted(reader.sandboxes, key=lambda one: (one.used, one.world), reverse=True):
         parts = counts.get(kept.world, {})
         objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
-        rows.append({**_named(kept), "lastUsed": moment(kept.touched), "objects": objects})
+        rows.append({**_named(kept), "lastUsed": iso(kept.touched), "objects": objects})
     return rows
 
 

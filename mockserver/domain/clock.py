@@ -12,6 +12,7 @@ from dataclasses import field
 from datetime import UTC, datetime, timedelta, tzinfo
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, TypeAlias
 
 from mockserver.domain.constraints import Within
@@ -156,8 +157,15 @@ def datetime_of(instant: Micros) -> datetime:
 
 def iso(instant: Micros) -> str:
     """``YYYY-MM-DDTHH:MM:SS.fffffffZ``, the published form (assumption ``response.letter_case``)."""
+    second, micros = divmod(instant, SECOND)
     tenths = instant.tenths if isinstance(instant, Instant) else 0
-    return f"{datetime_of(instant).isoformat(timespec='microseconds')[:26]}{tenths}Z"
+    return f"{_second_text(second)}{str(micros + SECOND)[1:]}{tenths}Z"
+
+
+@lru_cache(maxsize=64)
+def _second_text(second: int) -> str:
+    """``YYYY-MM-DDTHH:MM:SS.`` of a whole second."""
+    return datetime_of(second * SECOND).isoformat()[:19] + "."
 
 
 def parse_instant(text: str) -> Micros:

@@ -64,12 +64,12 @@ class NewCharge:
         charge_id, declined = ids.hex32("charge"), event is ChargeEvent.DECLINED
         card = instrument.card
         return Charge(
-            charge_id=charge_id,
-            provider_charge_id=None if declined else "ch_" + charge_id[:-25:-1],
-            amount=amount,
-            currency=currency.code,
-            status=CHARGE.begin(event),
-            provider=provider.summary,
+            charge_id,
+            None if declined else "ch_" + charge_id[:-25:-1],
+            amount,
+            currency.code,
+            CHARGE.begin(event),
+            provider.summary,
             instrument=instrument,
             added=now,
             reference=self.reference,

@@ -65,14 +65,14 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
     Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the currency has, or more than 15
     before it (assumption ``amount.minimum / amount.maximum``).
     """
-    _, figures, exponent = amount.as_tuple()
-    if isinstance(exponent, str):
+    whole, point, fraction = str(amount).partition(".")
+    is_plain = whole.isdecimal() and (not point or (fraction[-1] != "0" and fraction.isdecimal()))
+    if is_plain and len(fraction) <= currency.digits and len(whole) <= MAX_INTEGER_DIGITS:
+        return amount or ZERO
+    if not amount.is_finite():
         raise _refused("got a value that is not a finite number")
     if not amount:
         return ZERO
-    is_plain = exponent == 0 or (-currency.digits <= exponent < 0 and figures[-1] != 0)
-    if is_plain and len(figures) + exponent <= MAX_INTEGER_DIGITS:
-        return amount
     check_length(amount)
     given = places(amount)
     if given > currency.digits:

@@ -40,12 +40,12 @@ def ask(
     """
     asked, card, bank = step.asked, instrument.card, instrument.bank
     attempt = Attempt(
-        op=op,
-        now=step.sandbox.now,
-        also=also,
-        source=source,
-        provider=provider.provider_id,
-        attempt=number,
+        op,
+        step.sandbox.now,
+        also,
+        source,
+        provider.provider_id,
+        number,
         card=card.number if card else None,
         request=asked.request,
         headers=asked.headers,

@@ -42,8 +42,8 @@ class JournalEntry(NamedTuple):
     asked: Asked
     result: Result
     method: str = ""
-    endpoint: object = None
     path: str = ""
+    endpoint: object = None
     query: bytes = b""
     raw: bytes = b""
     status: int | None = None

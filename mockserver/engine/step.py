@@ -37,6 +37,7 @@ class _Kind:
     stand."""
 
     subject: Subject
+    name: str
     table: str
     id_of: Callable[[Any], str]
     state_of: Callable[[Any], str | None]
@@ -45,7 +46,7 @@ class _Kind:
 def _kind(rows: type, subject: Subject) -> _Kind:
     state = next((one.name for one in fields(rows) if one.name in ("status", "state")), None)
     state_of = attrgetter(state) if state is not None else lambda row: None
-    return _Kind(subject, TABLE_NAMES[rows], attrgetter(f"{subject}_id"), state_of)
+    return _Kind(subject, subject.value, TABLE_NAMES[rows], attrgetter(f"{subject}_id"), state_of)
 
 
 _KINDS = {rows: _kind(rows, Subject(name)) for name, rows in STORED.items()}
@@ -71,7 +72,7 @@ class Step:
     def add(self, row: R, what: str = "created") -> R:
         """Store a new object, which the step is about from now on."""
         kind = _KINDS[type(row)]
-        self.result.about[kind.subject.value] = getattr(self.sandbox, kind.table).add(row)
+        self.result.about[kind.name] = getattr(self.sandbox, kind.table).add(row)
         event = Event(kind.subject, kind.id_of(row), what, None, kind.state_of(row), self.sandbox.now)
         self.result.events += (event,)
         return row
@@ -91,7 +92,7 @@ class Step:
         """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
         kind = _KINDS[rows]
         row: R | None = getattr(self.sandbox, kind.table).get(row_id)
-        name = kind.subject.value
+        name = kind.name
         if row is None:
             raise NotFound(refusal, {f"{name}_id".title().replace("_", ""): unknown(name, row_id)})
         self.result.about[name] = row

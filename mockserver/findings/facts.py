@@ -16,7 +16,6 @@ from mockserver.domain.clock import DAY, SECOND, Micros
 from mockserver.domain.events import Event
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
-from mockserver.domain.states import ChargeState
 
 
 class UncertainResult(StrEnum):
@@ -83,17 +82,6 @@ class Call:
     def is_public(self) -> bool:
         """Whether it came with a public key alone."""
         return "x-publickey" in self.headers and "x-secretkey" not in self.headers
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether it paid a charge in full or moved nothing, and its answer came at once."""
-        if self.code is not None or self.doubt is not None or self.retry_after is not None or not self.is_ours:
-            return False
-        if self.is_open or self.waited_as or self.is_partial:
-            return False
-        if self.op == "charge.create":
-            return self.charge is not None and self.charge.status is ChargeState.SUCCESS
-        return not self.events
 
 
 @record

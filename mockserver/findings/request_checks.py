@@ -18,7 +18,7 @@ from mockserver.findings.facts import Call
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
-_OWN_NUMBER = rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"'
+_OWN_NUMBER = re.compile(rb'aymentInformation"\s*:\s*\{[^{}]*?ardNumber"')
 _LONG = re.compile(rf"[0-9][0-9{BREAKS}{PARTS}]{{12}}")
 _SHORTEST = 13
 """Digits of the shortest run that is looked at: fewer are not a card number."""
@@ -26,7 +26,7 @@ _SHORTEST = 13
 _LONG_RUN = b"0" * _SHORTEST
 _DIGITS_AS_ZEROS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _PARTING = PARTS.encode() + b"\\"
-_HIDDEN = (
+_HIDDEN = re.compile(
     rb"(?<!\\[nrtf])(?:\\[nrtf])++(?=[0-9]{1,19}(?![0-9A-Za-z]))"
     rb"|\\u[0-9A-Fa-f]{4}|%(?:25)*+[0-9A-Fa-f]{2}|[\xc2-\xf4][\x80-\xbf]++"
 )
@@ -102,9 +102,9 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
 
 def _is_clean_body(text: bytes) -> bool:
     if b"\\" in text or b"%" in text or not text.isascii():
-        text = re.sub(_HIDDEN, b"0", text[:_MOST_HIDDEN]) + text[_MOST_HIDDEN:]
+        text = _HIDDEN.sub(b"0", text[:_MOST_HIDDEN]) + text[_MOST_HIDDEN:]
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
-    if runs == 1 and (own := re.search(_OWN_NUMBER, text)) is not None:
+    if runs == 1 and (own := _OWN_NUMBER.search(text)) is not None:
         # The one run must begin the value of the card number.
         number = text[own.end() : own.end() + 30]
         return number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN)

@@ -19,7 +19,7 @@ from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
 from mockserver.findings.ledger import Ledger
 from mockserver.findings.pace import Pace
-from mockserver.findings.request_checks import RequestChecks
+from mockserver.findings.request_checks import RequestChecks, is_clean
 from mockserver.findings.unfinished_payments import UnfinishedPayments
 from mockserver.findings.webhooks import Webhooks
 
@@ -66,21 +66,34 @@ class Watch:
         self.ledger.allowed = policy.allow
         self.declines.policy = self.pace.policy = self.webhooks.policy = policy
 
+    def passes(self, text: bytes, where: str, headers: Mapping[str, str]) -> bool:
+        """Whether a call that goes well raises nothing: nothing before makes it worth judging, and no card number
+        stands in it outside its field."""
+        return not any(self._pending) and is_clean(text, where, headers)
+
+    def read(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
+        """A call went well that read one object; all are as of ``Call``."""
+        self._read_often(op, subject, entry, at, pace)
+        self.webhooks.read(subject, entry)
+
     def called(self, call: Call) -> None:
-        """A call of the client was decided; ``ended`` follows when it is open."""
+        """A call of the client was decided; ``ended`` follows when it is open. One that went well and
+        ``passes`` raises nothing, unless what stands in it does, and need not be told."""
         self.checks.called(call)
         if call.is_repeat:
             # It did nothing, so only what the client can know of the first call has changed.
             self.doubts.called(call)
             self.pace.called(call)
             return
-        if not call.is_usual or any(self._pending):
-            self._judge(call)
+        self._judge(call)
         if call.subject is not None and call.op in READS:
-            if call.pace is not None:
-                self.pace.read(call.op, call.entry, call.at, call.pace, call.subject)
+            self._read_often(call.op, call.subject, call.entry, call.at, call.pace)
             if call.doubt is None and call.is_ours:
                 self.webhooks.read(call.subject, call.entry)
+
+    def _read_often(self, op: str, subject: str, entry: int, at: Micros, pace: Micros | None) -> None:
+        if pace is not None:
+            self.pace.read(op, entry, at, pace, subject)
 
     def _judge(self, call: Call) -> None:
         if call.charge is not None and (call.events or call.code is not None):

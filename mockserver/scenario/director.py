@@ -42,11 +42,11 @@ class Decision:
     outcome: Outcome
     rule: str | None
     stage: Stage
-    delay: Micros = 0
-    salt: str = ""
     bucket: Bucket | None = field(default=None, repr=False, compare=False)
     attempt: Attempt | None = field(default=None, repr=False, compare=False)
     passed: tuple[tuple[str, Difference], ...] = field(default=(), repr=False, compare=False)
+    delay: Micros = 0
+    salt: str = ""
     fired: Rule | None = field(default=None, repr=False, compare=False)
     passing: tuple[Decision, ...] = field(default=(), repr=False, compare=False)
 
@@ -169,7 +169,7 @@ class Director:
         for rule in bucket.candidates(attempt):
             found = _kept_out(rule, passing) or self._ask(rule, attempt)
             if not isinstance(found, Difference):
-                silent = Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
+                silent = Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
                 decision = self._fired(replace(silent, passing=passing), rule, *found)
                 if not decision.outcome.passes:
                     return decision
@@ -178,7 +178,7 @@ class Director:
                 passed.append((rule.id, found))
         if passing:
             return passing[-1]
-        return Decision(NOTHING, None, stage, bucket=bucket, attempt=attempt, passed=tuple(passed))
+        return Decision(NOTHING, None, stage, bucket, attempt, tuple(passed))
 
     def _fired(self, silent: Decision, rule: Rule, outcome: Outcome, salt: str) -> Decision:
         """The decision of a rule that has fired, in place of that of none."""

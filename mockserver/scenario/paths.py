@@ -361,7 +361,7 @@ def _metadata_reader(name: str) -> Reader:
 
     def read(attempt: Attempt) -> object:
         metadata = attempt.request.get("metadata")
-        if not isinstance(metadata, Mapping):
+        if not isinstance(metadata, dict):
             return None
         found = metadata.get(name)
         return found if found is not None else next((metadata[key] for key in metadata if key.lower() == folded), None)

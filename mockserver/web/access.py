@@ -88,11 +88,15 @@ class Access:
         time = log_time(self.ended)
         took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
-        op = step.asked.op if step is not None else None
+        op: str | None = None
+        rule: str | None = None
+        warnings: tuple[str, ...] = ()
+        if step is not None:
+            op, result = step.asked.op, step.result
+            rule = next((one.rule for one in result.decisions if one.rule), None) if result.ruled else None
+            warnings = result.warnings
         path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
         sandbox = _shown_key(key) if key else None
-        rule = next((one.rule for one in step.result.decisions if one.rule), None) if step is not None else None
-        warnings = step.result.warnings if step is not None else ()
         if as_json:
             facts = {"time": time, "method": method, "path": path, "op": op, "status": self.status or None}
             facts |= {"ms": Decimal(took), "sandbox": sandbox, "rule": rule}
@@ -100,7 +104,7 @@ class Access:
             return [dumps(row).decode() for row in (facts, *told)]
         end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
         line = f"{time} {self.status or '-':>3} {took:>9}ms {method:6} {end}"
-        return [printable(one) for one in (line, *(f"{time} warning: {text} {sandbox or '-'}" for text in warnings))]
+        return [printable(line), *(printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings)]
 
 
 def log_time(at: Micros) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from mockserver.domain.clock import SECOND
+from mockserver.domain.clock import SECOND, iso
 from mockserver.domain.problem import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
@@ -19,7 +19,6 @@ from mockserver.web.runner import SERVER
 from mockserver.web.shell import Endpoint
 from mockserver.web.unrouted import unknown_path
 from mockserver.web.world import World
-from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
 MOST_STREAMS = 128
@@ -107,7 +106,7 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     return {
         "sandboxes": 0,
         "last": sandbox.journal.last,
-        "now": moment(sandbox.clock.read(world.real_clock())),
+        "now": iso(sandbox.clock.read(world.real_clock())),
         "stood": str(sandbox.clock.virtual),
         "mode": sandbox.clock.mode.value,
         "rate": sandbox.clock.rate,

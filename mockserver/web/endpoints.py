@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from mockserver.assumptions import ROWS
 from mockserver.domain.batch import Batch, results_text
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import parse_instant
+from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.domain.payment_link import PaymentLink
@@ -45,7 +45,6 @@ from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.web.runner import in_steps, look_ahead
 from mockserver.wire import resources
 from mockserver.wire.body_tables import query_type
-from mockserver.wire.dates import moment
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import Encoded, dumps
 from mockserver.wire.refusals import declined
@@ -281,7 +280,7 @@ def version(call: OperationCall) -> Members:
     """The release of the service; text after the first ``-`` of a key names the region."""
     _, _, suffix = call.sandbox.key.partition("-")
     is_region = suffix in ROWS["version.region"].kind.allowed.split(" | ")
-    released = moment(parse_instant(call.step.assume("version.released")))
+    released = iso(parse_instant(call.step.assume("version.released")))
     region = suffix if is_region else call.step.assume("version.region")
     return {"version": call.step.assume("version.number"), "released": released, "region": region}
 

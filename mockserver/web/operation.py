@@ -18,6 +18,7 @@ from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, ProviderRefused, Refused
 from mockserver.domain.problem import Problem, problem
+from mockserver.domain.record import replace
 from mockserver.engine import idempotency, step_effects
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
@@ -204,15 +205,9 @@ class OperationEndpoint(Endpoint):
         self, request: Request, sandbox: Sandbox, fields: Mapping[str, object] = NO_FIELDS, *, is_counted: bool = True
     ) -> Step:
         call = sandbox.director.count(self.op) if is_counted else None
-        asked = Asked(
-            self.op,
-            answers=True,
-            headers=request.headers,
-            path=request.path,
-            request=fields,
-            call=call,
-            connection=request.connection if sandbox.config.rules.connections else None,
-        )
+        asked = Asked(self.op, True, request.headers, request.path, fields, call)
+        if sandbox.config.rules.connections:
+            asked = replace(asked, connection=request.connection)
         request.step = step = Step(sandbox, asked)
         if sandbox.config.rules.overlaps and is_counted:
             sandbox.holding.in_flight[id(step)] = step
@@ -312,16 +307,8 @@ class OperationEndpoint(Endpoint):
         try:
             if body is None or query is None:
                 body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
-            call = OperationCall(
-                step=step,
-                profile=profile,
-                path=step.asked.path,
-                body=body if self.route.body is not None else None,
-                query=query,
-                headers=request.headers,
-                resource=request.resource,
-                ready=ready,
-            )
+            form = body if self.route.body is not None else None
+            call = OperationCall(step, profile, form, query, request.resource, ready)
             reply = self.route.handle(call) if sandbox.past is None else _as_of(sandbox.past, self.route, call)
             step_effects.plan(step)
         except Refused as refused:

@@ -212,15 +212,20 @@ class Request:
     path: Mapping[str, str]
     query: bytes
     headers: Headers
-    raw: bytes = field(default=b"", repr=False)
     receive: Receive = field(default=_disconnected, repr=False)
+    raw: bytes = field(default=b"", repr=False)
     known: Sandbox | None = None
     step: Step | None = None
     decided: Decision | None = None
-    connection: str | None = None
+    client: tuple[str, int] | None = None
     parts: deque[bytes] | None = field(default=None, repr=False)
     fields: Fields = NO_FIELDS
     asked: Fields = NO_FIELDS
+
+    @property
+    def connection(self) -> str | None:
+        """The client's end of the connection, None of a request in process."""
+        return None if self.client is None else f"{self.client[0]}:{self.client[1]}"
 
     @property
     def is_in_process(self) -> bool:

@@ -43,21 +43,31 @@ class InModule:
         return resolve_name(f"{self._package}.{name.replace('.', ':', 1)}") if name else self._otherwise
 
 
+class _Cell:
+    """A cell that is read when it is first looked at, and from then on is an attribute like any other."""
+
+    def __init__(self, name: str, read: Callable[[Texts], Any]) -> None:
+        self._name = name
+        self._read = read
+
+    def __get__(self, row: object | None, kind: type) -> Any:
+        if row is None:
+            return self
+        found = vars(row)[self._name] = self._read(vars(row)["_texts"])
+        return found
+
+
 class RouteRow:
     """A row of a table of routes: its cells by name. ``readers`` make those that are not just their text."""
 
     readers: ClassVar[Mapping[str, Callable[[Texts], Any]]] = {}
 
+    def __init_subclass__(cls) -> None:
+        for name, read in cls.readers.items():
+            setattr(cls, name, _Cell(name, read))
+
     def __init__(self, **texts: str) -> None:
         vars(self).update({name: text for name, text in texts.items() if name not in self.readers}, _texts=texts)
-
-    def __getattr__(self, name: str) -> Any:
-        read = self.readers.get(name)
-        if read is None:
-            raise AttributeError(name)
-        found = read(vars(self)["_texts"])
-        setattr(self, name, found)
-        return found
 
 
 class Auth(StrEnum):
@@ -76,17 +86,20 @@ class Success(StrEnum):
 
 @record
 class OperationCall:
-    """One authenticated, validated call. ``body`` and ``query`` are the models of the route, ``path`` its
-    placeholders; ``ready`` is what the route's ``ahead`` has made, None when it was not asked to."""
+    """One authenticated, validated call. ``body`` and ``query`` are the models of the route; ``ready`` is what the
+    route's ``ahead`` has made, None when it was not asked to."""
 
     step: Step
     profile: WireProfile
-    path: Mapping[str, str]
     body: Any
     query: Any
-    headers: Mapping[str, str]
     resource: str
     ready: Any = None
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        """The placeholders of the route."""
+        return self.step.asked.path
 
     @property
     def sandbox(self) -> Sandbox:
@@ -96,7 +109,7 @@ class OperationCall:
     @property
     def provider(self) -> str | None:
         """The provider that is named in the header, the query or the body (published facts, 8 rows 18-19)."""
-        named: str | None = self.headers.get("providerid") or self.query.provider_id or self.body.provider_id
+        named: str | None = self.step.asked.headers.get("providerid") or self.query.provider_id or self.body.provider_id
         return named
 
 

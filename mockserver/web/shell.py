@@ -102,15 +102,9 @@ class Endpoint:
             scope["path_params"] = path = decoded(path)
         scope["path"] = scope.get(ASKED_PATH, scope["path"])
         scope[OPERATION] = self.op
-        request = Request(
-            method=scope["method"],
-            resource=scope["path"],
-            path=path,
-            query=scope["query_string"],
-            headers=headers_by(scope["headers"]),
-            receive=receive,
-            connection=None if scope.get("client") is None else f"{scope['client'][0]}:{scope['client'][1]}",
-        )
+        headers, query = headers_by(scope["headers"]), scope["query_string"]
+        request = Request(scope["method"], scope["path"], path, query, headers, receive)
+        request.client = scope.get("client")
         sandbox: Sandbox | None = None
         try:
             try:
@@ -179,13 +173,13 @@ class Endpoint:
         step_effects.note(
             step,
             JournalEntry(
-                number=sandbox.journal.last + 1,
-                at=sandbox.now,
-                asked=step.asked,
-                result=result,
-                method=request.method,
+                sandbox.journal.last + 1,
+                sandbox.now,
+                step.asked,
+                result,
+                request.method,
+                request.resource,
                 endpoint=self if reply.repeatable else None,
-                path=request.resource,
                 query=request.query,
                 raw=request.raw,
                 status=reply.status,

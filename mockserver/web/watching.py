@@ -15,6 +15,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.provider import Capability
 from mockserver.domain.reading import whole_of
 from mockserver.domain.sources import Instrument
+from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
@@ -23,6 +24,7 @@ from mockserver.engine.step import Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
 from mockserver.findings.request_checks import ALSO_TAKEN
+from mockserver.findings.watch import READS
 from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
@@ -71,23 +73,27 @@ def called(
         return
     headers, entry = asked.headers, sandbox.journal.last
     charge, batch = result.about.get("charge"), result.about.get("batch")
+    # While the clock stands, a week of reads takes no time.
+    pace = None if sandbox.clock.mode is ClockMode.MANUAL else real_clock()
     where = f"{request.resource}?{request.query.decode('latin-1')}" if request.query else request.resource
     is_browser = "x-secretkey" in headers and ("origin" in headers or "sec-fetch-site" in headers)
     is_late = sandbox.past is not None and lag_of(result) != 0
+    if not is_browser and _went_well(step, reply) and watch.passes(request.raw, where, headers):
+        if asked.op in READS and (subject := _subject_of(step)) is not None:
+            watch.read(asked.op, subject, entry, sandbox.now, pace)
+        return
     takes_time = result.watched < 0 or result.latency > 0 or result.urgent
     waited_as = min(result.watched, 0)
     is_open = takes_time or (fault is not None and fault.is_slow)
     if is_open:
         result.watched = entry
     code = result.problem["code"] if result.problem is not None else None
-    real = real_clock()
     watch.called(
         Call(
             entry=entry,
             at=sandbox.now,
-            real=real,
-            # While the clock stands, a week of reads takes no time.
-            pace=None if sandbox.clock.mode is ClockMode.MANUAL else real,
+            real=real_clock(),
+            pace=pace,
             op=asked.op,
             request=asked.request,
             path=asked.path,
@@ -116,6 +122,19 @@ def called(
             rows=batch.meaning if asked.op == "batch.create" and isinstance(batch, Batch) else None,
         )
     )
+
+
+def _went_well(step: Step, reply: Reply) -> bool:
+    """Whether a call paid a charge with a reference in full or moved nothing, and got its present answer at once."""
+    result, asked = step.result, step.asked
+    if reply.fault or result.ruled or result.problem or result.ignored or result.pause or result.is_repeat:
+        return False
+    if result.watched or result.latency or result.urgent or step.sandbox.past is not None:
+        return False
+    if asked.op == "charge.create":
+        charge = result.about.get("charge")
+        return isinstance(charge, Charge) and charge.status is ChargeState.SUCCESS and bool(charge.reference)
+    return not result.events and asked.op not in ALSO_TAKEN
 
 
 def arrived(step: Step, real: Micros) -> None:

@@ -191,12 +191,12 @@ class ChargeFields(Body):
         """The command that these fields make; ``named`` is as for the source."""
         payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
         return NewCharge(
-            source=self.source(named),
-            amount=self.amount,
-            currency=self.currency,
-            reference=self.reference,
-            capture=self.capture is not False,
-            payer=payer,
+            self.source(named),
+            self.amount,
+            self.currency,
+            self.reference,
+            self.capture is not False,
+            payer,
             email=None if payer is None else payer.email,
             ip=self.ip,
             initiator=self.initiator.value if self.initiator else None,
@@ -226,12 +226,12 @@ class CardCharge(LocatedCharge):
         if card is None:
             return CardSource(provider_id=provider_id, is_given=False)
         return CardSource(
-            number=card.card_number,
-            expiry=card.expiry_date,
-            ccv=card.ccv,
-            cardholder=card.cardholder,
-            three_ds_server_trans_id=card.three_ds_server_trans_id,
-            external_three_ds=card.external_three_ds_data,
+            card.card_number,
+            card.expiry_date,
+            card.ccv,
+            card.cardholder,
+            card.three_ds_server_trans_id,
+            card.external_three_ds_data,
             provider_id=provider_id,
         )
 

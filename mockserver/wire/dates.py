@@ -1,11 +1,10 @@
-"""Date-times on the wire: one form out, every form that a published client sends in (published facts, 1.3, 5.2)."""
+"""Date-times as clients send them: every form of the published ones (published facts, 1.3, 5.2)."""
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import lru_cache
 
 from mockserver.domain.clock import (
     EARLIEST,
@@ -17,7 +16,6 @@ from mockserver.domain.clock import (
     Instant,
     Micros,
     instant_of,
-    iso,
 )
 from mockserver.domain.reference_data import read_table
 
@@ -49,17 +47,6 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 # Names that a Java runtime prints, in minutes east of UTC: RFC 822's, and those that mean one offset only. Java itself
 # takes IST for India and BST for Britain.
 _ZONES = dict(read_table("zone_names", lambda name, minutes_east: (name, int(minutes_east) * MINUTE)))
-
-
-@lru_cache(maxsize=4_096)
-def moment(instant: Micros) -> str:
-    """``YYYY-MM-DDTHH:MM:SS.fffffffZ`` of an instant between the years 1 and 9999."""
-    return f"{iso(int(instant))[:-2]}0Z"
-
-
-def named_moment(instant: Instant) -> str:
-    """The same of an instant that a caller named, with its last digit."""
-    return f"{moment(instant)[:-2]}{instant.tenths}Z"
 
 
 def read_moment(value: object) -> Instant:

@@ -204,6 +204,9 @@ class FieldsKind(NamedTuple):
     commas: bool
 
 
+_BODY, _QUERY = ({commas: FieldsKind(is_body, commas) for commas in (False, True)} for is_body in (True, False))
+
+
 class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names; ``kind`` is how they are read.
 
@@ -233,7 +236,7 @@ class Fields(Mapping[str, object]):
         """The fields of a JSON body of at most ``deepest`` levels; with ``commas`` numeric texts may have a decimal
         comma. Raises ``MalformedJson``."""
         given = loads(raw, deepest) if raw.strip() else {}
-        return cls(model, raw, FieldsKind(True, commas), given if isinstance(given, dict) else _empty(given))
+        return cls(model, raw, _BODY[commas], given if isinstance(given, dict) else _empty(given))
 
     @classmethod
     def of_unread(cls, raw: bytes, deepest: int) -> Fields:
@@ -243,12 +246,12 @@ class Fields(Mapping[str, object]):
         with suppress(MalformedJson):
             given = loads(raw, deepest) if raw.strip() else None
         named = given.items() if isinstance(given, dict) else [("Body", None)] if given else ()
-        return cls(Body, b"", FieldsKind(True, False), dict(islice(named, MOST_NAMED)))
+        return cls(Body, b"", _BODY[False], dict(islice(named, MOST_NAMED)))
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
-        return cls(model, raw, FieldsKind(False, commas), _parameters(raw))
+        return cls(model, raw, _QUERY[commas], _parameters(raw))
 
     @property
     def folded(self) -> Folded:
@@ -346,7 +349,7 @@ def _parameters(query_string: bytes) -> dict[str, str]:
 @by_type
 def no_fields(model: type[Body]) -> Fields:
     """The fields of a request without a query, where one of a model may be."""
-    return Fields(model, b"", FieldsKind(False, False), {})
+    return Fields(model, b"", _QUERY[False], {})
 
 
 NO_FIELDS = no_fields(Body)

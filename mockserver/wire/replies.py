@@ -13,11 +13,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from mockserver.domain.clock import Instant, Micros
+from mockserver.domain.clock import iso
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
-from mockserver.wire.dates import moment, named_moment
 
 Members = dict[str, Any]
 """The members of an object in an answer."""
@@ -98,12 +97,8 @@ def _attribute(name: str) -> str:
 def _writer(holds: str) -> Callable[[Any], object] | None:
     inner = holds.removesuffix(" if any").removesuffix(" or null")
     if inner == "date-time":
-        return _date_time
+        return iso
     if (each := inner.removeprefix("list of ")) != inner:
         write = _writer(each)
         return None if write is None else lambda values: list(map(write, values))
     return partial(reply_of, inner) if inner in _rows() else None
-
-
-def _date_time(instant: Micros) -> str:
-    return named_moment(instant) if isinstance(instant, Instant) else moment(instant)

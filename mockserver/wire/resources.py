@@ -13,6 +13,7 @@ from functools import cache
 from mockserver.domain.batch import Batch
 from mockserver.domain.cards import Card
 from mockserver.domain.charge import Charge, FailedAttempt
+from mockserver.domain.clock import iso
 from mockserver.domain.customer import Customer
 from mockserver.domain.fake_lookups import iin_data, ip_info
 from mockserver.domain.money import CURRENCIES
@@ -28,7 +29,6 @@ from mockserver.domain.states import CcvState
 from mockserver.domain.token import Token
 from mockserver.domain.vault import VaultItem
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.profile import WireProfile
 from mockserver.wire.replies import Members, reply_of
@@ -92,9 +92,9 @@ def charge_text(charge: Charge, profile: WireProfile, seed: int, redirect_url: s
         "paymentInformation": information,
         "customerId": charge.customer_id,
         "status": profile.status[charge.status],
-        "dateAdded": moment(charge.added),
-        "successDate": None if charge.succeeded is None else moment(charge.succeeded),
-        "voidDate": None if charge.voided is None else moment(charge.voided),
+        "dateAdded": (added := iso(charge.added)),
+        "successDate": added if charge.succeeded == charge.added else charge.succeeded and iso(charge.succeeded),
+        "voidDate": None if charge.voided is None else iso(charge.voided),
         "refundedAmount": charge.refunded,
         "estimatedCost": charge.estimated_cost,
         "estimatedCostCurrency": None if charge.estimated_cost is None else charge.currency,
@@ -156,7 +156,7 @@ def network_token_reply(token: NetworkToken | None, profile: WireProfile) -> Mem
     """A network token in an answer (assumption ``network_token.date_added``)."""
     if token is None:
         return None
-    return reply_of("NetworkTokenReply", token, dateAdded=moment(token.added) if profile.network_token_date else None)
+    return reply_of("NetworkTokenReply", token, dateAdded=iso(token.added) if profile.network_token_date else None)
 
 
 def customer_reply(customer: Customer, default: PaymentMethod | None, profile: WireProfile) -> Members:

@@ -9,11 +9,10 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import duration_text
+from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
 from mockserver.domain.events import Subject
 from mockserver.domain.masking import mask_text
-from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
@@ -27,7 +26,7 @@ from mockserver.wire.resources import (
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
     """The body of a webhook: the object of an event, in the voice of its sandbox."""
-    at, data = moment(notice.at), _data(notice, profile_of(assumed))
+    at, data = iso(notice.at), _data(notice, profile_of(assumed))
     meta = {"messageId": message_id, "timestamp": at, "type": message.type, "eventType": message.event_type}
     return {"meta": meta, "data": data}
 
@@ -80,13 +79,13 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, obje
         "url": mask_text(delivery.url),
         "authorization": delivery.authorization is not None,
         "state": delivery.state.value,
-        "added": moment(delivery.added),
-        "next": moment(delivery.due) if under_way else None,
+        "added": iso(delivery.added),
+        "next": iso(delivery.due) if under_way else None,
         "signature": delivery.content.signature,
         "body": mask_body(delivery.content.body) if bodies else None,
         "tries": [
             {
-                "at": moment(made.at),
+                "at": iso(made.at),
                 "status": made.status,
                 "error": made.error,
                 "latency": duration_text(made.latency),

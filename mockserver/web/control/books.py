@@ -14,7 +14,7 @@ from mockserver.books.comparison import COMPARED
 from mockserver.books.figures import NAMES, Figures, OrderKey, OrderMoney, peak
 from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
-from mockserver.domain.clock import ClockMode, Micros
+from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.states import BatchState
@@ -28,7 +28,6 @@ from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
 from mockserver.wire.body_tables import ControlBody, read_exactly
-from mockserver.wire.dates import moment
 from mockserver.wire.long_json import loads_in_slices
 from mockserver.wire.profile import profile_of
 
@@ -60,7 +59,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
     sentence = profile_of(sandbox.assumed).sentence
     in_doubt = [] if doubts is None else doubts.evidence()
     return 200, {
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "orders": [_order(order, about, sandbox.now) for order in orders],
         "next": end,
         "totals": {currency: _money(figures) for currency, figures in totals.items()},
@@ -200,7 +199,7 @@ def _order(order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], now
         "charges": [
             {
                 "chargeId": charge.charge_id,
-                "added": moment(charge.added),
+                "added": iso(charge.added),
                 "status": charge.status.value,
                 "providerId": charge.provider.provider_id,
                 **_money(figures),

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text
+from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import DeliveryState
@@ -28,7 +28,6 @@ from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
-from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import kept_text
 
 LONGEST = 10 * MINUTE
@@ -74,11 +73,11 @@ def due(call: ControlCall) -> tuple[int, object]:
     sandbox = call.sandbox()
     now = sandbox.now
     return 200, {
-        "now": moment(now),
+        "now": iso(now),
         "pending": len(sandbox.schedule.entries),
         "due": [
             {
-                "at": moment(one.at),
+                "at": iso(one.at),
                 "in": duration_text(max(one.at - now, 0)),
                 "what": one.what.value,
                 "words": one.what.words,
@@ -134,9 +133,9 @@ def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -
 def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
     """Why a move of the clock ended before all that is due up to ``to`` had."""
     if not world.sandboxes.is_live(sandbox):
-        return f"a reset, an import or a fork put another sandbox here during the move to {moment(to)}"
+        return f"a reset, an import or a fork put another sandbox here during the move to {iso(to)}"
     why = "the server was asked to stop" if world.runner.stopping else "timed out"
-    where = f"on the way to {moment(to)}" if sandbox.now < to else f"at {moment(to)}"
+    where = f"on the way to {iso(to)}" if sandbox.now < to else f"at {iso(to)}"
     waiting = being_sent(sandbox)
     sent = "1 webhook was" if waiting == 1 else f"{waiting} webhooks were"
     left = f"while {sent} being sent" if waiting else "with work that is due left"
@@ -155,7 +154,7 @@ def being_sent(sandbox: Sandbox) -> int:
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
     return {
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "mode": sandbox.clock.mode.value,
         "rate": sandbox.clock.rate,
         "pending": len(sandbox.schedule.entries),
@@ -285,7 +284,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout, why)
     answer: dict[str, object] = {
         "held": not why,
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "waited": duration_text(max(sandbox.now - begun, 0)),
         "why": why,
     }
@@ -345,7 +344,7 @@ def _why_it_waits(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros,
         return f"the timeout of {duration_text(timeout)} of real time has passed, and the clock stays where it was then"
     entries = sandbox.schedule.entries
     if entries:
-        return f"what is due next, at {moment(entries[0].at)}, lies beyond within: {duration_text(within)}"
+        return f"what is due next, at {iso(entries[0].at)}, lies beyond within: {duration_text(within)}"
     return "nothing more is due in this sandbox, so the clock was moved no further"
 
 

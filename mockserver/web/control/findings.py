@@ -6,6 +6,7 @@ Source: docs/findings.md, Where findings appear.
 
 from __future__ import annotations
 
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox
@@ -13,7 +14,6 @@ from mockserver.findings.catalogue import Severity, kind_of, severity_of
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
 from mockserver.web.control.call import ControlCall
-from mockserver.wire.dates import moment
 from mockserver.wire.profile import WireProfile, profile_of
 
 
@@ -66,12 +66,12 @@ def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
         "title": kind.title,
         "why": kind.why,
         "advice": kind.advice,
-        "when": moment(finding.last),
+        "when": iso(finding.last),
         "about": dict(finding.about),
         "evidence": [{"entry": entry, "webhook": webhook, "line": line} for entry, webhook, line in evidence],
         "count": finding.count,
-        "first": moment(finding.first),
-        "last": moment(finding.last),
+        "first": iso(finding.first),
+        "last": iso(finding.last),
     }
 
 

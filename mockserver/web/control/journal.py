@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mockserver.domain.clock import duration_text
+from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
@@ -19,7 +19,6 @@ from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Request
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
-from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 
@@ -58,7 +57,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return {
         "id": entry.number,
-        "at": moment(entry.at),
+        "at": iso(entry.at),
         "op": asked.op,
         "call": asked.call,
         "row": asked.row,
@@ -113,7 +112,7 @@ def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
         "what": str(event.what),
         "before": None if event.before is None else profile.word(event.before),
         "after": None if event.after is None else profile.word(event.after),
-        "at": moment(event.at),
+        "at": iso(event.at),
     }
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from operator import attrgetter, contains, eq
 from typing import Any, TypeAlias
 
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
@@ -35,7 +36,6 @@ from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.web.runner import for_each, search
 from mockserver.web.watching import SENT_BY, is_own_page
-from mockserver.wire.dates import moment
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 
@@ -141,7 +141,7 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
     rules = [decision.rule for decision in entry.result.decisions if decision.rule]
     return [
         entry.number,
-        moment(entry.at),
+        iso(entry.at),
         entry.method,
         mask_start(entry.path, _LONGEST_PATH),
         entry.asked.op,
@@ -172,7 +172,7 @@ def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str,
 
 
 def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
-    return {"id": row_id, "added": moment(row.added), **_said(row, row_id, profile)}
+    return {"id": row_id, "added": iso(row.added), **_said(row, row_id, profile)}
 
 
 def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
@@ -199,7 +199,7 @@ def _reader(kind: str, profile: WireProfile) -> ObjectReader:
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
     step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
-    call = OperationCall(step=step, profile=profile, path=path, body=None, query=None, headers={}, resource="")
+    call = OperationCall(step, profile, None, None, "")
     reply = route.handle(call)
     return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
 

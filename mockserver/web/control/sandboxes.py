@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mockserver.assumptions import ROWS, Assumed, Profile, read
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import Invalid, Unauthorised, invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
@@ -15,7 +16,6 @@ from mockserver.engine.sandboxes import MOST_ASIDE
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import SERVER, for_each
-from mockserver.wire.dates import moment
 from mockserver.wire.fields import MOST_NAMED
 
 _AT_ONCE = 200
@@ -129,7 +129,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
         "name": call.world.sandboxes.name_of(sandbox.key),
         "key": masked_key(sandbox.key),
         "publicKey": public_key,
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "clock": sandbox.clock.mode.value,
         "profile": sandbox.assumed.profile.value,
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],

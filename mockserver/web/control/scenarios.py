@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
+from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
@@ -21,7 +22,6 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import for_each
-from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import dumps
 
 T = TypeVar("T")
@@ -151,7 +151,7 @@ def _words(fault: ScenarioProblem) -> str:
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
     return {
-        "now": moment(sandbox.now),
+        "now": iso(sandbox.now),
         "scenarios": [
             {
                 "name": scenario.name,

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from mockserver.domain.batch import Batch
-from mockserver.domain.clock import ClockMode
+from mockserver.domain.clock import ClockMode, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import mutable
@@ -31,7 +31,6 @@ from mockserver.web.request import Reply, Request
 from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
-from mockserver.wire.dates import moment
 from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
 MANY_RULES = 300
@@ -200,7 +199,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
 
 def _facts(here: Sandbox, there: Sandbox) -> list[tuple[str, object, object]]:
     return [
-        ("now", moment(here.now), moment(there.now)),
+        ("now", iso(here.now), iso(there.now)),
         ("clock", here.clock.mode.value, there.clock.mode.value),
         ("profile", here.assumed.profile.value, there.assumed.profile.value),
         ("seed", here.config.seed, there.config.seed),
@@ -226,7 +225,7 @@ def _shown(diff: KindDiff) -> dict[str, object]:
 
 
 def _value(value: object) -> object:
-    return moment(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
+    return iso(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
 
 
 async def _differences(here: Sandbox, there: Sandbox) -> dict[str, KindDiff]:

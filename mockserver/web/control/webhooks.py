@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mockserver.domain.charge import WebhookTarget
+from mockserver.domain.clock import iso
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, MediaType, WebhookMessage
 from mockserver.domain.errors import NotFound, invalid
@@ -24,7 +25,6 @@ from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, Reply, Request
 from mockserver.web.runner import for_each
 from mockserver.web.shell import Endpoint
-from mockserver.wire.dates import moment
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.webhooks import delivery_reply
@@ -183,7 +183,7 @@ def _line(arrival: InboxMessage) -> dict[str, object]:
     kind = meta.get("eventType") if isinstance(meta, dict) else None
     return {
         "id": arrival.number,
-        "at": moment(arrival.at),
+        "at": iso(arrival.at),
         "method": arrival.method,
         "path": mask_text(arrival.path),
         "signature": arrival.signature.value,
@@ -208,7 +208,7 @@ def _shown(arrival: InboxMessage) -> dict[str, object]:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
     return {
         "id": arrival.number,
-        "at": moment(arrival.at),
+        "at": iso(arrival.at),
         "method": arrival.method,
         "path": mask_text(arrival.path),
         "query": mask_query(arrival.query.encode()),
