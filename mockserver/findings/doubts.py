@@ -258,9 +258,17 @@ class Doubts:
             return
         for later in first.retries:
             is_same_order = later.intent.reference == first.intent.reference and later.subject != first.subject
-            if is_same_order and later.subject is not None and self._hold_money(first.subject, later.subject):
+            if not is_same_order or later.subject is None or self._pay_parts(first.subject, later.subject):
+                continue
+            if self._hold_money(first.subject, later.subject):
                 both = first.evidence, later.evidence
                 self._ledger.add("paid-at-once-twice", later.at, both, reference=first.intent.reference)
+
+    def _pay_parts(self, *ids: str) -> bool:
+        """Whether two charges name different payers, or say of different things what they are for: the customers of
+        one table, with one test card. Two clicks are alike in all."""
+        charges = [charge for one in ids if (charge := self._charge_of(one)) is not None]
+        return len({(one.email, one.customer_id, one.payer, str(one.metadata)) for one in charges}) > 1
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
         """Judge what came while a call that is now in doubt was waiting."""

@@ -99,6 +99,20 @@ def test_two_equal_calls_at_once_that_are_both_answered(story: Story) -> None:
     assert story.found() == []
 
 
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [({}, ["paid-at-once-twice"]), ({"email": "ben@example.test"}, []), ({"metadata": {"seat": "2"}}, [])],
+)
+def test_one_order_that_is_paid_twice_at_once(story: Story, second: dict[str, object], found: list[str]) -> None:
+    request = {"token": "tok", "reference": "order-5"}
+    calls = [story.pay(one, is_open=True, request=request) for one in ("ch_1", "ch_2")]
+    story.charges["ch_1"] = replace(story.charges["ch_1"], email="ann@example.test")
+    story.charges["ch_2"] = replace(story.charges["ch_2"], **{"email": "ann@example.test", **second})
+    for call in calls:
+        story.end(call)
+    assert story.found() == found
+
+
 def test_calls_that_were_answered_are_no_retries_while_another_is_in_doubt(story: Story) -> None:
     story.pay("ch_1", doubt=UncertainResult.RESET, request={"token": "another", "paymentInformation": {}})
     story.pay("ch_2")
