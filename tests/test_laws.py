@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import FrameType
+from typing import TypeGuard
 
 import pytest
 
@@ -333,3 +334,31 @@ def test_the_way_of_a_charge_is_short(capsys: pytest.CaptureFixture[str]) -> Non
     told = (PACKAGE.parent / "docs" / "architecture.md").read_text("utf-8")
     assert [path for path in way.files if Path(path).relative_to(PACKAGE.parent).as_posix() not in told] == []
     assert (way.calls <= MOST_CALLS, len(way.files) <= MOST_FILES, way.changes <= MOST_CHANGES) == (True, True, True)
+
+
+FORMER_NAMES = re.compile(
+    "Remembered|Slices|Readings|Lodger|JournalRoom|StoreRoom|Surroundings|Keeping|KeptForm|Shelf|Heard|WholeCycle|hush|"
+    "shielding|fitting|Draws|Strike|Laboratory|Doubt|LooseEnds|habits|outline_of|_bury|_await|_NOBODY"
+)
+"""Names that a reader had to be told; each has one of the field's own now."""
+
+
+def named(source: str) -> set[str]:
+    """The classes, functions and constants that a module makes."""
+    module = parsed(source)
+    made = {node.name for node in statements(module) if isinstance(node, ast.ClassDef)}
+    made |= {function.name for function in functions(module)}
+    return made | {name.id for node in module.body for name in ast.walk(node) if is_made(name)}
+
+
+def is_made(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def test_former_names_do_not_come_back() -> None:
+    made = {name for path in MODULES for name in (*named(path.read_text("utf-8")), path.stem)}
+    assert [name for name in sorted(made) if FORMER_NAMES.fullmatch(name)] == []
+
+
+def test_a_name_is_found_wherever_it_is_made() -> None:
+    assert named("class A:\n    def b(self): ...\nC = 1\nfor d in (): pass") == {"A", "b", "C", "d"}
