@@ -212,6 +212,12 @@ def greet(call: ControlCall) -> tuple[int, object]:
                 "        charge = call.charge\n        if call.op",
             )
         ],
+        "mockserver/web/watching.py": [
+            (
+                "        if isinstance(charge, Charge) and charge.amount >= 5000:\n            return False\n",
+                "        return isinstance(charge, Charge) and charge.status is",
+            )
+        ],
     },
     "a page": {
         "mockserver/web/pages.csv": [("GET,/hello/{name},hello.page,,Says hello\n", "")],

@@ -212,7 +212,7 @@ def test_a_rule_that_another_shields_is_marked_while_it_is_written(desk: Any) ->
     desk.get_by_test_id("scenario-text").click()
     desk.keyboard.press("Control+a")
     desk.keyboard.insert_text(
-        "version: 1\nrules:\n  - {id: slow, when: {op: charge.create}, then: {latency: 2s}}\n"
+        "version: 1\nrules:\n  - {id: slow, when: {op: charge.create}, then: {decline: do_not_honour}}\n"
         '  - {id: lost, when: {op: charge.create, card: {last4: "0002"}}, then: {decline: lost_card}}\n'
     )
     warning = desk.locator(".cm-lint-marker-warning").first

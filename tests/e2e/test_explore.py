@@ -98,7 +98,11 @@ def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(tmp_path: Path, d
     assert cells(tmp_path, "unsafe") == {
         *((f"{point}#1", fault) for point in ("charge.create", "charge.refund", "batch.create") for fault in lost),
         *(("charge.create#1", fault) for fault in ("error_after", "declined_hard", "webhook_twice")),
-        *((f"{point}#1", "webhook_forged") for point in ("charge.create", "charge.capture")),
+        *(
+            (f"{point}#1", fault)
+            for point in ("charge.create", "charge.capture")
+            for fault in ("webhook_forged", *tries((), ("webhook_unsigned",)))
+        ),
     }
     assert cells(tmp_path, "hung") == cells(tmp_path, "not reached") == set()
     # A cell again, alone.
@@ -120,7 +124,7 @@ def test_a_swarm_finds_the_naive_shop_within_ten_seeds(tmp_path: Path, day: Sequ
 
 
 def test_a_swarm_finds_nothing_of_the_careful_shop(tmp_path: Path, day: Sequence[str]) -> None:
-    seeds = str(tries(20, 1_000))
+    seeds = str(tries(20, 100))
     done = explore(tmp_path, "--seeds", seeds, "--client-timeout", "1s", "--", *day, "careful")
     assert (done.returncode, len(report(tmp_path)["cells"])) == (0, int(seeds)), done.stdout  # type: ignore[arg-type]
 

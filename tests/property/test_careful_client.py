@@ -23,7 +23,7 @@ import pytest
 from mockserver.domain.cards import passes_luhn
 from mockserver.web.transport_faults import Cut
 from tests.depth import tries
-from tests.driving import DUMMY, SHIPPED, Api, card
+from tests.driving import DUMMY, SHIPPED, Api, Reply, card
 
 OPERATIONS = tries(40, -(-100_000 // len(SHIPPED)))
 """Of each client."""
@@ -193,7 +193,7 @@ class Client:
         """Send the payer to the page of a challenge; its path."""
         self.made += 1
         path: str = charge["threeDsRedirectUrl"].partition(":4111")[2]
-        assert self.api.get(path).status == 200
+        assert browsed(lambda: self.api.get(path)).status == 200
         return path
 
     def seen(self, charge: dict[str, Any], payer: Payer, amount: str) -> dict[str, Any] | None:
@@ -204,7 +204,8 @@ class Client:
                 result = self.chance.choice(("pass", "fail", "cancel"))
                 self.made += 1
                 form = {"content-type": "application/x-www-form-urlencoded"}
-                assert self.api.send("POST", path, f"result={result}".encode(), form).status == 303
+                answer = browsed(lambda: self.api.send("POST", path, f"result={result}".encode(), form))
+                assert answer.status == 303
             charge = self.look(f"/charge/{charge['chargeId']}").body
         if charge["status"] == "PENDING_CHECKOUT":
             self.waiting.append(charge["chargeId"])
@@ -399,6 +400,14 @@ class Client:
         while self.made < operations:
             self.chance.choice(acts)()
         self.end_all()
+
+
+def browsed(ask: Callable[[], Reply]) -> Reply:
+    """What a page answers; a browser whose connection is reset asks once more."""
+    try:
+        return ask()
+    except Cut:
+        return ask()
 
 
 def is_understood(charge: Mapping[str, Any]) -> bool:

@@ -38,7 +38,9 @@ ccv-gone-before-switch authorisation-lapses partial-captures-and-refunds bank-ch
 three-ds-failed three-ds-abandoned payto-pending-then-active payto-declined token-expired token-used-twice chaos
 test-values
 """
-OF_THE_SERVER = {path.stem for path in FILES if path.stem.startswith(("certificate-", "connection-"))}
+OF_THE_SERVER = {
+    path.stem for path in FILES if path.stem.startswith(("certificate-", "connection-", "handshake-", "tls-"))
+}
 """Files that no sandbox can be given alone."""
 
 

@@ -20,6 +20,7 @@ from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.states import BatchState
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.orders import charges_of, entries_about, key_of, orders_of, touched
+from mockserver.engine.query import Query
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.shop_books import Report, ShopBooks
 from mockserver.engine.totals import Totals
@@ -46,6 +47,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
         end = first[-1][0] if len(first) > query.limit else None
         totals = await _totals(sandbox)
     else:
+        await _ready(sandbox)
         keys = [("reference", query.reference)]
         if query.reference is None:
             keys = touched(sandbox, _entry(call, sandbox, query.since))
@@ -81,6 +83,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     asked: Any = read_exactly(call.route.body or ControlBody, {**given, "rows": []})
     after = None if asked.since is None else _entry(call, sandbox, str(asked.since))
     rows, books = await _read(sandbox, given["rows"], asked)
+    await _ready(sandbox)
     keys = list(books.rows)
     if after is None:
         await for_each(sandbox.charges, books.note_unknown)
@@ -113,6 +116,7 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
     entry."""
     if not wanted:
         return []
+    await _ready(sandbox)
     keys = touched(sandbox, after) if after else dict.fromkeys(await for_each(sandbox.charges, key_of))
     orders = await _orders(sandbox, keys)
     told = [await for_each(one.judged(orders), str) for one in wanted]
@@ -180,6 +184,17 @@ def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
     if sandbox.clock.mode is ClockMode.MANUAL:
         return sending
     return sending + sum(sandbox.batches.count("status", state) for state in _RUNNING)
+
+
+async def _ready(sandbox: Sandbox) -> None:
+    """Learn in steps which charges an order has, and which transfers a charge: a table that nobody has searched so does
+    not know."""
+    for table, index in (
+        (sandbox.charges, "reference"),
+        (sandbox.charges, "subscription"),
+        (sandbox.transfers, "charge"),
+    ):
+        await in_steps(table.look_ahead(Query(limit=1, equal=[(index, ("",))])))
 
 
 async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
