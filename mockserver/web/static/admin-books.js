@@ -4,7 +4,7 @@ import { h, clear, say, table, calmly, route, stateClass } from "./admin-dom.js"
 import { lesson } from "./admin-lessons.js";
 
 const FIGURES = ["captured", "refunded", "net", "held", "pending", "returned", "transferred"];
-const PAGE = 100;
+const PAGE = 25;
 
 export function books(panel, count) {
   let reference = "";
@@ -17,7 +17,7 @@ export function books(panel, count) {
   });
   const more = h("button", { type: "button", hidden: true, "data-testid": "books-more", onclick: () => read(next) }, "More orders");
   panel.append(h("div", { class: "wide" }, h("h2", {}, "Money, as the service knows it"), h("div", { class: "bar" }, input), result, more));
-  const later = calmly(() => read(null), 1000);
+  const later = calmly(() => read(null), 2000);
 
   async function read(after) {
     try {
