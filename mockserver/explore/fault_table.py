@@ -139,7 +139,7 @@ def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) 
         if call not in known and not (found and op in OPERATIONS and nth.isdecimal() and int(nth)):
             calls = ", ".join(known)
             raise ValueError(
-                f"got '{call[:60]}', which is no call of the command{nearest(call, known)}; it makes {calls}"
+                f"got '{call[:60]}', which the command does not make{nearest(call, known)}; its calls: {calls}"
             )
         point, row = known.get(call) or InjectionPoint(op, int(nth), notifies=True), by_name[fault(given).name]
         if not row.fits(point):

@@ -21,7 +21,6 @@ from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
-from mockserver.explore.trial_sandbox import TrialSandbox
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
@@ -221,7 +220,7 @@ class TrialRunner:
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = TrialSandbox(self.url, key, admin_token=self.admin_token)
+        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
         if self.is_shared:
             # Another exploration may have used the server before.
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
