@@ -55,7 +55,7 @@ def test_a_file_without_rules_reaches_nothing(url: str, tmp_path: Path) -> None:
     ("name", "code", "words"),
     [
         ("charge.search#1/lost_answer", 0, "failed: exit code 1"),
-        ("charge.search#2/lost_answer", 2, "no call of the command - did you mean 'charge.search#1'?"),
+        ("charge.search#2/lost_answer", 2, "which the command does not make - did you mean 'charge.search#1'?"),
         ("nothing.yaml", 2, "nothing.yaml"),
     ],
 )
