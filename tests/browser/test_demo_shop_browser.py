@@ -72,9 +72,15 @@ FAULTS = [
 ]
 
 
+GOOD = [("Card number", "4111111111111111"), ("Expiry", "12/40"), ("Security code", "123")]
+
+
 def test_a_fault_says_which_field_what_is_wrong_and_what_is_wanted(shop: Any) -> None:
     for field, typed, words in FAULTS:
         shop.get_by_test_id("try-1").click()
+        # The frame fills its fields when the page's message arrives, after the click has returned.
+        for name, value in GOOD:
+            expect(fields(shop).get_by_label(name)).to_have_value(value)
         faulty = fields(shop).get_by_label(field)
         faulty.fill(typed)
         faulty.press("Enter")
