@@ -3,6 +3,7 @@ became of it. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -21,7 +22,7 @@ from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.explore.run_money import unseen
-from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
 
@@ -119,6 +120,9 @@ _LONGEST_OUTPUT = 20_000
 _CLAIM = "exploring-"
 """How the scenarios begin that say who is at work on a server; they hold no rules."""
 
+_CUT = "("
+"""How a timeline begins that does not show all entries."""
+
 _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
 
@@ -187,7 +191,7 @@ class TrialRunner:
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
     is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
     shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
-    server was there before."""
+    server was there before; ``line`` are connections to it for all runs."""
 
     url: str
     argv: Sequence[str]
@@ -200,6 +204,7 @@ class TrialRunner:
     aftermath: Aftermath = NOTHING_MORE
     restart: Sequence[str] = ()
     is_shared: bool = True
+    line: ControlLine | None = None
 
     def try_out(
         self,
@@ -220,7 +225,7 @@ class TrialRunner:
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
+        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
         if self.is_shared:
             # Another exploration may have used the server before.
             sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
@@ -262,7 +267,8 @@ class TrialRunner:
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
                 after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
-                return _seen(sandbox, ended, entries, after, output, held.why_not if held is not None else "")
+                why_not = held.why_not if held is not None else ""
+                return _seen(sandbox, scenario, ended, entries, after, output, why_not)
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
@@ -299,6 +305,7 @@ def _key(*parts: object) -> str:
 
 def _seen(
     sandbox: RemoteSandbox,
+    scenario: Mapping[str, Any],
     ended: Ended,
     entries: Sequence[Mapping[str, Any]],
     after: RunEnd,
@@ -306,9 +313,13 @@ def _seen(
     why_not: str,
 ) -> Observed:
     story = sandbox.report("timeline")
-    fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+    told = {part.removeprefix("rule ") for part in re.split("  |\n", story) if part.startswith("rule ")}
+    fired = frozenset({one["rule"] for entry in entries for one in entry["decisions"] if one["rule"]} | told)
+    rules = {rule["id"] for rule in scenario.get("rules", ())}
+    if not fired >= rules and story.startswith(_CUT):
+        fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
     # How the clock runs is asked of the runs without a fault.
-    is_manual = not fired and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+    is_manual = not rules and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
     return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
 
 
