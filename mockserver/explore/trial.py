@@ -30,7 +30,7 @@ from mockserver.scenario.operations import OPERATIONS
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
-    found, rows, webhooks = list[InjectionPoint](), 0, 0
+    found, rows, webhooks, renewals = list[InjectionPoint](), 0, 0, 0
     entries = list(entries)
     # Rows that are not taken before the command ends cannot fail.
     ran = any(entry["op"] == _ROWS for entry in entries)
@@ -43,10 +43,15 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
             rows += point.rows
         elif entry["webhooks"] and entry["call"] is None:
             found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
-        if entry["op"] == _RENEWAL and _FIRST_RENEWAL not in found:
-            found.append(_FIRST_RENEWAL)
+        if entry["op"] == _RENEWAL:
+            renewals += 1
+            found.append(_renewal(renewals))
         webhooks += len(entry["webhooks"])
     return found
+
+
+def _renewal(nth: int) -> InjectionPoint:
+    return InjectionPoint("subscription.renew", nth)
 
 
 def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
@@ -72,7 +77,6 @@ def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
 
 _DIGITS, _TAKEN = 10, (200, 201)
 _ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
-_FIRST_RENEWAL = InjectionPoint("subscription.renew", 1)
 
 
 def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -160,8 +164,8 @@ class Observed:
     def points(self) -> list[InjectionPoint]:
         """The calls that it made, and what came due, in the time that passed afterwards too."""
         found = points_of(self.entries)
-        renews = f"came due: {_RENEWAL}" in self.timeline and _FIRST_RENEWAL not in found
-        return [*found, _FIRST_RENEWAL] if renews else found
+        later = range(1, self.timeline.count(f"came due: {_RENEWAL}") + 1)
+        return [*found, *(point for nth in later if (point := _renewal(nth)) not in found)]
 
     def has_come_due(self, what: Iterable[str]) -> bool:
         """Whether everything has come due that was to."""

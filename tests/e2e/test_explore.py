@@ -27,7 +27,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TOKEN = "s3cret"
 HOUSE = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(HERE / "shop"), "MOCKSERVER_ADMIN_TOKEN": TOKEN}
-PAY = ["sh", str(HERE / "explored" / "pay.sh")]
+PAY_SCRIPT = HERE / "explored" / "pay.sh"
+PAY = ["sh", str(PAY_SCRIPT)]
+PAY_BODY = PAY_SCRIPT.read_text().partition("'")[2].partition("'")[0]
 TELLING = (
     "lost_answer,cut_answer,too_slow,error_after,declined_hard,declined_soft,webhook_twice,webhook_forged,webhook_late"
 )
@@ -141,6 +143,19 @@ def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url
     kept = {path.name for path in (tmp_path / "explored").iterdir() if path.suffix != ".log"}
     files = {f"charge.create-1-{fault}.yaml" for _, fault in unsafe | cells(tmp_path, "doubtful")}
     assert kept == {"cells.jsonl", "report.html", "report.json", *files}
+
+
+def test_an_answer_that_is_given_again_can_fail_too(tmp_path: Path, url: str) -> None:
+    curl = 'curl -s -o /dev/null -H "x-secretkey: $MOCKSERVER_SECRET_KEY"'
+    knows = f"""{curl} -X PUT "$MOCKSERVER_URL/__admin/assumptions" -H "x-admin-token: $MOCKSERVER_ADMIN_TOKEN" \\
+        -H "content-type: application/json" -d '{{"request.idempotency": "by_header"}}'"""
+    pay = f"""pay() {{ {curl} "$MOCKSERVER_URL/charge/card" -H 'idempotency-key: k-1' --json '{PAY_BODY}'; }}"""
+    twice = "\n".join([knows, pay, "pay || pay", "pay || pay"])
+    done = explore(tmp_path, "--faults", "lost_answer,declined_soft", "--", "sh", "-c", twice, url=url)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert cells(tmp_path, "survived") == {("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")}
+    # No provider is asked for an answer that is known.
+    assert cells(tmp_path, "not reached") == {("charge.create#2", "declined_soft")}
 
 
 @pytest.mark.parametrize(("level", "code"), [("unsafe", 0), ("warning", 1)])
