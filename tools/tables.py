@@ -197,7 +197,7 @@ def corpus() -> str:
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
         found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario"}
+        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
         rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
