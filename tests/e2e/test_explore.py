@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
+from mockserver.scenario.failures import FAULTS, OWN_AXES
 from tests import warm
 from tests.depth import tries
 
@@ -114,6 +116,44 @@ def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(tmp_path: Path, d
     assert again.stdout.startswith("unsafe: exit code 0 in ")
     assert "error double-charge: The customer was charged twice" in again.stdout
     assert "POST /charge/card  201  fault reset at answer  rule lost_answer-charge.create-1" in again.stdout
+
+
+CALLS = ("charge.create#1", "charge.capture#1", "charge.refund#1")
+AXES = ("--crash", "--twice", "--ops", "charge.create,charge.capture,charge.refund,batch.create")
+BOOKS = {"bare": False, "books": True}
+
+
+@pytest.mark.parametrize("books", tries({"books": True}, BOOKS).values(), ids=tries({"books": True}, BOOKS))
+def test_neither_a_crash_nor_a_second_worker_harms_the_careful_shop(
+    tmp_path: Path, day: Sequence[str], books: bool
+) -> None:
+    done = explore(tmp_path, *AXES, "--faults", "lost_request", *booked(day, "careful", books), "--", *day, "careful")
+    assert done.returncode == 0, done.stdout
+    axes = [row.name for row in FAULTS.values() if row.at in OWN_AXES]
+    assert len(axes) == 5
+    assert cells(tmp_path, "survived") == {(call, fault) for call in CALLS for fault in ("lost_request", *axes)}
+
+
+@pytest.mark.parametrize("books", tries({"bare": False}, BOOKS).values(), ids=tries({"bare": False}, BOOKS))
+def test_the_naive_shop_pays_again_after_a_crash_and_beside_itself(
+    tmp_path: Path, day: Sequence[str], books: bool
+) -> None:
+    faults = tries("crash_between,twice_at_request", "crash_before,crash_between,twice_at_request,twice_at_answer")
+    ops = ("--ops", AXES[-1], "--faults", faults)
+    done = explore(tmp_path, *ops, *booked(day, "naive", books), "--", *day, "naive")
+    assert done.returncode == 1, done.stderr
+    # It captures again whatever a webhook says; with books it shows what it ships though it was never captured.
+    captured = "crash_before" if books else "crash_between"
+    assert cells(tmp_path, "unsafe") == {
+        *((call, "crash_between") for call in ("charge.create#1", "charge.refund#1", "batch.create#1")),
+        *((call, fault) for call in (*CALLS, "batch.create#1") for fault in faults.split(",") if "twice" in fault),
+        *([("charge.capture#1", captured)] if captured in faults.split(",") else []),
+    }
+
+
+def booked(day: Sequence[str], name: str, books: bool) -> list[str]:
+    """The options that read the books of a shop."""
+    return ["--books", shlex.join([*day, f"{name}_books"])] if books else []
 
 
 def test_a_swarm_finds_the_naive_shop_within_ten_seeds(tmp_path: Path, day: Sequence[str]) -> None:
