@@ -42,14 +42,13 @@ from mockserver.wire.profile import WireProfile, profile_of
 
 MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
-MOST_RELATED = 100
+MOST_RELATED = 50
 """Related objects of a kind, and rows of a batch, that are shown with an object."""
 MOST_BARS = 200
 
 _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
     "customer": (("payment_method", "customer"), ("charge", "customer")),
     "payment_method": (("charge", "payment_method"), ("subscription", "payment_method")),
-    "provider": (("payment_method", "provider"), ("charge", "provider")),
     "batch": (("charge", "batch"),),
     "subscription": (("charge", "subscription"),),
     "payment_link": (("charge", "payment_link"),),
@@ -84,7 +83,7 @@ async def lines(call: ControlCall) -> tuple[int, object]:
 async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
     """A histogram: parts of the same length in time, or where no time has passed in entries, each with its calls and
     how many of them failed. ``since`` and ``until`` search for it."""
-    calls = [entry for entry in entries if entry.method] if most else []
+    calls = [entry for entry in entries if entry.method and not entry.path.startswith("/__")] if most else []
     if not calls:
         return []
     is_timed = calls[0].at < calls[-1].at

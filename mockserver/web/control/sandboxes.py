@@ -85,7 +85,9 @@ def _named(call: ControlCall, sandbox: Sandbox, given: str, public_key: str) -> 
 def delete(call: ControlCall) -> tuple[int, object]:
     """Delete this sandbox, its name and what an undo would bring back: its key opens a new one. What waits in it is
     answered as after a reset."""
-    world, sandbox = call.world, call.sandbox()
+    world = call.world
+    # A key that has opened nothing opens nothing here.
+    sandbox = world.directory.of_control(call.headers, changes=False)
     is_open = world.sandboxes.is_live(sandbox)
     if is_open:
         if world.store is not None:

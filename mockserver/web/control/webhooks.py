@@ -90,7 +90,7 @@ def replay(call: ControlCall) -> tuple[int, object]:
     if body.subject is None and body.since is None:
         raise invalid({"Since": "wanted subject, since or both: which webhooks are sent again"})
     after = -1 if body.since is None else call.entry_of(sandbox, body.since)
-    last = sandbox.journal.last + 1 if body.until is None else call.entry_of(sandbox, body.until)
+    last = sandbox.journal.last + 1 if body.until is None else call.entry_of(sandbox, body.until, "Until")
     found = [
         one
         for one in sandbox.deliveries

@@ -21,7 +21,7 @@ let followed = null;
 let listed = [];
 let isGone = false;
 let stopFollowing = () => {};
-const box = { all: () => listed, openKey };
+const box = { all: () => listed, openKey, left };
 
 function tabs() {
   const bar = clear(byId("tabs"));
@@ -148,6 +148,13 @@ async function openSandbox(id, key) {
   choose(id);
   await listSandboxes();
   say("");
+}
+
+// The sandbox on view is deleted: another one takes its place.
+async function left() {
+  listed = listed.filter((one) => one.id !== chosen());
+  if (listed.length) enter(listed[0].id);
+  await listSandboxes();
 }
 
 // A mistyped key would open an empty sandbox and look like lost work.
