@@ -26,8 +26,9 @@ class World:
 
     ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens, ``set_up``
     those of a scenario later; ``streams`` counts open event streams, ``requests`` those that were answered; ``lag`` is
-    that of the event loop; ``tracing`` makes spans, None where they are off. ``rate_limit`` goes by the machine's time: it spares the machine, and a
-    sandbox whose clock stands would never be let in again. ``store`` is that of ``--store``.
+    that of the event loop; ``tracing`` makes spans, None where they are off. ``rate_limit`` goes by the machine's time:
+    it spares the machine, and a sandbox whose clock stands would never be let in again. ``store`` is that of
+    ``--store``.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
