@@ -3,7 +3,7 @@ import { api } from "./admin-api.js";
 import { h, clear, calmly } from "./admin-dom.js";
 
 const BARS = 40;
-const PAUSE_MS = 5000;
+const PAUSE_MS = 3000;
 const BOUNDS = /(^|\s)-?(since|until):\S+/g;
 
 // `wanted()` is the search in force; the histogram shows all that it finds without bounds in time.
@@ -12,12 +12,10 @@ export function histogram(wanted, narrow) {
   let from = null;
   const element = h("div", {
     class: "bars", role: "group", "aria-label": "Calls and failures: choose a part, with Shift up to another", "data-testid": "histogram", hidden: true,
-    onpointerdown: (event) => { if (!event.shiftKey) from = place(event); }, onclick: (event) => choose(place(event)), onpointerup: (event) => choose(place(event)),
-    onkeydown: (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step) element.children[place(event) + step]?.focus();
-      else if (event.key === "Enter" && !event.shiftKey) from = place(event);
-    },
+    onpointerdown: (event) => { if (!event.shiftKey) from = place(event); }, onpointerup: (event) => { if (place(event) !== from) choose(place(event)); },
+    // A key that presses a bar begins there.
+    onclick: (event) => { if (!event.detail && !event.shiftKey) from = place(event); choose(place(event)); },
+    onkeydown: (event) => element.children[place(event) + ({ ArrowRight: 1, ArrowLeft: -1 }[event.key] || NaN)]?.focus(),
   });
   const look = calmly(async () => {
     const got = await api("GET", `/__admin/timeline?${new URLSearchParams({ limit: 0, bars: BARS, q: wanted().replace(BOUNDS, " ").trim() })}`).catch(() => null);

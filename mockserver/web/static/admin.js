@@ -243,6 +243,7 @@ async function begin() {
     if (!chosen() && state !== "refused") live(state);
   });
 }
+byId("fold").addEventListener("click", () => byId("fold").setAttribute("aria-expanded", String(document.querySelector("header").classList.toggle("open"))));
 tabs();
 beginClock();
 beginKeys({ views: Object.keys(VIEWS), go, view: () => view });
