@@ -28,9 +28,9 @@ def shop() -> tuple[Api, list[str]]:
     """A sandbox with two charges, each reported to an inbox, and a mark between them."""
     api = Api()
     url = f"{SHOP}?publicKey=pk_{api.key.removeprefix('sk_')}"
-    first = api.charge(webhook={"url": url})["chargeId"]
+    first = api.charge(reference="one", webhook={"url": url})["chargeId"]
     api.call("POST", "/__admin/marks", {"name": "second"})
-    return api, [first, api.charge(webhook={"url": url})["chargeId"]]
+    return api, [first, api.charge(reference="two", webhook={"url": url})["chargeId"]]
 
 
 def test_the_webhooks_of_an_object_or_of_a_part_of_the_journal_are_sent_again_where_they_were() -> None:

@@ -124,7 +124,7 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
 
     Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a request of the API.
     """
-    (sandbox, entry), wanted = _entry(call), call.body
+    wanted, (sandbox, entry) = call.body, _entry(call)
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})

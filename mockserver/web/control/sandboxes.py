@@ -87,7 +87,8 @@ def delete(call: ControlCall) -> tuple[int, object]:
     answered as after a reset."""
     world = call.world
     # A key that has opened nothing opens nothing here.
-    sandbox = world.directory.of_control(call.headers, changes=False)
+    is_known = world.sandboxes.named(call.headers) is not None
+    sandbox = world.directory.of_control(call.headers, changes=is_known)
     is_open = world.sandboxes.is_live(sandbox)
     if is_open:
         if world.store is not None:
