@@ -41,8 +41,12 @@ from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 
 LEARN = "--mockserver-explore-learn"
-FIXTURE = "_mockserver_tried"
-"""What every fixture that gives a sandbox depends on."""
+SHARED = "mockserver_app"
+FIXTURES = frozenset(["mockserver", SHARED])
+"""The fixtures that give a test its sandbox: one of its own, or one that others use after it."""
+
+PARAMETER = "_mockserver_tried"
+"""The parameter of a test that says what is tried in it."""
 
 TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
 """End of the id of a test in which a fault is tried."""
@@ -118,7 +122,7 @@ class Learner:
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out what uses no sandbox."""
-        chosen = [item for item in items if FIXTURE in getattr(item, "fixturenames", ())]
+        chosen = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
@@ -177,7 +181,7 @@ _hung_key: pytest.StashKey[str] = pytest.StashKey()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend.
+    """One failure that is tried in a test, as its parameter.
 
     ``seconds`` is what the test takes without it.
     """
@@ -250,7 +254,7 @@ def _duration_of(config: pytest.Config, option: str) -> Micros | None:
 
 def tried_in(item: object) -> Tried | None:
     """What is tried in a test; None where it runs as it is."""
-    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(FIXTURE)
+    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(PARAMETER)
     return tried
 
 
@@ -311,14 +315,27 @@ class Explorer:
         """Add what is tried with any parameters of a test function; ``pytest_make_collect_report`` takes away what is
         not tried with those of one test."""
         yield
-        if FIXTURE not in metafunc.fixturenames:
+        if not FIXTURES.intersection(metafunc.fixturenames):
             return
         function = metafunc.definition.nodeid
         tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
         tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
         if tries:
             ids = [pytest.HIDDEN_PARAM, *tries]
-            metafunc.parametrize(FIXTURE, [None, *tries.values()], ids=ids, indirect=True)
+            metafunc.fixturenames.append(PARAMETER)
+            metafunc.parametrize(PARAMETER, [None, *tries.values()], ids=ids, indirect=True)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """Put what is tried in a test in force in its sandbox."""
+        sandbox = yield
+        if fixturedef.argname in FIXTURES and (tried := tried_in(request.node)) is not None:
+            tried.apply(sandbox)
+            if fixturedef.argname == SHARED:
+                fixturedef.addfinalizer(lambda: tried.remove(sandbox))
+        return sandbox
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
