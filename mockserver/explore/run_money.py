@@ -154,6 +154,18 @@ def unseen(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[
     return [row for row in rows if key_of(row) not in seen]
 
 
+def untold(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A row for each order in doubt of which a shop's books have none: that the shop does not know about it."""
+    known = {key_of(row) for row in rows}
+    return [
+        {kind: order[kind], "currency": order["currency"], "state": "unknown"}
+        for order in books["orders"]
+        for kind in KEYS
+        if order[kind] is not None and (kind, order[kind]) not in known
+        if any(one["in_doubt"] and ("charge", one["chargeId"]) not in known for one in order["charges"])
+    ]
+
+
 def key_of(row: Mapping[str, Any]) -> tuple[str, str] | None:
     """What a row of a shop's books is about."""
     found = shop_rows.key_of(row)
