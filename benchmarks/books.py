@@ -44,7 +44,7 @@ def reads(call: Caller, stored: int) -> dict[str, Callable[[int], object]]:
     """What is read, by its name; a number makes each call another one."""
     return {
         "one order": lambda number: call.raw("GET", f"/__admin/books?reference=row-{number * 7919 % stored}"),
-        "a page of ten orders, and the totals": lambda number: call.raw("GET", f"/__admin/books?limit=10&after={number}"),
+        "ten orders and the totals": lambda number: call.raw("GET", f"/__admin/books?limit=10&after={number}"),
     }
 
 
