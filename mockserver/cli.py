@@ -225,16 +225,14 @@ def _export(log: ServerLog) -> Export | None:
 @click.pass_context
 def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
     """Print this help, or with COMMAND that of a command."""
-    chosen: click.Command = main
     within = ctx.find_root()
     for name in command:
-        if not isinstance(chosen, click.Group):
+        group = within.command
+        if not isinstance(group, click.Group):
             raise click.UsageError(f"{within.command_path} has no commands of its own, got {name!r}")
-        _, found, _ = chosen.resolve_command(within, [name])
-        assert found is not None
-        chosen = found
-        within = click.Context(chosen, info_name=name, parent=within)
-    click.echo(chosen.get_help(within))
+        found = group.resolve_command(within, [name])[1]
+        within = click.Context(found or group, info_name=name, parent=within)
+    click.echo(within.get_help())
 
 
 @main.command()

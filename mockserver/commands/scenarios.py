@@ -33,7 +33,6 @@ from mockserver.scenario.shadowed_rules import warnings
 from mockserver.settings import Settings
 from mockserver.wire.jsonio import MalformedJson, loads
 
-
 _WIDEST = 50
 """Characters of a name that keep a row within 80 columns; the one that is longer stands out."""
 

@@ -302,7 +302,7 @@ def test_help_is_that_of_the_command() -> None:
     [
         (["serv"], "No such command 'serv'. Did you mean 'serve'?"),
         (["store", "expot"], "No such command 'expot'. Did you mean 'export'?"),
-        (["serve", "x"], "mockserver serve has no commands of its own, got 'x'"),
+        (["serve", "x"], "serve has no commands of its own, got 'x'"),
     ],
 )
 def test_help_of_what_is_no_command_is_refused(words: list[str], said: str) -> None:
