@@ -140,8 +140,7 @@ class Learner:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
         """Run each test twice: what it does otherwise the second time cannot be compared with."""
         yield
-        if FIXTURE in metafunc.fixturenames:
-            metafunc.parametrize(FIXTURE, [None, None], ids=[pytest.HIDDEN_PARAM, AGAIN], indirect=True)
+        _run_with(metafunc, {AGAIN: None})
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out what uses no sandbox."""
@@ -294,6 +293,14 @@ def _duration_of(config: pytest.Config, option: str) -> Micros | None:
         raise pytest.UsageError(f"{option}: {problem}") from None
 
 
+def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Tried | None]) -> None:
+    """Run a test function that uses a sandbox also with what is tried in it, by the names that its tests get then."""
+    if tries and FIXTURES.intersection(metafunc.fixturenames):
+        metafunc.fixturenames.append(PARAMETER)
+        ids = [pytest.HIDDEN_PARAM, *tries]
+        metafunc.parametrize(PARAMETER, [None, *tries.values()], ids=ids, indirect=True)
+
+
 def tried_in(item: object) -> Tried | None:
     """What is tried in a test; None where it runs as it is."""
     tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(PARAMETER)
@@ -357,15 +364,10 @@ class Explorer:
         """Add what is tried with any parameters of a test function; ``pytest_make_collect_report`` takes away what is
         not tried with those of one test."""
         yield
-        if not FIXTURES.intersection(metafunc.fixturenames):
-            return
         function = metafunc.definition.nodeid
         tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
         tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
-        if tries:
-            ids = [pytest.HIDDEN_PARAM, *tries]
-            metafunc.fixturenames.append(PARAMETER)
-            metafunc.parametrize(PARAMETER, [None, *tries.values()], ids=ids, indirect=True)
+        _run_with(metafunc, tries)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
