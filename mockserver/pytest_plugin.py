@@ -215,7 +215,7 @@ def mockserver_app(
 ) -> Iterator[RemoteSandbox]:
     """The session's sandbox for one test: what it did is judged and reported from here on."""
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
-    mockserver_session.judged = mockserver_session.is_unsafe = False
+    mockserver_session.judged = mockserver_session.is_unsafe = mockserver_session.has_books = False
     mockserver_session.invariants.clear()
     request.node.stash[_sandbox_key] = mockserver_session
     if _mockserver_tried is not None:
