@@ -1,4 +1,4 @@
-"""What the documentation site has beyond the pages of docs: the files at the top of the repository, two scripts, a style.
+"""What the documentation site has beyond docs/: the files at the top of the repository, two scripts and a style.
 
 A hook of mkdocs (mkdocs.yml names it). The pages are written for the repository, where a link begins at the file it
 stands in; here they are the same pages in one folder. npm brings the scripts when the site is built, so that the built
