@@ -11,8 +11,9 @@ from itertools import islice
 
 from mockserver.books.comparison import Belief, agrees
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import replace
 from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -48,7 +49,8 @@ def orders_of(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None 
 
 def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
     moved = sandbox.transfers.find("charge", charge.charge_id) if len(sandbox.transfers) else ()
-    return sum(map(transferred, moved), figures_of(charge, sandbox.now))
+    sent = sum((amount for one in moved for _, amount in transferred(one)), ZERO)
+    return replace(figures_of(charge, sandbox.now), transferred=sent)
 
 
 def touched(sandbox: Sandbox, after: int) -> list[OrderKey]:

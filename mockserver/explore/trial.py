@@ -270,7 +270,8 @@ class TrialRunner:
                         file.write(other.read_bytes())
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
-                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
+                is_loud = ended.exit not in (0, None)
+                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored, is_loud=is_loud)
                 why_not = held.why_not if held is not None else ""
                 return _seen(sandbox, scenario, ended, entries, after, output, why_not)
         finally:

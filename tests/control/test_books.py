@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.web.transport_faults import Cut
 from tests.driving import Api
 
 FIGURES = ("held", "captured", "refunded", "net", "pending")
@@ -93,6 +94,18 @@ def test_a_refund_counts_when_its_provider_has_answered() -> None:
     api.advance("2d")
     for shown in (books(api)["orders"][0], books(api)["totals"]["AUD"]):
         assert (shown["refunded"], shown["refunding"], shown["net"]) == (5, 0, 15)
+
+
+def test_a_charge_whose_call_is_in_doubt_says_so_until_somebody_looks() -> None:
+    rule = "{id: l, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+    api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
+    with pytest.raises(Cut):
+        pay(api)
+    pay(api, "order-2")
+    doubts = [charge["in_doubt"] for order in books(api)["orders"] for charge in order["charges"]]
+    assert doubts == [True, False]
+    api.call("GET", "/charge", query={"Reference": "order-1"})
+    assert books(api)["orders"][0]["charges"][0]["in_doubt"] is False
 
 
 def test_orders_come_by_pages_as_they_began(api: Api) -> None:

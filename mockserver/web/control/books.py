@@ -6,7 +6,7 @@ Source: docs/books.md.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -59,13 +59,14 @@ async def read(call: ControlCall) -> tuple[int, object]:
     about = entries_about(sandbox, orders)
     doubts = sandbox.watch.doubts if sandbox.watch is not None else None
     sentence = profile_of(sandbox.assumed).sentence
-    in_doubt = [] if doubts is None else doubts.evidence()
+    in_doubt = [] if doubts is None else doubts.open()
+    doubtful = {subject for subject, _ in in_doubt}
     return 200, {
         "now": iso(sandbox.now),
-        "orders": [_order(order, about, sandbox.now) for order in orders],
+        "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
         "next": end,
         "totals": {currency: _money(figures) for currency, figures in totals.items()},
-        "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for one in in_doubt],
+        "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
         "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
 
@@ -204,7 +205,9 @@ async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
     return sandbox.totals.at(sandbox.now)
 
 
-def _order(order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], now: Micros) -> dict[str, object]:
+def _order(
+    order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], doubtful: Collection[str | None], now: Micros
+) -> dict[str, object]:
     return {
         **dict.fromkeys(KEYS),
         order.key[0]: mask_text(order.key[1]),
@@ -219,6 +222,9 @@ def _order(order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], now
                 "providerId": charge.provider.provider_id,
                 **_money(figures),
                 "journal": [entry.number for entry in entries[charge.charge_id]],
+                "in_doubt": any(
+                    one in doubtful for one in (charge.charge_id, charge.batch_id, charge.subscription_id) if one
+                ),
             }
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],
