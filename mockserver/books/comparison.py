@@ -12,6 +12,7 @@ from decimal import Decimal
 from mockserver.books.figures import Figures, OrderMoney, money_text
 from mockserver.books.shop_rows import AMOUNTS, Claim, ShopRow
 from mockserver.domain.charge import ZERO
+from mockserver.domain.money import CURRENCIES
 
 _MINOR_UNITS = 100
 COMPARED = (
@@ -146,7 +147,8 @@ def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
         case "taken-twice":
             return f"customer paid {net} for {about} of {money(belief.net)}"
         case "booked-twice":
-            hint = "; are these minor units?" if belief.net == _MINOR_UNITS * truth.net else ""
+            units = (_MINOR_UNITS, 10 ** CURRENCIES[order.currency].digits)
+            hint = "; are these minor units?" if belief.net in [unit * truth.net for unit in units] else ""
             return f"the shop books {money(belief.net)} for {about}, whose customer paid {net}{hint}"
         case "charged-but-unpaid":
             return f"customer paid {net} for {about}, which the shop {called if belief.rows else 'does not know'}"

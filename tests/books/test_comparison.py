@@ -139,3 +139,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
 )
 def test_a_difference_is_told_in_money(row: dict[str, Any], charges: list[Charge], words: str) -> None:
     assert told(row, *charges)[1].startswith(words)
+
+
+def test_the_minor_units_of_a_currency_are_asked_about() -> None:
+    charge = charge_in(ChargeState.SUCCESS, amount=Decimal("1.234"), succeeded=0)
+    belief = Belief("order-5", [read_row({"reference": "order-5", "paid": 1234})])
+    made = difference(belief, OrderMoney(("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),)))
+    assert made is not None
+    assert made[1].endswith("whose customer paid 1.234 BHD; are these minor units?")
