@@ -44,8 +44,12 @@ from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 
 LEARN = "--mockserver-explore-learn"
-FIXTURE = "_mockserver_tried"
-"""What every fixture that gives a sandbox depends on."""
+SHARED = "mockserver_app"
+FIXTURES = frozenset(["mockserver", SHARED])
+"""The fixtures that give a test its sandbox: one of its own, or one that others use after it."""
+
+PARAMETER = "_mockserver_tried"
+"""The parameter of a test that says what is tried in it."""
 
 AGAIN = "without.faults#2-again"
 """Stands in brackets behind the name of a test that is run a second time to learn, as the names of what is tried do."""
@@ -136,12 +140,11 @@ class Learner:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
         """Run each test twice: what it does otherwise the second time cannot be compared with."""
         yield
-        if FIXTURE in metafunc.fixturenames:
-            metafunc.parametrize(FIXTURE, [None, None], ids=[pytest.HIDDEN_PARAM, AGAIN], indirect=True)
+        _run_with(metafunc, {AGAIN: None})
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out what uses no sandbox."""
-        chosen = [item for item in items if FIXTURE in getattr(item, "fixturenames", ())]
+        chosen = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
@@ -219,7 +222,7 @@ _words_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend.
+    """One failure that is tried in a test, as its parameter.
 
     ``seconds`` is what the test takes without it.
     """
@@ -290,9 +293,17 @@ def _duration_of(config: pytest.Config, option: str) -> Micros | None:
         raise pytest.UsageError(f"{option}: {problem}") from None
 
 
+def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Tried | None]) -> None:
+    """Run a test function that uses a sandbox also with what is tried in it, by the names that its tests get then."""
+    if tries and FIXTURES.intersection(metafunc.fixturenames):
+        metafunc.fixturenames.append(PARAMETER)
+        ids = [pytest.HIDDEN_PARAM, *tries]
+        metafunc.parametrize(PARAMETER, [None, *tries.values()], ids=ids, indirect=True)
+
+
 def tried_in(item: object) -> Tried | None:
     """What is tried in a test; None where it runs as it is."""
-    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(FIXTURE)
+    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(PARAMETER)
     return tried
 
 
@@ -353,14 +364,22 @@ class Explorer:
         """Add what is tried with any parameters of a test function; ``pytest_make_collect_report`` takes away what is
         not tried with those of one test."""
         yield
-        if FIXTURE not in metafunc.fixturenames:
-            return
         function = metafunc.definition.nodeid
         tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
         tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
-        if tries:
-            ids = [pytest.HIDDEN_PARAM, *tries]
-            metafunc.parametrize(FIXTURE, [None, *tries.values()], ids=ids, indirect=True)
+        _run_with(metafunc, tries)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """Put what is tried in a test in force in its sandbox."""
+        sandbox = yield
+        if fixturedef.argname in FIXTURES and (tried := tried_in(request.node)) is not None:
+            tried.apply(sandbox)
+            if fixturedef.argname == SHARED:
+                fixturedef.addfinalizer(lambda: tried.remove(sandbox))
+        return sandbox
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:

@@ -33,17 +33,6 @@ VERSIONS: Mapping[str, str] = {
     "clients/dotnet/Payfurl.Mockserver.csproj": r"<Version>([^<]+)<",
 }
 """Where else the version stands, and how it is read there."""
-FIRST_TEST = """<?php
-final class FirstTest extends PHPUnit\\Framework\\TestCase
-{
-    use Payfurl\\Mockserver\\WithMockserver;
-
-    public function test_a_sandbox_is_empty(): void
-    {
-        self::assertSame(0, $this->mockserver->call('GET', '/charge')['count']);
-    }
-}
-"""
 
 
 class NotFit(Exception):
@@ -114,15 +103,20 @@ def build_node(dist: Path) -> Path:
 
 def check_node(package: Path, folder: Path, command: Path) -> None:
     """Install it in an empty folder, and run the first lines of its README."""
-    shown = re.search(r"^```js\n(.*?)^```$", (NODE / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    if shown is None:
-        raise NotFit("clients/node/README.md does not begin with an example")
     folder.mkdir()
-    (folder / "pays.test.mjs").write_text(shown[1])
+    (folder / "pays.test.mjs").write_text(first_lines(NODE))
     run(folder, "npm", "init", "-y")
     quiet = "--no-audit", "--no-fund", "--silent", "--ignore-scripts", "--legacy-peer-deps"
     run(folder, "npm", "install", *quiet, package)
     run(folder, "node", "--test", "pays.test.mjs", server=command)
+
+
+def first_lines(client: Path) -> str:
+    """The example with which a README begins. Raises ``NotFit``."""
+    shown = re.search(r"^```\w+\n(.*?)^```$", (client / "README.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    if shown is None:
+        raise NotFit(f"{client.name}/README.md does not begin with an example")
+    return shown[1]
 
 
 def build_php(dist: Path) -> Path:
@@ -137,7 +131,7 @@ def build_php(dist: Path) -> Path:
 
 
 def check_php(package: Path, folder: Path, command: Path) -> None:
-    """Install it with Composer from that file alone, and run a test with PHPUnit."""
+    """Install it with Composer from that file alone, and run the first lines of its README with PHPUnit."""
     with ZipFile(package) as archive:
         archive.extractall(folder / "package")
     project = {
@@ -150,9 +144,9 @@ def check_php(package: Path, folder: Path, command: Path) -> None:
         "replace": {"phpunit/phpunit": "9.6.0"},
     }
     (folder / "composer.json").write_text(json.dumps(project))
-    (folder / "FirstTest.php").write_text(FIRST_TEST)
+    (folder / "CheckoutTest.php").write_text(first_lines(PHP))
     run(folder, "composer", "install", "--quiet", "--no-interaction")
-    run(folder, "phpunit", "--bootstrap", "vendor/autoload.php", "FirstTest.php", server=command)
+    run(folder, "phpunit", "--bootstrap", "vendor/autoload.php", "CheckoutTest.php", server=command)
 
 
 def run(folder: Path, *words: str | Path, server: Path | None = None) -> str:
