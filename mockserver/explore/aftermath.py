@@ -128,10 +128,10 @@ def follow(
 
 
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
-    """The money once the answers on their way, the batches that run and the webhooks that are being sent have ended,
-    after five seconds at most."""
+    """The money, since the last mark when one was set, once the answers on their way, the batches that run and the
+    webhooks that are being sent have ended; after five seconds at most."""
     end = time.monotonic() + UNDER_WAY
-    while (books := sandbox.money())["under_way"] and time.monotonic() < end:
+    while (books := sandbox.money(sandbox.since))["under_way"] and time.monotonic() < end:
         Event().wait(_LOOK_AGAIN)
     return books
 
