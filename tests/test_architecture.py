@@ -46,7 +46,7 @@ PACKAGES = {
     "explore": "jinja2 httpx",
     "cli": "click",
     "commands": "click faker httpx rich",
-    "remote": "httpx",
+    "remote": "httpx httptools",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
     "pytest_findings": "pytest",

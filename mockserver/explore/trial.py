@@ -273,7 +273,11 @@ class TrialRunner:
                 is_loud = ended.exit not in (0, None)
                 after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored, is_loud=is_loud)
                 why_not = held.why_not if held is not None else ""
-                return _seen(sandbox, scenario, ended, entries, after, output, why_not)
+                story, rules = sandbox.report("timeline"), {rule["id"] for rule in scenario.get("rules", ())}
+                fired = _fired(sandbox, rules, entries, story)
+                # How the clock runs is asked of the runs without a fault.
+                is_manual = not rules and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=why_not)
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
@@ -308,24 +312,15 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
 
 
-def _seen(
-    sandbox: RemoteSandbox,
-    scenario: Mapping[str, Any],
-    ended: Ended,
-    entries: Sequence[Mapping[str, Any]],
-    after: RunEnd,
-    output: Path,
-    why_not: str,
-) -> Observed:
-    story = sandbox.report("timeline")
+def _fired(
+    sandbox: RemoteSandbox, rules: Collection[str], entries: Sequence[Mapping[str, Any]], story: str
+) -> frozenset[str]:
+    """The rules that fired, by the journal when the command had ended, and the timeline of what came afterwards."""
     told = {part.removeprefix("rule ") for part in re.split("  |\n", story) if part.startswith("rule ")}
-    fired = frozenset({one["rule"] for entry in entries for one in entry["decisions"] if one["rule"]} | told)
-    rules = {rule["id"] for rule in scenario.get("rules", ())}
-    if not fired >= rules and story.startswith(_CUT):
-        fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    # How the clock runs is asked of the runs without a fault.
-    is_manual = not rules and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
+    told |= {one["rule"] for entry in entries for one in entry["decisions"] if one["rule"]}
+    if story.startswith(_CUT) and not told.issuperset(rules):
+        return frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+    return frozenset(told)
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
