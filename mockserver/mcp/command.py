@@ -1,0 +1,53 @@
+"""``mockserver mcp``: a coding agent starts it and speaks to it over standard input and output (docs/mcp.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import interruptions, stop
+from mockserver.commands.options import options
+from mockserver.commands.run import started
+from mockserver.mcp import NotInstalled, require
+
+
+@click.command()
+@options("mcp")
+def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> None:
+    """Serve a coding agent over standard input and output (Model Context Protocol), with a sandbox server of its own.
+
+    Needs the extra mcp: pip install 'payfurl-mockserver[mcp]'. Exit codes: 2 without it, 5 when no server starts.
+    """
+    try:
+        require()
+    except NotInstalled as missing:
+        raise click.UsageError(str(missing)) from None
+    from mockserver.mcp.asking import Line, asking
+    from mockserver.mcp.exploring import Folders, exploring
+    from mockserver.mcp.protocol import protocol_server
+
+    click.get_current_context().with_resource(interruptions())
+    with ExitStack() as ended:
+        folder = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
+        address = url or ended.enter_context(started((), folder))
+        made = [*asking(Line(address, admin_token))]
+        if allow:
+            folders = Folders([folder.resolve() for folder in allow])
+            made += exploring(folders, None if url is None else (address, admin_token))
+        try:
+            asyncio.run(_serve(protocol_server(made, address, explores=bool(allow))))
+        except KeyboardInterrupt:
+            stop(Exit.INTERRUPTED, "interrupted")
+
+
+async def _serve(server: Any) -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (requests, answers):
+        await server.run(requests, answers, server.create_initialization_options())
