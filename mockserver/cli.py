@@ -172,6 +172,10 @@ def serve(**flags: Any) -> None:
         from mockserver.adapters.local_server import tether
 
         tether()
+    if settings.mcp:
+        from mockserver.mcp import require
+
+        require()
     from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving
@@ -193,13 +197,9 @@ def serve(**flags: Any) -> None:
         log.error(str(refusal))
         sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
     if settings.mcp:
-        from mockserver.mcp import NotInstalled, mount
+        from mockserver.mcp.http import mount
 
-        try:
-            mount(app)
-        except NotInstalled as missing:
-            log.error(f"--mcp: {missing}")
-            sys.exit(Exit.USAGE)
+        mount(app)
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")

@@ -1,33 +1,17 @@
 """The product for coding agents: tools and resources of the Model Context Protocol (docs/mcp.md).
 
-Two doors: ``mockserver mcp`` (``command.py``) over standard input and output, and ``mount``, ``/mcp`` of a server. Only
-they import the package ``mcp``, which the extra of that name installs, and only when they are asked for.
+Two doors: ``mockserver mcp`` (``command.py``) over standard input and output, and ``/mcp`` of a server (``http.py``).
+Only they import the package ``mcp``, which the extra of that name installs, and only when they are asked for.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
 
-if TYPE_CHECKING:
-    from mockserver.web.app import Application
-
-
-class NotInstalled(Exception):
-    """The package ``mcp`` is not installed; the text says what to install."""
+import click
 
 
 def require() -> None:
-    """Raise ``NotInstalled`` where the package ``mcp`` is missing, or older than what is written for here."""
-    from importlib.util import find_spec
-
-    # A version before 2 has no such package.
+    """Raise ``click.UsageError`` where the package ``mcp`` is missing, or older than 2."""
     if find_spec("mcp") is None or find_spec("mcp_types") is None:
-        raise NotInstalled("the package mcp is not installed: pip install 'payfurl-mockserver[mcp]'")
-
-
-def mount(app: Application) -> None:
-    """Let an application answer at ``/mcp``. Raises ``NotInstalled``."""
-    require()
-    from mockserver.mcp.http import mount as mounted
-
-    mounted(app)
+        raise click.UsageError("the package mcp is not installed: pip install 'payfurl-mockserver[mcp]'")

@@ -67,6 +67,8 @@ class Line:
                 answer = await asyncio.wait_for(client.request(method, self._asked + target, **sent), PATIENCE_SECONDS)
         except (Cut, httpx.RemoteProtocolError, httpx.ReadError):
             raise ToolRefused("the connection was cut without a whole answer, as a scenario may want it") from None
+        except httpx.ConnectError as problem:
+            raise ToolRefused(f"no server at {self.url}: {problem}; `mockserver` starts one") from None
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
             why = str(problem) or "no answer came in time"
             raise ToolRefused(f"{method} {mask_printed(target[:200])}: {why}") from None

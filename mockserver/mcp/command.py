@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,10 +12,10 @@ from typing import Any
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.commands.explore import interruptions, stop
+from mockserver.commands.explore import interruptions
 from mockserver.commands.options import options
 from mockserver.commands.run import started
-from mockserver.mcp import NotInstalled, require
+from mockserver.mcp import require
 
 
 @click.command()
@@ -24,26 +25,26 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
 
     Needs the extra mcp: pip install 'payfurl-mockserver[mcp]'. Exit codes: 2 without it, 5 when no server starts.
     """
-    try:
-        require()
-    except NotInstalled as missing:
-        raise click.UsageError(str(missing)) from None
+    require()
     from mockserver.mcp.asking import Line, asking
     from mockserver.mcp.exploring import Folders, exploring
     from mockserver.mcp.protocol import protocol_server
 
-    click.get_current_context().with_resource(interruptions())
-    with ExitStack() as ended:
+    with ExitStack() as ended, interruptions():
         folder = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
         address = url or ended.enter_context(started((), folder))
         made = [*asking(Line(address, admin_token))]
         if allow:
             folders = Folders([folder.resolve() for folder in allow])
             made += exploring(folders, None if url is None else (address, admin_token))
+        server = protocol_server(made, address, explores=bool(allow))
         try:
-            asyncio.run(_serve(protocol_server(made, address, explores=bool(allow))))
+            asyncio.run(_serve(server))
+            return
         except KeyboardInterrupt:
-            stop(Exit.INTERRUPTED, "interrupted")
+            click.echo("interrupted", err=True)
+    # A thread of the package still reads standard input, and an orderly end would wait for that.
+    os._exit(Exit.INTERRUPTED)
 
 
 async def _serve(server: Any) -> None:

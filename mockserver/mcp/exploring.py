@@ -46,8 +46,8 @@ class Folders:
 
     def folder(self, given: str) -> Path:
         """Where a command runs, read from the first folder on. Raises ``ToolRefused``."""
-        folder = (self.allowed[0] / given.replace("\0", "")).resolve()
-        if not self._holds(folder) or not folder.is_dir():
+        folder = _real(self.allowed[0] / given.replace("\0", ""))
+        if not self._holds(folder) or not os.path.isdir(folder):
             raise self._outside("folder", given)
         out = folder / OUT
         if out.is_symlink() or (out.is_dir() and any(path.is_symlink() for path in out.iterdir())):
@@ -61,7 +61,7 @@ class Folders:
         program, *others = words
         is_of_path = os.path.basename(program) == program
         found = shutil.which(program) if is_of_path else str(folder / program)
-        if found is None or not Path(found).is_file() or not (is_of_path or self._may_run(Path(found))):
+        if found is None or not os.path.isfile(found) or not (is_of_path or self._may_run(Path(found))):
             raise self._outside(name, program, "a program of the PATH, or ")
         for word in others:
             self.check_word(word, folder, name)
@@ -74,14 +74,13 @@ class Folders:
 
     def _may_run(self, program: Path) -> bool:
         """Whether a program is inside, or inside a link to one of the PATH, as the Python of a virtual environment."""
-        target = program.resolve()
-        is_known = target.parent in (Path(one).resolve() for one in os.get_exec_path())
-        return self._holds(target) or (self._holds(program.parent.resolve()) and is_known)
+        target = _real(program)
+        is_known = target.parent in (_real(Path(one)) for one in os.get_exec_path())
+        return self._holds(target) or (self._holds(_real(program.parent)) and is_known)
 
     def _leaves(self, word: str, folder: Path) -> bool:
         """Whether a word, read as a path, leads out of the folders."""
-        is_path = word.startswith(("/", "~")) or ".." in Path(word).parts or os.path.lexists(folder / word)
-        return is_path and (word.startswith("~") or not self._holds((folder / word).resolve()))
+        return word.startswith("~") or not self._holds(_real(folder / word))
 
     def _holds(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in self.allowed)
@@ -91,6 +90,11 @@ class Folders:
         return ToolRefused(
             f"{name}: got '{mask_start(word, 200)}', wanted {also}what is there and inside of --allow: {inside}"
         )
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads to, whether something is there or not."""
+    return Path(os.path.realpath(path))
 
 
 def exploring(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:

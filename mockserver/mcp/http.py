@@ -45,6 +45,6 @@ class _Endpoint:
 
 
 def mount(app: Application) -> None:
-    """Put the path before all others."""
+    """Let an application answer at the path."""
     rows: list[Any] = [(PATH, ["POST"], _Endpoint(app))]
     app.router.routes[:0] = starlette_routes(rows, app.world)[0]
