@@ -181,7 +181,7 @@ def test_from_the_source_of_a_naive_shop_to_a_red_cell_to_a_green_one(tmp_path: 
         assert "except httpx.TransportError" in (shop / "shop.py").read_text()
         assert "UNSAFE" in await agent.does("documentation", name="explore")
         (shop / "buy.py").write_text(BUY)
-        found = await agent.does("explore", **run, ops="charge.create", faults="lost_answer,pending")
+        found = await agent.does("explore", **run, ops="charge.create", faults="lost_answer")
         assert f"UNSAFE  {CELL}" in found
         assert found.endswith("exit code 1")
         seen = await agent.does("replay", **run, cell=CELL)
