@@ -83,7 +83,7 @@ class ServeByDefault(click.Group):
             shrink,
             store,
         )
-        from mockserver.mcp.command import mcp
+        from mockserver.mcp.stdio import mcp
 
         tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema

@@ -1,6 +1,6 @@
 """The product for coding agents: tools and resources of the Model Context Protocol (docs/mcp.md).
 
-Two doors: ``mockserver mcp`` (``command.py``) over standard input and output, and ``/mcp`` of a server (``http.py``).
+Two doors: ``mockserver mcp`` (``stdio.py``) over standard input and output, and ``/mcp`` of a server (``http.py``).
 Only they import the package ``mcp``, which the extra of that name installs, and only when they are asked for.
 """
 

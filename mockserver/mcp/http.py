@@ -8,8 +8,8 @@ from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from mockserver.mcp.asking import Line, asking
 from mockserver.mcp.protocol import protocol_server
+from mockserver.mcp.server_tools import Line, server_tools
 from mockserver.web.access import STATUS
 from mockserver.web.app import Application
 from mockserver.web.request import Message, Receive, Scope, Send
@@ -25,7 +25,7 @@ class _Endpoint:
         settings = app.world.settings
         # The guard has judged the request of the agent; what it asks for is asked with the token.
         line = Line(settings.url, settings.admin_token, app)
-        self._server = protocol_server(asking(line), settings.url, explores=False)
+        self._server = protocol_server(server_tools(line), settings.url, explores=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""

@@ -12,8 +12,8 @@ pytest.importorskip("mcp", reason="the package mcp comes with the extra mcp")
 
 from mcp import Client
 
-from mockserver.mcp.asking import Line, asking
 from mockserver.mcp.protocol import protocol_server
+from mockserver.mcp.server_tools import Line, server_tools
 from tests.driving import Api
 
 SECRETS = ("4000056655665556", "4000-0566-5566-5556", "sk_topsecret", '"737"')
@@ -69,5 +69,5 @@ def talk(server: Any, story: Callable[[Agent], Awaitable[None]], mode: str = "au
 def in_process(api: Api) -> Any:
     """The tools over an application in this process."""
     return protocol_server(
-        asking(Line("http://127.0.0.1:4111", None, api.app)), "http://127.0.0.1:4111", explores=False
+        server_tools(Line("http://127.0.0.1:4111", None, api.app)), "http://127.0.0.1:4111", explores=False
     )

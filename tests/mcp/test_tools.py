@@ -13,7 +13,7 @@ import pytest
 from tests.driving import CARD, DUMMY, VISA, Api
 from tests.mcp.talking import SECRETS, Agent, in_process, talk
 
-from mockserver.mcp.exploring import Folders, exploring  # isort: skip
+from mockserver.mcp.explore_tools import Folders, explore_tools  # isort: skip
 from mockserver.mcp.tools import ToolRefused, rows  # isort: skip
 
 CHARGE = {"amount": 20, "currency": "AUD", "reference": "order-1", "providerId": DUMMY, "paymentInformation": CARD}
@@ -336,7 +336,7 @@ def test_a_run_that_would_leave_the_folder_is_refused(
 ) -> None:
     import asyncio
 
-    made = {one.row.name: one for one in exploring(folders, None)}
+    made = {one.row.name: one for one in explore_tools(folders, None)}
     asked = {"cell": "charge.create#1/lost_answer", **arguments} if tool == "check_fix" else arguments
     with pytest.raises(ToolRefused) as refused:
         asyncio.run(made[tool](asked))

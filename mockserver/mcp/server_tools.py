@@ -100,7 +100,7 @@ def _shown(raw: bytes) -> str:
         return _masked(raw.decode("utf-8", "replace"))
 
 
-def asking(line: Line) -> Sequence[Tool]:
+def server_tools(line: Line) -> Sequence[Tool]:
     """Every tool that asks the server at the end of a line, or looks something up."""
 
     async def open_sandbox(given: Arguments) -> str:

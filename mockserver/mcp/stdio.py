@@ -26,17 +26,17 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
     Needs the extra mcp: pip install 'payfurl-mockserver[mcp]'. Exit codes: 2 without it, 5 when no server starts.
     """
     require()
-    from mockserver.mcp.asking import Line, asking
-    from mockserver.mcp.exploring import Folders, exploring
+    from mockserver.mcp.explore_tools import Folders, explore_tools
     from mockserver.mcp.protocol import protocol_server
+    from mockserver.mcp.server_tools import Line, server_tools
 
     with ExitStack() as ended, interruptions():
         folder = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
         address = url or ended.enter_context(started((), folder))
-        made = [*asking(Line(address, admin_token))]
+        made = [*server_tools(Line(address, admin_token))]
         if allow:
             folders = Folders([folder.resolve() for folder in allow])
-            made += exploring(folders, None if url is None else (address, admin_token))
+            made += explore_tools(folders, None if url is None else (address, admin_token))
         server = protocol_server(made, address, explores=bool(allow))
         try:
             asyncio.run(_serve(server))

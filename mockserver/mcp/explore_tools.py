@@ -97,7 +97,7 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def exploring(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:
+def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:
     """The tools that run a command, against a server of their own or, ``joined``, the one at an address with its
     admin token."""
     offered = {name: _schema(one) for name, one in _OPTIONS.items() if isinstance(one, click.Option)}
