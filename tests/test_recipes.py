@@ -22,6 +22,7 @@ import httpx
 import pytest
 import yaml
 
+from tests.container_engine import engine
 from tests.test_docs import TEXTS, shown
 from tests.test_packaging import IMAGE
 from tools import docs
@@ -30,6 +31,21 @@ RUN, CONTAINERS = (TEXTS[docs.ROOT / "docs" / name] for name in ("run.md", "cont
 GITHUB, GITLAB = (yaml.safe_load(text) for text in shown("yml", RUN))
 COMPOSE, GITHUB_SERVICE, GITLAB_SERVICE = (yaml.safe_load(text) for text in shown("yaml", CONTAINERS))
 VITEST, PLAYWRIGHT, CYPRESS = shown("js", RUN)
+READ = {
+    "Python": (
+        f"{sys.executable} -m pip install --quiet --target libraries testcontainers",
+        f"{sys.executable} recipe",
+        shown("python", CONTAINERS)[0]
+        + "    from urllib.request import urlopen\n    print(urlopen(url + '/readyz').read().decode())\n",
+    ),
+    "Node": (
+        "npm install --no-audit --no-fund --silent --ignore-scripts --prefix . testcontainers@11",
+        "node --experimental-default-type=module recipe",
+        shown("js", CONTAINERS)[0]
+        + "console.log(await (await fetch(`${url}/readyz`)).text());\nawait sandbox.stop();\n",
+    ),
+}
+"""What installs Testcontainers, what runs a recipe, and the recipe with a look at the sandbox."""
 NODE = docs.ROOT / "clients" / "node"
 SCRIPTS = {
     "GitHub Actions": [step["run"] for step in GITHUB["jobs"]["checkout"]["steps"] if "run" in step],
@@ -240,3 +256,22 @@ def test_the_configuration_of_cypress_says_where_the_sandbox_is(project: Path) -
     assert found.returncode == 0, found.stderr
     # Outside of `mockserver run` there is no sandbox to be found.
     assert done(project, "node stand_in.js").returncode != 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READ)
+def test_testcontainers_starts_and_stops_the_sandbox(name: str, project: Path) -> None:
+    install, command, text = READ[name]
+    (project / "package.json").write_text("{}")
+    if shutil.which(install.split()[0]) is None or done(project, install).returncode != 0:
+        pytest.skip("Testcontainers cannot be installed")
+    (project / "recipe").write_text(text)
+    with engine() as (address, its):
+        given = {"DOCKER_HOST": address, "DOCKER_CONFIG": str(project), "TESTCONTAINERS_RYUK_DISABLED": "true"}
+        paths = os.pathsep.join([str(project / "libraries"), str(docs.ROOT)])
+        found = done(project, command, **given, PYTHONPATH=paths)
+        assert (found.returncode, its.strange) == (0, []), found.stderr
+        assert found.stdout.strip().endswith('{"status":"ready"}')
+        (container,) = its.containers.values()
+        assert "MOCKSERVER_SEED=42" in container.asked["Env"]
+        assert not container.shown()["State"]["Running"]
