@@ -46,6 +46,7 @@ PACKAGES = {
     "explore": "jinja2 httpx",
     "cli": "click",
     "commands": "click faker httpx rich",
+    "mcp": "click httpx mcp mcp_types",
     "remote": "httpx httptools",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",

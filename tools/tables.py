@@ -218,6 +218,7 @@ def finding_pages() -> str:
 
 _SHOWN_WITH = {
     "commands": "cli",
+    "mcp": "cli",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
 }
@@ -353,6 +354,14 @@ def commands() -> str:
     return "\n\n".join(printed)
 
 
+def tools() -> str:
+    """Every tool for coding agents."""
+    folder = ROOT / "mockserver" / "mcp"
+    with (folder / "tools.csv").open(encoding="utf-8", newline="") as file:
+        rows = [[code(row["name"]), row["about"]] for row in csv.DictReader(file)]
+    return markdown(["tool", "does"], rows)
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (name for names in GROUPS.values() for name in names):
@@ -391,6 +400,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "error-codes": error_codes,
     "all-states": all_states,
     "commands": commands,
+    "tools": tools,
     "assumptions": assumptions,
     "test-values": test_values,
     "scenario-words": scenario_words,
