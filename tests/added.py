@@ -57,13 +57,13 @@ def control() -> Any:
 
 
 def explored() -> Any:
-    """The command line, whose client pays without an answer."""
+    """The command line, whose client pays once; it has struck."""
     pay = f"""curl -s "$MOCKSERVER_URL/charge/card" -H "x-secretkey: $MOCKSERVER_SECRET_KEY" -o /dev/null --json '{{
         "amount": 5, "providerId": "{DUMMY}", "paymentInformation": {json.dumps(CARD)}}}'"""
     asked = ["explore", "--faults", "teapot", "--format", "json", "--", "sh", "-c", pay]
     done = subprocess.run([sys.executable, "-m", "mockserver", *asked], capture_output=True, text=True, check=False)
     [cell] = json.loads(done.stdout)["cells"]
-    return [cell[key] for key in ("name", "verdict", "findings")]
+    return [cell[key] for key in ("name", "verdict")]
 
 
 def assumption() -> Any:
