@@ -483,7 +483,7 @@ class Explorer:
         ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
         rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
         item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
-        after = RunEnd(item.stash.get(_money_key, RunMoney(())), {}, rows, broken=ended.get("rules", []))
+        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended.get("rules", []))
         has_books = sandbox is not None and sandbox.has_books
         code = int(failed) if limit is None else None
         # What a finding has cost is allowed with it.

@@ -17,7 +17,8 @@ from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Trial
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
 from mockserver.explore.trial import InjectionPoint, Verdict
-from mockserver.explore.verdicts import verdict
+from mockserver.explore.verdicts import Reference, judged
+from tests.explore.after import after
 
 TWICE = {
     "finding": "double-charge",
@@ -211,7 +212,8 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
     ],
 )
 def test_verdicts(code: int | None, severity: str, has_fired: bool, wanted: Verdict) -> None:
-    assert verdict(code, [{"severity": severity}], has_fired=has_fired) is wanted
+    end = after([{"finding": "wrong-state", "severity": severity}])
+    assert judged(code, end, Reference(), has_books=False, has_fired=has_fired).verdict is wanted
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_path: Path) -> None:

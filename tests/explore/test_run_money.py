@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen, untold
+from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money
 from mockserver.explore.trial import Verdict
 from mockserver.explore.verdicts import Reference, judged
 from tests.explore.after import after
@@ -119,9 +119,9 @@ def test_a_scenario_says_what_must_hold() -> None:
 
 def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
     rows = [{"reference": "order-1"}, {"Reference": "seeded"}, {"charge": "ch_1"}, {"reference": "", "charge": "ch_9"}]
-    assert unseen(rows, {"orders": [order()]}) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
+    assert money(order()).unseen(rows) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
     masked = order("4111********1111")
-    assert unseen([{"reference": "4111111111111111"}], {"orders": [masked]}) == []
+    assert money(masked).unseen([{"reference": "4111111111111111"}]) == []
     assert key_of({"paid": 1}) is None
 
 
@@ -138,7 +138,7 @@ def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
 def test_an_order_in_doubt_that_the_books_do_not_have_is_unknown(
     rows: list[dict[str, Any]], is_in_doubt: bool, is_told: bool
 ) -> None:
-    found = untold(rows, {"orders": [order(captured=20, is_in_doubt=is_in_doubt)]})
+    found = money(order(captured=20, is_in_doubt=is_in_doubt)).untold(rows)
     assert found == ([{"reference": "order-1", "currency": "AUD", "state": "unknown"}] if is_told else [])
 
 
