@@ -217,7 +217,7 @@ def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
     """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault."""
     after = seen.after
     if after.failed:
-        raise NoBaseline(f"without any fault the shop's books cannot be read: {after.failed}")
+        raise NoBaseline(f"without any fault this fails: {after.failed}")
     if after.broken:
         raise NoBaseline("\n".join(["without any fault an invariant is broken:", *after.broken]))
     found = [row for row in after.differing if not any(one in ignored for one in row["about"].items())]

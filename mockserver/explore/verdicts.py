@@ -73,7 +73,8 @@ def _by_money(after: RunEnd, reference: Reference) -> Judged:
         found = differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
     harm = [one.words for one in found if one.is_harm]
     ends = () if reference.of_two else after.findings
-    harm += _lines(row for row in ends if row["finding"] == _UNKNOWN_END)
+    unknown = _lines(row for row in ends if row["finding"] == _UNKNOWN_END)
+    harm += [f"customer paid, and nobody has looked: {line}" for line in unknown]
     if harm:
         return Judged(Verdict.UNSAFE, harm)
     return Judged(Verdict.DOUBTFUL if found else Verdict.SURVIVED, [one.words for one in found])
