@@ -35,7 +35,7 @@ from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.aftermath import RunEnd, settle_down
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
-from mockserver.explore.report import tables, word
+from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.run_money import RunMoney, same_money
 from mockserver.explore.trial import Verdict, differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
@@ -199,7 +199,7 @@ def _compare(known: Learnt, again: Learnt | None) -> None:
     if calls:
         known["unlike"] = f"calls differ from run to run: {'; '.join(calls)}"
     elif known["money"] is None and known["why_not"] is None:
-        known["unlike"] = "money is not compared: two runs without any fault moved different money"
+        known["unlike"] = OTHER_MONEY
 
 
 OPTION = "--mockserver-explore"

@@ -16,6 +16,7 @@ from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Trial
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
+from mockserver.explore.run_money import RunMoney
 from mockserver.explore.trial import InjectionPoint, Verdict
 from mockserver.explore.verdicts import Reference, judged
 from tests.explore.after import after
@@ -53,7 +54,7 @@ def made() -> Exploration:
     return Exploration(
         command=["sh", "pay it.sh"],
         seed=7,
-        baseline=Baseline(calls, 0.5, is_manual=False),
+        baseline=Baseline(calls, 0.5, is_manual=False, reference=Reference(RunMoney(()))),
         cells=[
             cell("charge.create#1", "declined_soft", Verdict.FAILED, 4),
             cell("charge.create#1", "lost_answer", Verdict.UNSAFE, 0, TWICE),
@@ -69,6 +70,13 @@ def made() -> Exploration:
 def files(made: Exploration, tmp_path: Path) -> dict[str, Path]:
     kept = ExplorationFolder(tmp_path)
     return {one.name: path for one in made.cells if (path := kept.scenario_of(one)) is not None}
+
+
+def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -> None:
+    words = "two runs without any fault moved different money: only findings and books judge"
+    assert words not in report.text(made)
+    made.baseline = replace(made.baseline, reference=Reference())
+    assert words in report.text(made)
 
 
 def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Exploration) -> None:
