@@ -58,7 +58,8 @@ class ShopBooks:
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
         if len(currencies) < 2:
             return []
-        bad = BadRow("currency", f"missing, and the order has charges in {' and '.join(currencies)}")
+        name = mask_start(key[1], _LONGEST_NAME)
+        bad = BadRow("currency", f"missing, and {name} has charges in {' and '.join(currencies)}")
         return [(place, bad) for place, row in self.rows[key] if row.currency is None]
 
     def note_unknown(self, charge: Charge) -> None:
