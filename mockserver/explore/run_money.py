@@ -152,15 +152,17 @@ def _difference(
 ) -> MoneyDifference | None:
     order, (was, peak) = place[0] or "all orders", before
     money, harm = partial(money_text, currency=place[1]), partial(MoneyDifference, True)
-    if now.net > was.net and (now.captured > was.captured or now.exposure > peak):
-        return harm(f"customer paid {money(now.net)} for {order} of {money(max(was.net, was.exposure))}")
-    if now.exposure > peak:
-        return harm(f"{money(now.exposure)} are taken, held or pending for {order} of {money(peak)}")
+    # A refund on its way is as good as made, until it fails.
+    had, has, exposure = was.net - was.refunding, now.net - now.refunding, now.exposure - now.refunding
+    if has > had and (now.captured > was.captured or exposure > peak):
+        return harm(f"customer paid {money(has)} for {order} of {money(max(had, was.exposure - was.refunding))}")
+    if exposure > peak:
+        return harm(f"{money(exposure)} are taken, held or pending for {order} of {money(peak)}")
     if was.refunded and now.refunded > was.refunded and now.captured <= was.captured:
         return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
     if is_refund_lost and now.refunded + now.refunding < was.refunded:
         return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
-    told = {"paid": (was.net, now.net), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
+    told = {"paid": (had, has), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
     said = [
         f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
     ]

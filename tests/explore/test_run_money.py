@@ -43,6 +43,7 @@ def money(*orders: dict[str, Any], doubts: tuple[str, ...] = (), now: str = "203
 
 PAID = money(order(captured=20))
 REFUNDED = money(order(captured=20, refunded=5))
+PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,13 @@ REFUNDED = money(order(captured=20, refunded=5))
             True,
             "the refund of 5.00 AUD of order-1 was not made",
             id="a-refund-lost",
+        ),
+        pytest.param(
+            PAID_AGAIN,
+            money(order(captured=40, peak=40)),
+            True,
+            "customer paid 40.00 AUD for order-1 of 20.00",
+            id="paid-again-and-nothing-given-back",
         ),
         pytest.param(PAID, money(), False, "order-1: paid 0.00 AUD instead of 20.00 AUD", id="declined"),
         pytest.param(PAID, money(order(pending=20)), False, "pending 20.00 AUD instead of 0.00 AUD", id="pending"),
@@ -96,6 +104,11 @@ def test_more_than_was_ever_missed_at_once_is_harm() -> None:
     voided = money(order(captured=20, peak=40))
     assert [one.is_harm for one in differences(voided, money(order(captured=20, held=20)), {"order-1"})] == [False]
     assert [one.is_harm for one in differences(voided, money(order(captured=20, held=21)), {"order-1"})] == [True]
+
+
+def test_a_refund_on_its_way_is_as_good_as_made() -> None:
+    assert differences(PAID_AGAIN, money(order(captured=40, refunding=20)), {"order-1"}) == []
+    assert differences(REFUNDED, money(order(captured=20, refunding=5)), {"order-1"}) == []
 
 
 def test_renewals_count_up_to_the_end_of_the_run_without_a_fault() -> None:
