@@ -102,7 +102,7 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
         raise ValueError("wanted a list of the lowest and the highest number, both included")
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
-        raise ValueError(f"got [{low:f}, {high:f}], wanted the lower number first")
+        raise ValueError(f"got [{shown(wanted[0])}, {shown(wanted[1])}], wanted the lower one first")
     return low, high
 
 

@@ -189,9 +189,12 @@ class Latency:
         if (self.p50 is not None or self.p99 is not None) and (
             self.p50 is None or self.p99 is None or not 0 < self.p50 <= self.p99
         ):
-            raise ValueError("wanted both p50 and p99, above 0 and the shorter first")
+            said = {"p50": self.p50, "p99": self.p99}
+            got = " and ".join(f"{name} {duration_text(at)}" for name, at in said.items() if at is not None)
+            raise ValueError(f"got {got}, wanted both p50 and p99, above 0 and the shorter first")
         if self.high < self.low:
-            raise ValueError("wanted min to be no longer than max")
+            low, high = duration_text(self.low), duration_text(self.high)
+            raise ValueError(f"got min {low} and max {high}, wanted the shorter first")
 
     @property
     def words(self) -> str:

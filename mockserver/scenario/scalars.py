@@ -135,6 +135,9 @@ DURATION_SCHEMA: dict[str, Any] = {
     "pattern": _DURATION_PATTERN,
     "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
 }
+PERIOD_SCHEMA: dict[str, Any] = {**DURATION_SCHEMA, "pattern": f"^(?=.*[1-9]){_DURATION_PATTERN[1:]}"}
+"""A duration above 0."""
+
 _NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
@@ -142,7 +145,7 @@ Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(DURA
 Period = Annotated[
     Micros,
     _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
-    WithJsonSchema(DURATION_SCHEMA),
+    WithJsonSchema(PERIOD_SCHEMA),
 ]
 ZoneName = Annotated[
     Zone | None,
@@ -160,7 +163,7 @@ Lag = Annotated[
         lambda lag: lag == LAST_MOVE or 0 < lag <= DAY,
         "a duration above 0 and at most 1d, such as 15s, or last_move",
     ),
-    WithJsonSchema({"anyOf": [{"const": "last_move"}, DURATION_SCHEMA]}),
+    WithJsonSchema({"anyOf": [{"const": "last_move"}, PERIOD_SCHEMA]}),
 ]
 Shift = Annotated[
     Micros,
@@ -192,8 +195,12 @@ Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "bool
 Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
 Swap = Annotated[
     bool | Micros,
-    BeforeValidator(lambda value: value if isinstance(value, bool) else read_duration(value)),
-    WithJsonSchema({"anyOf": [{"type": "boolean"}, DURATION_SCHEMA]}),
+    _only(
+        lambda value: value if isinstance(value, bool) else read_duration(value),
+        lambda length: isinstance(length, bool) or length > 0,
+        "true, false or a duration above 0, such as 2s",
+    ),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, PERIOD_SCHEMA]}),
 ]
 Count = Annotated[
     int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})

@@ -16,6 +16,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 
 MOST_BYTES = 1_000_000
@@ -32,7 +33,7 @@ _WRONG = ("bad_signature", "signature", "edit", "omit")
 def _read_answer(value: object) -> object:
     if value == "timeout" or (isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599):
         return value
-    raise ValueError(f"got '{value}', wanted an HTTP status from 100 to 599 or timeout")
+    raise ValueError(f"got {shown(value)}, wanted an HTTP status from 100 to 599 or timeout")
 
 
 Answer = Annotated[
