@@ -173,8 +173,7 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
         fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
         lost = exact - fit if left & fit else left
         if lost:
-            place = word if word in _UNDER_WAY else "op"
-            problems.add(("when", place), _misfit(word, lost, everywhere))
+            problems.add(("when", word if word in _UNDER_WAY else "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
     if any(_strikes(At.UPLOAD, one) for one in outcomes):
