@@ -398,7 +398,8 @@ def test_a_queue_that_goes_on_sends_nothing_of_a_call_that_is_not_answered_yet()
 
         await api.calling("POST", "/charge/card", card_charge(reference="first", webhook=HOOK))
         held = asyncio.create_task(api.calling("POST", "/charge/card", card_charge(reference="held", webhook=HOOK)))
-        await api.calling("GET", "/__admin/hold?until=held")
+        while not (await api.calling("GET", "/__admin/hold"))["held"]:
+            await asyncio.sleep(0)
         await api.calling("POST", "/__admin/clock/advance", {"by": "1m"})
         seen = [await states()]
         await api.calling("DELETE", "/__admin/hold")
