@@ -26,7 +26,7 @@ from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.paths import STORED, fields_of, names_of
+from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
@@ -355,9 +355,7 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def request_fields() -> str:
     """What the request of each operation holds that rules can name."""
-    rows = [
-        [code(op), row.meaning, ", ".join(map(code, fields_of({op}))) or "nothing"] for op, row in OPERATIONS.items()
-    ]
+    rows = [[code(op), row.meaning, ", ".join(map(code, testable(op))) or "nothing"] for op, row in OPERATIONS.items()]
     return markdown(["operation", "is", "`request.` and"], rows)
 
 

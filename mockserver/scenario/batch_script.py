@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, GetPydanticSchema, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
@@ -51,10 +51,18 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     return tuple(tests)
 
 
+def _where_schema(*_: object) -> dict[str, Any]:
+    from mockserver.scenario.rule_schema import TESTS
+
+    tests = {name: TESTS["NumberTest" if name == "amount" else "Test"] for name in ROW_FIELDS}
+    fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
+    return {"anyOf": [{"type": "object", "additionalProperties": False, "properties": fields}, {"type": "null"}]}
+
+
 Where = Annotated[
     tuple[FieldTest, ...] | None,
     PlainValidator(_read_where),
-    WithJsonSchema({"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
+    GetPydanticSchema(get_pydantic_json_schema=_where_schema),
 ]
 
 
@@ -119,14 +127,17 @@ class BatchScript:
     progress: tuple[Progress, ...] = ()
     stall_at: Share | None = None
     end: BatchEnd | None = None
-    results: ResultsPlan = ResultsPlan()
+    results: Annotated[
+        ResultsPlan,
+        BeforeValidator(lambda value: {} if value is None else value, json_schema_input_type=ResultsPlan | None),
+    ] = ResultsPlan()
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """Results that are null are as usual. Refuses a script that says nothing."""
+        """Refuses a script that says nothing."""
         if not data:
             raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(cls))}")
-        return {key: value for key, value in data.items() if key != "results" or value is not None}
+        return data
 
     def __post_init__(self) -> None:
         stalls = any(row.stall is not None for row in self.rows)

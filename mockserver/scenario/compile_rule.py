@@ -58,7 +58,7 @@ def compile_rule(
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
-    operations = operations_of(model.when.get("op"), problems.below("when", "op"))
+    operations = operations_of(model.when, problems.below("when"))
     plan = _plan(model, operations, problems)
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:

@@ -6,15 +6,15 @@ under which a file says what happens, in ``then``, in a step, in a chance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.file_model import Empty, any_of, at_most_one_of, file_model, given, keys_of, needs
+from mockserver.scenario.file_model import Empty, at_most_one_of, file_model, given, given_as, keys_of, needs
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -116,42 +116,67 @@ EXPIRABLE: Mapping[str, str] = {
 that it was paid with."""
 
 
+@record
+class Fit:
+    """Something that an outcome makes happen, by its word: whether it does, how the schema says so, and the operations
+    in which it can."""
+
+    word: str
+    holds: Callable[[Outcome], object]
+    says: dict[str, Any]
+    operations: frozenset[str]
+
+
+_REQUESTED = ALL_OPERATIONS - UNREQUESTED
+FITS = (
+    Fit(
+        "approve: copies",
+        lambda one: isinstance(one.provider, Approve) and one.provider.copies > 1,
+        given_as("approve", given_as("copies", {"minimum": 2})),
+        TAKING,
+    ),
+    Fit("latency", lambda one: one.latency is not None, given("latency"), _WAITED_FOR),
+    Fit("transport", lambda one: one.transport is not None, given("transport"), _REQUESTED),
+    Fit(
+        "at: upload",
+        lambda one: one.transport is not None and one.transport.at is At.UPLOAD,
+        given_as("transport", given_as("at", {"const": At.UPLOAD})),
+        BODIES,
+    ),
+    Fit(
+        "edit",
+        lambda one: one.transport is not None and one.transport.edit,
+        given_as("transport", given("edit")),
+        _REQUESTED - PAGES,
+    ),
+    Fit(
+        "omit",
+        lambda one: one.transport is not None and one.transport.omit,
+        given_as("transport", given("omit")),
+        _REQUESTED - PAGES,
+    ),
+    Fit("webhook", lambda one: one.webhook is not None, given("webhook"), NOTIFYING),
+    Fit("batch", lambda one: one.batch is not None, given("batch"), frozenset({"batch.create"})),
+    Fit("lag", lambda one: one.lag, given("lag"), READS),
+    Fit("replay", lambda one: one.replay, given("replay"), _REQUESTED - READS - PAGES),
+)
+"""What an outcome can make happen, the words of providers and later work apart."""
+
+
 def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
-        if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
-            yield "approve: copies", TAKING
-    if outcome.latency is not None:
-        yield "latency", _WAITED_FOR
-    if outcome.transport is not None:
-        yield "transport", ALL_OPERATIONS - UNREQUESTED
-        if outcome.transport.at is At.UPLOAD:
-            yield "at: upload", BODIES
-        if outcome.transport.edit or outcome.transport.omit:
-            yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - PAGES
-    if outcome.webhook is not None:
-        yield "webhook", NOTIFYING
-    if outcome.batch is not None:
-        yield "batch", frozenset({"batch.create"})
-    if outcome.lag:
-        yield "lag", READS
-    if outcome.replay:
-        yield "replay", ALL_OPERATIONS - READS - UNREQUESTED - PAGES
+    yield from ((fit.word, fit.operations) for fit in FITS if fit.holds(outcome))
     for later in outcome.later:
-        yield from _of_later(later)
+        for path in later.changes if later.move is Move.SET else ("",):
+            yield f"later: {later.move} {path}".rstrip(), fits_later(later.move, path)
 
 
-_ENDS = {Move.DELETE: DELETABLE, Move.EXPIRE: EXPIRABLE}
-
-
-def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
-    if later.move is Move.SET:
-        yield from ((f"later: set {path}", _SET[path.partition(".")[0]]) for path in later.changes)
-    elif later.move in _ENDS:
-        yield f"later: {later.move}", frozenset(_ENDS[later.move])
-    else:
-        yield f"later: {later.move}", _ABOUT_A_CHARGE
+def fits_later(move: Move, path: str = "") -> frozenset[str]:
+    """The operations after which something can happen on its own; a change of fields by the path of one."""
+    ends = {Move.DELETE: DELETABLE, Move.EXPIRE: EXPIRABLE}
+    return _SET[path.partition(".")[0]] if move is Move.SET else frozenset(ends.get(move, _ABOUT_A_CHARGE))
 
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
@@ -161,7 +186,12 @@ def _schema(schema: dict[str, Any]) -> None:
     """What an outcome refuses as a whole, for editors."""
     words = [word for word in schema["properties"] if word != "times"]
     others = [word for word in words if word != "as_usual"]
-    schema["allOf"] = [any_of(words), at_most_one_of(PROVIDER_WORDS), needs(given("as_usual"), {"not": any_of(others)})]
+    # Later work that is none says nothing.
+    says, no_other = (
+        {"anyOf": [given_as(one, {"minItems": 1}) if one == "later" else given(one) for one in chosen]}
+        for chosen in (words, others)
+    )
+    schema["allOf"] = [says, at_most_one_of(PROVIDER_WORDS), needs(given("as_usual"), {"not": no_other})]
     if "outcome_from" in words:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 
@@ -222,7 +252,7 @@ class OutcomeMap:
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
-    outcome_from: Text | None = None
+    outcome_from: Annotated[Text, WithJsonSchema({"type": "string", "pattern": r"^(request|header)\..+"})] | None = None
 
     def __post_init__(self) -> None:
         if self.outcome_from is None:

@@ -19,7 +19,7 @@ from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
 from mockserver.scenario.matching import shown
-from mockserver.scenario.scalars import PERIOD_SCHEMA, Duration, Switch, Text, read_duration, whole
+from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503
@@ -166,7 +166,9 @@ Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, Aft
 Pause = Annotated[
     int,
     BeforeValidator(_pause),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {**DURATION_SCHEMA, "type": "string"}]}
+    ),
 ]
 
 

@@ -59,7 +59,8 @@ def _in_envelope(paths: Iterable[str]) -> None:
 def _schema() -> dict[str, Any]:
     """What a plan refuses as a whole, for editors."""
     on = {"const": True}
-    is_long = {"pattern": "[1-9]"}
+    is_long = {"type": "string", "pattern": "[1-9]"}
+    in_envelope = {"pattern": rf"^({'|'.join(_ENVELOPE)})(\.|$)"}
     together = given_as("together", on)
     against = [
         given_as("blocks", on),
@@ -71,6 +72,12 @@ def _schema() -> dict[str, Any]:
     return {
         "minProperties": 1,
         "allOf": [
+            {
+                "properties": {
+                    "edit": {"propertyNames": in_envelope},
+                    "omit": {"items": {"type": "string", **in_envelope}},
+                }
+            },
             needs(given_as("drop", on), {"maxProperties": 1}),
             apart(given_as("before_answer", on), given_as("delay", is_long)),
             apart(given_as("bad_signature", on), given("signature")),
