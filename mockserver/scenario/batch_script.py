@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, GetPydanticSchema, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
@@ -51,18 +51,10 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     return tuple(tests)
 
 
-def _where_schema(*_: object) -> dict[str, Any]:
-    from mockserver.scenario.rule_schema import TESTS
-
-    tests = {name: TESTS["NumberTest" if name == "amount" else "Test"] for name in ROW_FIELDS}
-    fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
-    return {"anyOf": [{"type": "object", "additionalProperties": False, "properties": fields}, {"type": "null"}]}
-
-
 Where = Annotated[
     tuple[FieldTest, ...] | None,
     PlainValidator(_read_where),
-    GetPydanticSchema(get_pydantic_json_schema=_where_schema),
+    WithJsonSchema({}),
 ]
 
 

@@ -205,15 +205,12 @@ def _no_flag(version: object) -> object:
 
 def _answers(row: Assumption) -> dict[str, Any]:
     """The answers to a question, as far as editors can know them."""
-    words, bounds = row.kind.allowed.split(" | "), row.kind.allowed.split(" to ")
+    words = row.kind.allowed.split(" | ")
     said: dict[str, Any] = {"description": row.question, "examples": [row.kind.show(row.documented)]}
     if len(words) > 1:
         return {"anyOf": [{"enum": words}, {"type": "string", "pattern": folded(words)}], **said}
     if row.kind.allowed.startswith("a duration, "):
         return {**DURATION_SCHEMA, "pattern": f"{DURATION_SCHEMA['pattern']}|^0$", **said}
-    if len(bounds) > 1:
-        low, high = map(int, bounds)
-        return {"type": ["integer", "string"], "minimum": low, "maximum": high, "pattern": "^[0-9]+$", **said}
     return {"type": ["string", "number"], **said}
 
 

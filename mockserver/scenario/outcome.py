@@ -6,7 +6,8 @@ under which a file says what happens, in ``then``, in a step, in a chance.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
@@ -116,58 +117,32 @@ EXPIRABLE: Mapping[str, str] = {
 that it was paid with."""
 
 
-@record
-class Fit:
-    """Something that an outcome makes happen, by its word: whether it does, how the schema says so, and the operations
-    in which it can."""
-
-    word: str
-    holds: Callable[[Outcome], object]
-    says: dict[str, Any]
-    operations: frozenset[str]
-
-
 _REQUESTED = ALL_OPERATIONS - UNREQUESTED
-FITS = (
-    Fit(
-        "approve: copies",
-        lambda one: isinstance(one.provider, Approve) and one.provider.copies > 1,
-        given_as("approve", given_as("copies", {"minimum": 2})),
-        TAKING,
-    ),
-    Fit("latency", lambda one: one.latency is not None, given("latency"), _WAITED_FOR),
-    Fit("transport", lambda one: one.transport is not None, given("transport"), _REQUESTED),
-    Fit(
-        "at: upload",
-        lambda one: one.transport is not None and one.transport.at is At.UPLOAD,
-        given_as("transport", given_as("at", {"const": At.UPLOAD})),
-        BODIES,
-    ),
-    Fit(
-        "edit",
-        lambda one: one.transport is not None and one.transport.edit,
-        given_as("transport", given("edit")),
-        _REQUESTED - PAGES,
-    ),
-    Fit(
-        "omit",
-        lambda one: one.transport is not None and one.transport.omit,
-        given_as("transport", given("omit")),
-        _REQUESTED - PAGES,
-    ),
-    Fit("webhook", lambda one: one.webhook is not None, given("webhook"), NOTIFYING),
-    Fit("batch", lambda one: one.batch is not None, given("batch"), frozenset({"batch.create"})),
-    Fit("lag", lambda one: one.lag, given("lag"), READS),
-    Fit("replay", lambda one: one.replay, given("replay"), _REQUESTED - READS - PAGES),
-)
-"""What an outcome can make happen, the words of providers and later work apart."""
+FITS: Mapping[str, frozenset[str]] = {
+    "latency": _WAITED_FOR,
+    "transport": _REQUESTED,
+    "transport.edit": _REQUESTED - PAGES,
+    "transport.omit": _REQUESTED - PAGES,
+    "webhook": NOTIFYING,
+    "batch": frozenset({"batch.create"}),
+    "lag": READS,
+    "replay": _REQUESTED - READS - PAGES,
+}
+"""Operations in which the parts of an outcome can happen, the words of providers and later work apart."""
 
 
 def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
-    yield from ((fit.word, fit.operations) for fit in FITS if fit.holds(outcome))
+        if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
+            yield "approve: copies", TAKING
+    if outcome.transport is not None and outcome.transport.at is At.UPLOAD:
+        yield "at: upload", BODIES
+    whole: Any = outcome
+    for path, operations in FITS.items():
+        if reduce(lambda part, name: getattr(part, name, None), path.split("."), whole):
+            yield path.rpartition(".")[2], operations
     for later in outcome.later:
         for path in later.changes if later.move is Move.SET else ("",):
             yield f"later: {later.move} {path}".rstrip(), fits_later(later.move, path)

@@ -17,7 +17,7 @@ from mockserver.domain.record import record
 from mockserver.scenario.file_model import adapter
 from mockserver.scenario.model import ScenarioFile
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.rule_schema import repeated
+from mockserver.scenario.rule_schema import repeated, where_schema
 
 SCHEMA_ID = "urn:payfurl-mockserver:scenario:1"
 """The name of the schema. Its number is that of ``version`` in a file."""
@@ -70,6 +70,7 @@ def json_schema() -> dict[str, Any]:
     all callers: not to be changed."""
     named = repeated()
     model = adapter(ScenarioFile).json_schema(by_alias=True, mode="validation")
+    model["$defs"]["RowRule"]["properties"]["where"] = where_schema()
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,

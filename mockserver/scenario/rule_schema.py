@@ -7,28 +7,29 @@ Source: docs/scenario-language.md, rule.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any, get_args
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.reading import camel
+from mockserver.scenario import paths
+from mockserver.scenario.batch_script import ROW_FIELDS
 from mockserver.scenario.file_model import any_of, apart, given, given_as, needs
 from mockserver.scenario.later_step import SETTABLE, Move
 from mockserver.scenario.matching import FLAG, NUMBER, ORDER, TEXT, Kind
-from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
-from mockserver.scenario.outcome import FITS, fits_later
-from mockserver.scenario.paths import (
-    SECRET_HEADERS,
-    STORED,
-    fields_of,
-    kind_of,
-    known_path,
-    names_of,
-    parts_of,
-    testable,
+from mockserver.scenario.operations import (
+    ALL_OPERATIONS,
+    BODIES,
+    OPERATIONS,
+    PROVIDER_OPERATIONS,
+    SOURCES,
+    TAKING,
+    UNREQUESTED,
 )
+from mockserver.scenario.outcome import FITS, fits_later
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, POINT_SCHEMA, ZONE_SCHEMA, folded
+from mockserver.scenario.transport import At
 from mockserver.scenario.when import BOUNDS, LAST, WEEKDAYS
 
 Json = dict[str, Any]
@@ -118,12 +119,12 @@ def _words(words: Sequence[str]) -> Json:
 @cache
 def _kinds() -> Mapping[str, tuple[Kind, str]]:
     """The members of requests and of stored objects by their paths: the kind of each, and what it is."""
-    paths = [f"request.{path}" for path in dict.fromkeys(path for op in OPERATIONS for path in testable(op))]
-    found = {path: (known_path(path).kind, "a field of the request") for path in paths}
-    for kind, rows in STORED.items():
+    members = [f"request.{path}" for path in dict.fromkeys(path for op in OPERATIONS for path in paths.testable(op))]
+    found = {path: (paths.known_path(path).kind, "a field of the request") for path in members}
+    for kind, rows in paths.STORED.items():
         found[f"state.{camel(kind)}"] = TEXT, f"the stored {kind.replace('_', ' ')} itself"
-        for name, held in names_of(rows).items():
-            found[f"state.{camel(kind)}.{name}"] = kind_of(held), f"of the stored {kind.replace('_', ' ')}"
+        for name, held in paths.names_of(rows).items():
+            found[f"state.{camel(kind)}.{name}"] = paths.kind_of(held), f"of the stored {kind.replace('_', ' ')}"
     return found
 
 
@@ -138,6 +139,13 @@ def repeated() -> Json:
     return found
 
 
+def where_schema() -> Json:
+    """The schema of ``where`` of rows."""
+    tests = {name: TESTS["NumberTest" if name == "amount" else "Test"] for name in ROW_FIELDS}
+    fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
+    return {"anyOf": [{**_map(**fields), "minProperties": 0}, {"type": "null"}]}
+
+
 def _members() -> Json:
     """The members of requests, and those of stored objects that are no texts."""
     example = {TEXT: {"exists": True}, NUMBER: {"gt": 100}, FLAG: True}
@@ -150,13 +158,13 @@ def _members() -> Json:
 
 def _patterns() -> Json:
     """Paths below the members of requests, of stored objects in either spelling, and headers."""
-    known = fields_of(ALL_OPERATIONS)
-    deep = [name for name, one in known.items() if one.is_list or one.is_map or parts_of(name)]
-    kinds = sorted({*STORED, *map(camel, STORED)})
+    known = paths.fields_of(ALL_OPERATIONS)
+    deep = [name for name, one in sorted(known.items()) if one.is_list or one.is_map or paths.parts_of(name)]
+    kinds = sorted({*paths.STORED, *map(camel, paths.STORED)})
     return {
         rf"^request\.({'|'.join(deep)})(\.[^.]+)+$": TESTS["Test"],
         rf"^state\.({'|'.join(kinds)})(\.[^.]+)*$": TESTS["Test"],
-        rf"^header\.(?!{folded(sorted(SECRET_HEADERS))[1:]}).+$": TESTS["Test"],
+        rf"^header\.(?!{folded(sorted(paths.SECRET_HEADERS))[1:]}).+$": TESTS["Test"],
     }
 
 
@@ -194,7 +202,7 @@ def when_schema() -> Json:
             ),
             "bank_account.accountNumber": TESTS["Test"],
             **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), TESTS["CountTest"]),
-            "overlaps": {"enum": list(STORED)},
+            "overlaps": {"enum": list(paths.STORED)},
             **dict.fromkeys(("age", "idle"), _LENGTH),
             "clock": {
                 **clock,
@@ -221,14 +229,16 @@ def by_operation() -> list[Json]:
     }
     looks = {"anyOf": [given_as("when", any_of(_NEED_PROVIDER)), given_as("key", asked)]}
     kinds = [(_makes(given(kind.word)), kind.fits) for kind in get_args(ProviderOutcome)]
-    fits = [(_makes(one.says), one.operations) for one in FITS]
+    fits = [(_makes(_at(path, {"not": {"type": "null"}})), operations) for path, operations in FITS.items()]
+    fits.append((_makes(_at("approve.copies", {"minimum": 2})), TAKING))
+    fits.append((_makes(_at("transport.at", {"const": At.UPLOAD})), BODIES))
     later = [(_makes(_later(given(move))), fits_later(move)) for move in Move if move is not Move.SET]
     later += [(_makes(_later(given_as("set", given(path)))), fits_later(Move.SET, path)) for path in SETTABLE]
     providers = [(looks, PROVIDER_OPERATIONS), (_makes(given("outcome_from")), PROVIDER_OPERATIONS)]
     rows = [needs(condition, _only_in(operations)) for condition, operations in (*kinds, *fits, *later, *providers)]
     alike: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
     for op in OPERATIONS:
-        alike.setdefault((op in UNREQUESTED, tuple(fields_of({op}))), []).append(op)
+        alike.setdefault((op in UNREQUESTED, tuple(paths.fields_of({op}))), []).append(op)
     for (is_unrequested, names), operations in alike.items():
         others = r"^(?!request\.|header\.)" if is_unrequested else r"^(?!request\.)"
         path = {"pattern": rf"{others}|^request\.({'|'.join(names)})(\.|$)" if names else others}
@@ -242,6 +252,11 @@ def _makes(outcome: Json) -> Json:
     then = given_as("then", outcome)
     chance = {"anyOf": [then, {"type": "array", "contains": then}]}
     return {"anyOf": [then, given_as("sequence", {"type": "array", "contains": outcome}), given_as("chance", chance)]}
+
+
+def _at(path: str, held: Json) -> Json:
+    """An outcome that has something at a path."""
+    return reduce(lambda below, name: given_as(name, below), reversed(path.split(".")), held)
 
 
 def _later(work: Json) -> Json:
