@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -175,10 +176,8 @@ def pages() -> str:
 
 def findings() -> str:
     """What clients do wrong."""
-    rows = []
-    for kind in FINDINGS.values():
-        rows.append([code(kind.name), kind.severity.word, kind.raised, kind.silent])
-    return markdown(["finding", "severity", "raised when", "silent when"], rows)
+    rows = [[f"[`{kind.name}`](#{kind.name})", kind.severity.word, kind.title] for kind in FINDINGS.values()]
+    return markdown(["finding", "severity", "what went wrong"], rows)
 
 
 def faults() -> str:
@@ -197,7 +196,7 @@ def corpus() -> str:
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
         found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario"}
+        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
         rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
@@ -205,11 +204,13 @@ def corpus() -> str:
 
 
 def finding_pages() -> str:
-    """Each finding with what it costs, what to do, and what a client does wrong and right."""
+    """Each finding with its exact conditions, what it costs, what to do, and what a client does wrong and right."""
     parts = []
     for kind in FINDINGS.values():
+        silent = f"\n\nSilent when: {kind.silent}" if kind.silent else ""
         parts.append(
             f"### `{kind.name}`\n\n{kind.title} ({kind.severity.word}). {kind.why}\n\n{kind.advice}\n\n"
+            f"Raised when: {kind.raised}{silent}\n\n"
             f"Wrong:\n\n```text\n{kind.wrong}\n```\n\nRight:\n\n```text\n{kind.right}\n```"
         )
     return "\n\n".join(parts)
@@ -217,6 +218,7 @@ def finding_pages() -> str:
 
 _SHOWN_WITH = {
     "commands": "cli",
+    "mcp": "cli",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
 }
@@ -274,6 +276,17 @@ def _hundreds(paths: Iterable[Path]) -> str:
     """Lines of modules, rounded, so that few commits change them."""
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in paths)
     return f"{round(lines, -2):,}"
+
+
+def scenario_words() -> str:
+    """Every part of a scenario file with its words, as a map of the sections that follow."""
+    rows = []
+    for section in SECTIONS:
+        anchor = re.sub(r"[^a-z0-9 _-]", "", section.name.lower()).replace(" ", "-")
+        first, _, _ = section.means.partition(". ")
+        words = ", ".join(code(key.name) for key in section.keys)
+        rows.append([f"[{section.name}](#{anchor})", f"{first.rstrip('.')}", words])
+    return markdown(["part", "is", "words"], rows)
 
 
 def scenario_keys() -> str:
@@ -341,6 +354,14 @@ def commands() -> str:
     return "\n\n".join(printed)
 
 
+def tools() -> str:
+    """Every tool for coding agents."""
+    folder = ROOT / "mockserver" / "mcp"
+    with (folder / "tools.csv").open(encoding="utf-8", newline="") as file:
+        rows = [[code(row["name"]), row["about"]] for row in csv.DictReader(file)]
+    return markdown(["tool", "does"], rows)
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (name for names in GROUPS.values() for name in names):
@@ -377,8 +398,10 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "error-codes": error_codes,
     "all-states": all_states,
     "commands": commands,
+    "tools": tools,
     "assumptions": assumptions,
     "test-values": test_values,
+    "scenario-words": scenario_words,
     "scenario-keys": scenario_keys,
     "request-fields": request_fields,
     "state-fields": state_fields,
