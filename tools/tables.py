@@ -196,7 +196,7 @@ def corpus() -> str:
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
         found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario"}
+        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
         rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
@@ -218,6 +218,7 @@ def finding_pages() -> str:
 
 _SHOWN_WITH = {
     "commands": "cli",
+    "mcp": "cli",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
 }
@@ -353,6 +354,14 @@ def commands() -> str:
     return "\n\n".join(printed)
 
 
+def tools() -> str:
+    """Every tool for coding agents."""
+    folder = ROOT / "mockserver" / "mcp"
+    with (folder / "tools.csv").open(encoding="utf-8", newline="") as file:
+        rows = [[code(row["name"]), row["about"]] for row in csv.DictReader(file)]
+    return markdown(["tool", "does"], rows)
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (name for names in GROUPS.values() for name in names):
@@ -391,6 +400,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "error-codes": error_codes,
     "all-states": all_states,
     "commands": commands,
+    "tools": tools,
     "assumptions": assumptions,
     "test-values": test_values,
     "scenario-words": scenario_words,
