@@ -53,13 +53,18 @@ def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
     return replace(figures_of(charge, sandbox.now), transferred=sent)
 
 
-def touched(sandbox: Sandbox, after: int) -> list[OrderKey]:
-    """The orders whose charges have changed after a journal entry, as far as the journal is kept."""
+def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
+    """The orders whose charges have changed after a journal entry, as far as the journal is kept, each with the charges
+    that were made then."""
     journal = sandbox.journal
     entries = islice(journal.entries, max(0, after - journal.dropped), None)
-    ids = dict.fromkeys(event.subject_id for entry in entries for event in _of_charges(entry))
-    charges = (sandbox.charges.get(charge_id) for charge_id in ids)
-    return list(dict.fromkeys(key_of(charge) for charge in charges if charge is not None))
+    found: dict[OrderKey, list[Charge]] = {}
+    for event in (event for entry in entries for event in _of_charges(entry)):
+        charge = sandbox.charges.get(event.subject_id)
+        if charge is not None:
+            made = found.setdefault(key_of(charge), [])
+            made += [charge] if event.before is None else []
+    return found
 
 
 def _of_charges(entry: JournalEntry) -> Iterator[Event]:

@@ -196,6 +196,20 @@ def test_since_leaves_out_what_was_before(api: Api) -> None:
     assert found(api, {"reference": "c", "paid": 5}, since="later") == ["paid-without-money", "charged-but-unpaid"]
 
 
+def test_a_reference_of_an_earlier_test_may_come_again(api: Api) -> None:
+    pay(api)
+    api.call("POST", "/__admin/marks", {"name": "later"})
+    sentence = {"money": ["net(*) <= 20"]}
+    pay(api)
+    once, twice = ({"reference": "order-1", "paid": paid} for paid in (20, 40))
+    assert (found(api, once, since="later"), found(api, twice, since="later")) == ([], [])
+    assert api.call("POST", "/__admin/verify", sentence, query={"since": "later"}).status == 200
+    assert found(api, once) == ["taken-twice"]
+    pay(api)
+    assert found(api, once, since="later") == ["taken-twice"]
+    assert api.call("POST", "/__admin/verify", sentence, query={"since": "later"}).status == 409
+
+
 def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:
     pay(api, capture=False)
     row = {"reference": "order-1", "state": "reserved"}

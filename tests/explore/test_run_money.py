@@ -120,6 +120,8 @@ def test_a_scenario_says_what_must_hold() -> None:
 def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
     rows = [{"reference": "order-1"}, {"Reference": "seeded"}, {"charge": "ch_1"}, {"reference": "", "charge": "ch_9"}]
     assert unseen(rows, {"orders": [order()]}) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
+    masked = order("4111********1111")
+    assert unseen([{"reference": "4111111111111111"}], {"orders": [masked]}) == []
     assert key_of({"paid": 1}) is None
 
 

@@ -50,7 +50,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
         await _ready(sandbox)
         keys = [("reference", query.reference)]
         if query.reference is None:
-            keys = touched(sandbox, _entry(call, sandbox, query.since))
+            keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
         found, totals = await _orders(sandbox, keys), dict[str, Figures]()
         for order in found:
             totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
@@ -89,7 +89,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     if after is None:
         await for_each(sandbox.charges, books.note_unknown)
     else:
-        recent = dict.fromkeys(touched(sandbox, after))
+        books.recent = recent = touched(sandbox, after)
         # What an earlier test has left is not this one's.
         known = {key: {key_of(charge) for charge in charges_of(sandbox, key)} for key in keys}
         keys = [key for key in keys if not known[key] or known[key] & recent.keys()]
@@ -113,13 +113,17 @@ def sentences(sandbox: Sandbox) -> list[Invariant]:
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
-    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal
-    entry."""
+    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal entry,
+    with the charges that were made then, if there are any."""
     if not wanted:
         return []
     await _ready(sandbox)
-    keys = touched(sandbox, after) if after else dict.fromkeys(await for_each(sandbox.charges, key_of))
-    orders = await _orders(sandbox, keys)
+    if after:
+        # An application may give a reference again in each test.
+        recent = touched(sandbox, after).items()
+        orders = [order for key, made in recent for order in orders_of(sandbox, key, made or None)]
+    else:
+        orders = await _orders(sandbox, dict.fromkeys(await for_each(sandbox.charges, key_of)))
     told = [await for_each(one.judged(orders), str) for one in wanted]
     return [words for words in chain.from_iterable(told) if words]
 
