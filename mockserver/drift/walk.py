@@ -1,0 +1,229 @@
+"""The walk: calls of ``walk.yaml``, played against a server, and all that they made taken back at the end.
+
+Source: docs/drift.md, What it sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mockserver.domain.clock import DAY, SECOND, Micros, iso, parse_duration
+from mockserver.domain.record import field, mutable, record
+from mockserver.drift.asking import Answer, Server
+from mockserver.scenario.answers import placeholders, ready
+from mockserver.scenario.scenario import CallMap
+from mockserver.web.routes import ROUTES
+
+FIRST, OFFERED = "key", "offered"
+"""The calls that show whether the key is right, and which providers the account has."""
+
+DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
+"""Provider of published samples, where the account shows none (published facts, 10)."""
+
+WALK_SECONDS = 300.0
+"""How long a walk may take; taking back may take as long again."""
+
+_MOST_SILENCES = 3
+"""Calls in a row without an answer after which the walk is broken off."""
+
+_DEEP = 70
+_PATHS = [(row.method, re.compile(re.sub(r"\{\w+\}", "[^/]+", row.path)), row.op) for row in ROUTES]
+_UNDONE: Mapping[str, tuple[str, str]] = {
+    "vault.create": ("vaultId", "DELETE /vault/{}"),
+    "customer.create": ("customerId", "DELETE /customer/{}"),
+    "payment_method.create": ("paymentMethodId", "DELETE /payment_method/{}"),
+    "subscription.create": ("subscriptionId", "DELETE /subscription/{}"),
+    "batch.create": ("batchId", ""),
+    "charge.create": ("chargeId", ""),
+}
+"""The id of what an operation makes, and the call that removes it; money is refunded or voided."""
+
+_PAYS = {"subscription.create": "SubscriptionId", "batch.create": "BatchId"}
+"""Operations that make charges by themselves, and the parameter that finds those."""
+
+_SETTLED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
+
+
+class NotReached(Exception):
+    """The server does not answer, or refuses the key."""
+
+    def __init__(self, words: str, *, is_key: bool = False) -> None:
+        self.is_key = is_key
+        super().__init__(words)
+
+
+@record
+class Rest:
+    """Let time pass, in microseconds."""
+
+    length: Micros
+
+
+@mutable
+class Played:
+    """What came of a walk: answers by call, the calls that could not be made with what they lacked, what could not be
+    taken back, and why the walk was broken off."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    left: list[str] = field(default_factory=list)
+    broken: str | None = None
+
+
+def op_of(call: CallMap) -> str:
+    """The operation of a call; empty for an address that the service does not have."""
+    path = call.path.partition("?")[0]
+    return next((op for method, form, op in _PATHS if method == call.method and form.fullmatch(path)), "")
+
+
+def steps(operations: Collection[str] | None = None) -> list[CallMap | Rest]:
+    """The steps of the walk: those of some operations with the calls that they need, or all."""
+    stages: Mapping[str, Sequence[Mapping[str, Any]]] = yaml.safe_load(
+        (Path(__file__).parent / "walk.yaml").read_text("utf-8")
+    )
+    made = [_step(row) for rows in stages.values() for row in rows]
+    if operations is None:
+        return made
+    kept = {FIRST, OFFERED}
+    for step in reversed(made):
+        if isinstance(step, CallMap) and (step.id in kept or op_of(step) in operations):
+            kept |= {str(step.id), *(name for name, _ in placeholders([step.call, step.body]))}
+    return [step for step in made if isinstance(step, Rest) or step.id in kept]
+
+
+def _step(row: Mapping[str, Any]) -> CallMap | Rest:
+    return Rest(parse_duration(row["advance"])) if "advance" in row else CallMap(**row)
+
+
+def printed(walk: Sequence[CallMap | Rest]) -> Iterator[str]:
+    """The walk in words, a line each."""
+    calls = [step for step in walk if isinstance(step, CallMap)]
+    for step in walk:
+        yield f"wait {step.length // SECOND} s" if isinstance(step, Rest) else f"{step.id}: {step.call}"
+    amounts = [Decimal(str(step.body["amount"])) for step in calls if op_of(step) == "charge.create" and _pays(step)]
+    yield (
+        f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; then what was made is "
+        "voided, refunded or deleted"
+    )
+
+
+def _pays(step: CallMap) -> bool:
+    amount = step.body.get("amount") if isinstance(step.body, Mapping) else None
+    return isinstance(amount, int | float)
+
+
+async def play(walk: Sequence[CallMap | Rest], server: Server, name: str, *, undoes: bool = True) -> Played:
+    """Play a walk as the run of a name, and take back what it made, also when it breaks off.
+
+    Raises ``NotReached`` when the first call is not answered or the key is refused.
+    """
+    played, made = Played(), list[tuple[str, str]]()
+    try:
+        async with asyncio.timeout(WALK_SECONDS):
+            await _play(walk, server, name, played, made)
+    except TimeoutError:
+        played.broken = f"not done within {WALK_SECONDS:.0f} s"
+    finally:
+        if undoes:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WALK_SECONDS):
+                    for op, made_id in reversed(made):
+                        await _undo(server, op, made_id, played.left)
+    return played
+
+
+async def _play(
+    walk: Sequence[CallMap | Rest], server: Server, name: str, played: Played, made: list[tuple[str, str]]
+) -> None:
+    known: dict[str, object] = {}
+    run: dict[str, object] = {"id": name, "provider": DUMMY, "deep": _deep()}
+    silences = 0
+    for step in walk:
+        if isinstance(step, Rest):
+            await server.rest(step.length)
+            continue
+        now = server.now()
+        run |= {"past": iso(now - 40 * DAY), "yesterday": iso(now - DAY + 3 * SECOND), "soon": iso(now + 2 * SECOND)}
+        try:
+            call = ready(step, {**known, "run": run})
+        except LookupError as missing:
+            played.skipped[str(step.id)] = str(missing.args[0]).partition(":")[0]
+            continue
+        answer = await server.ask(call)
+        if step.id == FIRST and answer.status in (0, 401, 403):
+            words = str(answer.body) if not answer.status else f"the key was refused with status {answer.status}"
+            raise NotReached(words, is_key=bool(answer.status))
+        played.answers[str(step.id)] = answer
+        known[str(step.id)] = answer.known
+        if step.id == OFFERED:
+            run["provider"] = _provider(answer.known) or DUMMY
+        op = op_of(call)
+        if answer.is_success and op in _UNDONE and (made_id := _id_in(answer.known, _UNDONE[op][0])):
+            made.append((op, made_id))
+        silences = 0 if answer.status else silences + 1
+        if silences == _MOST_SILENCES:
+            played.broken = f"{silences} calls in a row had no answer, the last one was {step.id}"
+            return
+
+
+def _deep() -> object:
+    nested: object = 1
+    for _ in range(_DEEP):
+        nested = [nested]
+    return nested
+
+
+def _provider(offered: object) -> str | None:
+    """The first provider of cards that is offered, else the first of any kind."""
+    found = [one for key, one in _members(offered) if key.lower() == "providerid" and isinstance(one, str)]
+    return found[0] if found else None
+
+
+def _members(value: object) -> Iterator[tuple[str, object]]:
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in sorted(parts, key=lambda part: "card" not in str(part[0]).lower()):
+        yield str(key), one
+        yield from _members(one)
+
+
+def _id_in(value: object, name: str) -> str | None:
+    """An id that can stand in a path."""
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, str) and re.fullmatch(r"[\w.~-]{1,100}", found) else None
+
+
+async def _undo(server: Server, op: str, made_id: str, left: list[str]) -> None:
+    """Take back what an operation made; note what stays."""
+    remove = _UNDONE[op][1]
+    if remove:
+        answer = await server.ask(CallMap(call=remove.format(made_id)))
+        if not answer.is_success and not 400 <= answer.status < 500:
+            left.append(f"{remove.format('...')}: {answer.body if not answer.status else answer.status}")
+    if op == "charge.create":
+        await _give_back(server, made_id, left)
+    if op in _PAYS:
+        found = await server.ask(CallMap(call=f"GET /charge?{_PAYS[op]}={made_id}"))
+        charges = found.known.get("charges") if isinstance(found.known, Mapping) else None
+        for charge in charges if isinstance(charges, list) else ():
+            if charge_id := _id_in(charge, "chargeId"):
+                await _give_back(server, charge_id, left)
+
+
+async def _give_back(server: Server, charge_id: str, left: list[str]) -> None:
+    """Refund a charge, or void it when it is only authorised."""
+    for call in (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void"):
+        if (await server.ask(CallMap(call=call))).is_success:
+            return
+    answer = await server.ask(CallMap(call=f"GET /charge/{charge_id}"))
+    status = answer.known.get("status") if isinstance(answer.known, Mapping) else None
+    if status not in _SETTLED:
+        words = status if isinstance(status, str) and re.fullmatch(r"\w{1,40}", status) else "of unknown status"
+        left.append(f"a charge {words}")
