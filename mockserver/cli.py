@@ -45,7 +45,7 @@ POLL_SECONDS = 0.05
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage"),
+    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift"),
     "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
@@ -74,6 +74,7 @@ class ServeByDefault(click.Group):
         from mockserver.commands import (
             books,
             coverage,
+            drift,
             explore,
             findings,
             printed_tables,
@@ -87,7 +88,15 @@ class ServeByDefault(click.Group):
         tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
-        clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
+        clients = (
+            run.run,
+            books.books,
+            findings.findings,
+            explore.explore,
+            coverage.coverage,
+            shrink.shrink,
+            drift.drift,
+        )
         for command in (*tables, *library, *files, *clients, sample.sample, store.store):
             self.add_command(command)
         return super().list_commands(ctx)

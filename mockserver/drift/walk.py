@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from typing import Any
 import yaml
 
 from mockserver.domain.clock import DAY, SECOND, Micros, iso, parse_duration
-from mockserver.domain.record import field, mutable, record
+from mockserver.domain.record import mutable, record
+from mockserver.domain.reference_data import read_table
 from mockserver.drift.asking import Answer, Server
 from mockserver.scenario.answers import placeholders, ready
 from mockserver.scenario.scenario import CallMap
@@ -69,19 +71,20 @@ class Rest:
 
 @mutable
 class Played:
-    """What came of a walk: answers by call, the calls that could not be made with what they lacked, what could not be
-    taken back, and why the walk was broken off."""
+    """What came of a walk: what was ``asked`` and answered by call, the calls that could not be made with what they
+    lacked, what could not be taken back, and why the walk was broken off."""
 
+    asked: dict[str, CallMap] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     broken: str | None = None
 
 
-def op_of(call: CallMap) -> str:
+def op_of(method: str, path: str) -> str:
     """The operation of a call; empty for an address that the service does not have."""
-    path = call.path.partition("?")[0]
-    return next((op for method, form, op in _PATHS if method == call.method and form.fullmatch(path)), "")
+    bare = path.partition("?")[0]
+    return next((op for one, form, op in _PATHS if one == method and form.fullmatch(bare)), "")
 
 
 def steps(operations: Collection[str] | None = None) -> list[CallMap | Rest]:
@@ -94,7 +97,7 @@ def steps(operations: Collection[str] | None = None) -> list[CallMap | Rest]:
         return made
     kept = {FIRST, OFFERED}
     for step in reversed(made):
-        if isinstance(step, CallMap) and (step.id in kept or op_of(step) in operations):
+        if isinstance(step, CallMap) and (step.id in kept or op_of(step.method, step.path) in operations):
             kept |= {str(step.id), *(name for name, _ in placeholders([step.call, step.body]))}
     return [step for step in made if isinstance(step, Rest) or step.id in kept]
 
@@ -108,11 +111,21 @@ def printed(walk: Sequence[CallMap | Rest]) -> Iterator[str]:
     calls = [step for step in walk if isinstance(step, CallMap)]
     for step in walk:
         yield f"wait {step.length // SECOND} s" if isinstance(step, Rest) else f"{step.id}: {step.call}"
-    amounts = [Decimal(str(step.body["amount"])) for step in calls if op_of(step) == "charge.create" and _pays(step)]
+    amounts = [
+        Decimal(str(step.body["amount"]))
+        for step in calls
+        if op_of(step.method, step.path) == "charge.create" and _pays(step)
+    ]
     yield (
         f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; then what was made is "
         "voided, refunded or deleted"
     )
+
+
+def unseen() -> Iterator[str]:
+    """What no walk can show, with the reason."""
+    yield "not shown by it:"
+    yield from read_table("unseen", lambda key, reason: f"  {key}: {reason}", Path(__file__).parent)
 
 
 def _pays(step: CallMap) -> bool:
@@ -161,11 +174,11 @@ async def _play(
         if step.id == FIRST and answer.status in (0, 401, 403):
             words = str(answer.body) if not answer.status else f"the key was refused with status {answer.status}"
             raise NotReached(words, is_key=bool(answer.status))
-        played.answers[str(step.id)] = answer
+        played.asked[str(step.id)], played.answers[str(step.id)] = call, answer
         known[str(step.id)] = answer.known
         if step.id == OFFERED:
             run["provider"] = _provider(answer.known) or DUMMY
-        op = op_of(call)
+        op = op_of(call.method, call.path)
         if answer.is_success and op in _UNDONE and (made_id := _id_in(answer.known, _UNDONE[op][0])):
             made.append((op, made_id))
         silences = 0 if answer.status else silences + 1
