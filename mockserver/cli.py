@@ -44,7 +44,7 @@ POLL_SECONDS = 0.05
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
-    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
+    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema", "import"),
     "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift"),
     "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version"),
 }
@@ -77,6 +77,7 @@ class ServeByDefault(click.Group):
             drift,
             explore,
             findings,
+            importing,
             printed_tables,
             run,
             sample,
@@ -88,16 +89,9 @@ class ServeByDefault(click.Group):
         tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
-        clients = (
-            run.run,
-            books.books,
-            findings.findings,
-            explore.explore,
-            coverage.coverage,
-            shrink.shrink,
-            drift.drift,
-        )
-        for command in (*tables, *library, *files, *clients, sample.sample, store.store):
+        clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
+        others = drift.drift, importing.import_traffic, sample.sample, store.store
+        for command in (*tables, *library, *files, *clients, *others):
             self.add_command(command)
         return super().list_commands(ctx)
 

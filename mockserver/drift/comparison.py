@@ -21,6 +21,9 @@ Tier = StrEnum("Tier", {"BREAKS": "breaks a client", "SHAPE": "shape", "WORDING"
 """How much a difference matters: a client that relies on the one fails at the other, it may, or people notice."""
 
 NEARBY = 100 * DAY
+UNSHOWN = '"..."'
+"""Stands, where a source shows that there is a field but not what it holds, for any value."""
+
 _ABSENT = object()
 _LONGEST = 80
 _PARTS = re.compile(
@@ -78,17 +81,19 @@ def compare(here: Played, there: Played, run: Run) -> list[Difference]:
         difference
         for call, answer in there.answers.items()
         if call in here.answers
-        for difference in _answers(call, here.answers[call], answer, run)
+        for difference in _answers(call, here.answers[call], answer, run, there.is_partial)
     ]
 
 
-def _answers(call: str, here: Answer, there: Answer, run: Run) -> Iterator[Difference]:
-    if here.status != there.status:
+def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Difference]:
+    if here.status != there.status and not (is_partial and not there.status):
         ours, theirs = (str(one.status or one.body) for one in (here, there))
         yield Difference(call, "status code", ours, theirs, Tier.BREAKS)
     # An object and a refusal have no fields in common, and which providers there are is the account's.
-    if call != OFFERED and here.is_success == there.is_success and here.body is not there.body:
+    if call != OFFERED and (here.is_success == there.is_success or is_partial):
         for place, mine, yours in _values("", here.body, there.body, run):
+            if is_partial and (yours.kind == "absent" or (yours.shown == UNSHOWN and mine.kind != "absent")):
+                continue
             tier = _tier(place, mine, yours)
             if tier is not None:
                 yield Difference(call, place or "body", mine.shown, yours.shown, tier)

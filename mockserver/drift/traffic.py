@@ -4,13 +4,11 @@ written is secret: answers come masked, and requests are masked here."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
-
-from pydantic import BaseModel, Field, ValidationError
 
 from mockserver import __version__
 from mockserver.adapters.scenario_files import bounded
@@ -24,108 +22,21 @@ from mockserver.scenario.matching import json_text
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json
 
+T = TypeVar("T")
 _JSON, _TEXT = "application/json", "text/plain"
-Model = TypeVar("Model", bound=BaseModel)
+_MESSAGE: Mapping[str, Any] = {
+    "httpVersion": "HTTP/1.1",
+    "cookies": [],
+    "headers": [],
+    "headersSize": -1,
+    "bodySize": -1,
+}
+_TIMED: Mapping[str, Any] = {"time": 0, "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0}}
+_KINDS: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
 
 
 class BadTraffic(ValueError):
     """A file that cannot be read; the text has its name and the place of what is wrong."""
-
-
-class _Message(BaseModel):
-    httpVersion: str = "HTTP/1.1"
-    cookies: list[object] = []
-    headers: list[object] = []
-    headersSize: int = -1
-    bodySize: int = -1
-
-
-class _Content(BaseModel):
-    mimeType: str = _JSON
-    text: str = ""
-
-
-class _Sized(_Content):
-    size: int = 0
-
-
-class _Request(_Message):
-    method: str
-    url: str
-    queryString: list[object] = []
-    postData: _Content | None = None
-
-
-class _Response(_Message):
-    status: int
-    statusText: str = ""
-    redirectURL: str = ""
-    content: _Sized = _Sized()
-
-
-class _Entry(BaseModel):
-    request: _Request
-    response: _Response
-    startedDateTime: str = ""
-    time: float = 0
-    cache: dict[str, object] = {}
-    timings: dict[str, float] = {"send": 0, "wait": 0, "receive": 0}
-    comment: str = ""
-
-
-class _State(BaseModel):
-    url: str
-    run: str = Field(min_length=6)
-    instant: str
-    skipped: dict[str, str] = {}
-    left: list[str] = []
-    broken: str | None = None
-
-
-class _Log(BaseModel):
-    version: str = "1.2"
-    creator: dict[str, object] = {"name": "mockserver", "version": __version__}
-    drift: _State | None = Field(None, alias="_drift")
-    entries: list[_Entry]
-
-
-class _Har(BaseModel):
-    log: _Log
-
-
-class _Address(BaseModel):
-    raw: str
-
-
-class _Sent(BaseModel):
-    raw: str = ""
-
-
-class _Asked(BaseModel):
-    method: str = "GET"
-    url: _Address | str
-    body: _Sent | None = None
-
-
-class _Example(BaseModel):
-    code: int = 0
-    body: str | None = None
-
-
-class _Item(BaseModel):
-    item: list[_Item] | None = None
-    request: _Asked | None = None
-    response: list[_Example] = []
-
-
-class _Variable(BaseModel):
-    key: str = ""
-    value: object = ""
-
-
-class _Collection(BaseModel):
-    item: list[_Item]
-    variable: list[_Variable] = []
 
 
 @record
@@ -139,7 +50,7 @@ class Recording:
 
 @record
 class Exchange:
-    """One call as it was recorded; its path is empty where the service has none like it. ``status`` is 0 where the file
+    """One call as it was recorded; ``path`` is empty where the service has none like it, ``status`` 0 where the file
     has no answer."""
 
     method: str
@@ -149,100 +60,132 @@ class Exchange:
     answer: object
 
 
+class _Part:
+    """A part of a file that knows its place there. Raises ``BadTraffic`` for what is missing or of another kind."""
+
+    def __init__(self, value: object, place: str) -> None:
+        self.value: Any = value
+        self.place = place
+
+    def take(self, name: str, kind: type[T], otherwise: T | None = None) -> T:
+        """A member; ``otherwise`` stands for one that is absent or null."""
+        found = self.value.get(name)
+        if found is None and otherwise is not None:
+            return otherwise
+        if not isinstance(found, kind):
+            raise BadTraffic(f"{self.place}{name}: wanted {_KINDS[kind]}")
+        return found
+
+    def part(self, name: str, otherwise: Mapping[str, object] | None = None) -> _Part:
+        """A member that is an object."""
+        return _Part(self.take(name, dict, otherwise and dict(otherwise)), f"{self.place}{name}.")
+
+    def parts(self, name: str, otherwise: list[object] | None = None) -> Iterator[_Part]:
+        """The items of a member that is a list of objects."""
+        for index, item in enumerate(self.take(name, list, otherwise)):
+            if not isinstance(item, dict):
+                raise BadTraffic(f"{self.place}{name}[{index}]: wanted an object")
+            yield _Part(item, f"{self.place}{name}[{index}].")
+
+
+def _document(path: Path) -> _Part:
+    try:
+        found = loads(bounded(path), 100)
+    except MalformedJson as fault:
+        raise BadTraffic(f"{path}:{fault.line}:{fault.column}: {fault.message}") from None
+    except ValueError as fault:
+        raise BadTraffic(f"{path}: {fault}") from None
+    if not isinstance(found, dict):
+        raise BadTraffic(f"{path}:1:1: wanted a JSON object")
+    return _Part(found, f"{path}: ")
+
+
 def written(recording: Recording) -> str:
     """The text of a recording."""
     played, run = recording.played, recording.run
-    state = _State(
-        url=recording.url,
-        run=run.name,
-        instant=iso(run.instant),
-        skipped=played.skipped,
-        left=played.left,
-        broken=played.broken,
-    )
+    state = {"url": recording.url, "run": run.name, "instant": iso(run.instant), "isPartial": played.is_partial}
+    state |= {"skipped": played.skipped, "left": played.left, "broken": played.broken}
     rows = [_entry(recording, call, answer) for call, answer in played.answers.items()]
-    return _Har(log=_Log(_drift=state, entries=rows)).model_dump_json(by_alias=True, exclude_none=True, indent=1) + "\n"
+    creator = {"name": "mockserver", "version": __version__}
+    return json_text({"log": {"version": "1.2", "creator": creator, "_drift": state, "entries": rows}}) + "\n"
 
 
-def _entry(recording: Recording, call: str, answer: Answer) -> _Entry:
+def _entry(recording: Recording, call: str, answer: Answer) -> Mapping[str, object]:
     asked = recording.played.asked[call]
-    sent = None if asked.body is None else _Content(text=json_text(mask_json(asked.body)))
     url = recording.url.rstrip("/") + mask_text(asked.path)
+    request: dict[str, object] = {"method": asked.method, "url": url, "queryString": [], **_MESSAGE}
+    if asked.body is not None:
+        request["postData"] = {"mimeType": _JSON, "text": json_text(mask_json(asked.body))}
     is_text = answer.known is None and isinstance(answer.body, str)
     text = str(answer.body) if is_text else json_text(answer.body)
-    content = _Sized(mimeType=_TEXT if is_text else _JSON, text=text, size=len(text.encode()))
-    return _Entry(
-        request=_Request(method=asked.method, url=url, postData=sent),
-        response=_Response(status=answer.status, content=content),
-        startedDateTime=iso(recording.run.instant),
-        comment=call,
-    )
+    content = {"mimeType": _TEXT if is_text else _JSON, "size": len(text), "text": text}
+    response = {"status": answer.status, "statusText": "", "redirectURL": "", "content": content, **_MESSAGE}
+    return {
+        "startedDateTime": iso(recording.run.instant),
+        "comment": call,
+        "request": request,
+        "response": response,
+        **_TIMED,
+    }
 
 
 def read(path: Path) -> Recording:
     """A recording of a walk. Raises ``BadTraffic``, ``OSError``."""
-    log = _read(path, _Har).log
-    if log.drift is None:
-        raise BadTraffic(f"{path}: log._drift: wanted a file that `mockserver drift --record` wrote")
-    played = Played(skipped=log.drift.skipped, left=log.drift.left, broken=log.drift.broken)
-    for index, row in enumerate(log.entries):
-        text = row.response.content.text
+    log = _document(path).part("log")
+    own = log.part("_drift")
+    skipped = {str(call): str(lacks) for call, lacks in own.take("skipped", dict).items()}
+    left, broken = [*map(str, own.take("left", list))], own.take("broken", str, "") or None
+    played = Played(skipped=skipped, left=left, broken=broken, is_partial=own.value.get("isPartial") is True)
+    for row in log.parts("entries"):
+        response = row.part("response")
+        content = response.part("content")
+        text, status = content.take("text", str), response.take("status", int)
         try:
-            body = text if row.response.content.mimeType == _TEXT else loads(text.encode())
+            body = text if content.take("mimeType", str) == _TEXT else loads(text.encode())
         except MalformedJson as fault:
-            raise BadTraffic(f"{path}: log.entries[{index}].response.content.text: {fault}") from None
-        played.answers[row.comment] = Answer(row.response.status, body, body)
+            raise BadTraffic(f"{content.place}text: {fault}") from None
+        played.answers[row.take("comment", str)] = Answer(status, body, body)
+    url, run, instant = (own.take(name, str) for name in ("url", "run", "instant"))
     try:
-        run = Run(log.drift.run, parse_instant(log.drift.instant))
+        return Recording(url, Run(run, parse_instant(instant)), played)
     except ValueError as fault:
-        raise BadTraffic(f"{path}: log._drift.instant: {fault}") from None
-    return Recording(log.drift.url, run, played)
-
-
-def _read(path: Path, model: type[Model]) -> Model:
-    """A JSON file by its model. Raises ``BadTraffic`` with the place of the first fault, ``OSError``."""
-    try:
-        return model.model_validate_json(bounded(path))
-    except ValidationError as faults:
-        fault = faults.errors(include_input=False, include_url=False)[0]
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in fault["loc"]).lstrip(".")
-        raise BadTraffic(f"{path}: {place + ': ' if place else ''}{fault['msg']}") from None
-    except ValueError as fault:
-        raise BadTraffic(f"{path}: {fault}") from None
+        raise BadTraffic(f"{own.place}instant: {fault}") from None
 
 
 def read_har(path: Path) -> list[Exchange]:
     """The exchanges of a HAR file. Raises ``BadTraffic``, ``OSError``."""
-    return [
-        _exchange(
-            row.request.method,
-            row.request.url,
-            row.request.postData.text if row.request.postData else "",
-            row.response.status,
-            row.response.content.text,
-        )
-        for row in _read(path, _Har).log.entries
-    ]
+    found = []
+    for row in _document(path).part("log").parts("entries"):
+        request, response = row.part("request"), row.part("response")
+        sent = request.part("postData", {"text": ""}).take("text", str, "")
+        answer = response.part("content", {"text": ""}).take("text", str, "")
+        method, url = request.take("method", str), request.take("url", str)
+        found.append(_exchange(method, url, sent, response.take("status", int), answer))
+    return found
 
 
 def read_postman(path: Path) -> list[Exchange]:
     """The requests of a Postman collection (format 2) with their first examples. Raises ``BadTraffic``, ``OSError``."""
-    file = _read(path, _Collection)
-    values = {one.key: str(one.value) for one in file.variable}
+    file = _document(path)
+    values = {str(one.value.get("key")): str(one.value.get("value", "")) for one in file.parts("variable", [])}
 
     def filled(text: str) -> str:
         return re.sub(r"\{\{\s*([\w.-]+)\s*\}\}", lambda found: values.get(found[1], found[0]), text)
 
-    def exchanges(items: list[_Item]) -> Iterator[Exchange]:
+    def exchanges(items: Iterator[_Part]) -> Iterator[Exchange]:
         for one in items:
-            yield from exchanges(one.item or [])
-            if (asked := one.request) is not None:
-                url = asked.url if isinstance(asked.url, str) else asked.url.raw
-                example = one.response[0] if one.response else _Example()
-                sent = filled(asked.body.raw) if asked.body else ""
-                yield _exchange(asked.method, filled(url), sent, example.code, example.body or "")
+            if "item" in one.value:
+                yield from exchanges(one.parts("item"))
+                continue
+            asked = one.part("request")
+            is_text = isinstance(asked.value.get("url"), str)
+            url = asked.take("url", str) if is_text else asked.part("url").take("raw", str)
+            sent = asked.part("body", {"raw": ""}).take("raw", str, "")
+            example = next(one.parts("response", []), _Part({}, one.place))
+            answer, status = example.take("body", str, ""), example.take("code", int, 0)
+            yield _exchange(asked.take("method", str, "GET"), filled(url), filled(sent), status, answer)
 
-    return list(exchanges(file.item))
+    return list(exchanges(file.parts("item")))
 
 
 def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exchange:

@@ -21,8 +21,10 @@ from mockserver.domain.record import mutable, record
 from mockserver.domain.reference_data import read_table
 from mockserver.drift.asking import Answer, Server
 from mockserver.scenario.answers import placeholders, ready
+from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import CallMap
 from mockserver.web.routes import ROUTES
+from mockserver.wire.jsonio import loads
 
 FIRST, OFFERED = "key", "offered"
 """The calls that show whether the key is right, and which providers the account has."""
@@ -72,13 +74,15 @@ class Rest:
 @mutable
 class Played:
     """What came of a walk: what was ``asked`` and answered by call, the calls that could not be made with what they
-    lacked, what could not be taken back, and why the walk was broken off."""
+    lacked, what could not be taken back, and why the walk was broken
+    off. ``is_partial`` says that answers hold only what a source shows."""
 
     asked: dict[str, CallMap] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     broken: str | None = None
+    is_partial: bool = False
 
 
 def op_of(method: str, path: str) -> str:
@@ -111,11 +115,8 @@ def printed(walk: Sequence[CallMap | Rest]) -> Iterator[str]:
     calls = [step for step in walk if isinstance(step, CallMap)]
     for step in walk:
         yield f"wait {step.length // SECOND} s" if isinstance(step, Rest) else f"{step.id}: {step.call}"
-    amounts = [
-        Decimal(str(step.body["amount"]))
-        for step in calls
-        if op_of(step.method, step.path) == "charge.create" and _pays(step)
-    ]
+    charged = [step.body for step in calls if op_of(step.method, step.path) == "charge.create"]
+    amounts = [Decimal(str(body["amount"])) for body in charged if type(body.get("amount")) in (int, float)]
     yield (
         f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; then what was made is "
         "voided, refunded or deleted"
@@ -126,11 +127,6 @@ def unseen() -> Iterator[str]:
     """What no walk can show, with the reason."""
     yield "not shown by it:"
     yield from read_table("unseen", lambda key, reason: f"  {key}: {reason}", Path(__file__).parent)
-
-
-def _pays(step: CallMap) -> bool:
-    amount = step.body.get("amount") if isinstance(step.body, Mapping) else None
-    return isinstance(amount, int | float)
 
 
 async def play(walk: Sequence[CallMap | Rest], server: Server, name: str, *, undoes: bool = True) -> Played:
@@ -157,7 +153,7 @@ async def _play(
     walk: Sequence[CallMap | Rest], server: Server, name: str, played: Played, made: list[tuple[str, str]]
 ) -> None:
     known: dict[str, object] = {}
-    run: dict[str, object] = {"id": name, "provider": DUMMY, "deep": _deep()}
+    run: dict[str, object] = {"id": name, "provider": DUMMY, "deep": loads(b"[" * _DEEP + b"]" * _DEEP, _DEEP)}
     silences = 0
     for step in walk:
         if isinstance(step, Rest):
@@ -177,7 +173,7 @@ async def _play(
         played.asked[str(step.id)], played.answers[str(step.id)] = call, answer
         known[str(step.id)] = answer.known
         if step.id == OFFERED:
-            run["provider"] = _provider(answer.known) or DUMMY
+            run["provider"] = next(iter(re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))), DUMMY)
         op = op_of(call.method, call.path)
         if answer.is_success and op in _UNDONE and (made_id := _id_in(answer.known, _UNDONE[op][0])):
             made.append((op, made_id))
@@ -185,26 +181,6 @@ async def _play(
         if silences == _MOST_SILENCES:
             played.broken = f"{silences} calls in a row had no answer, the last one was {step.id}"
             return
-
-
-def _deep() -> object:
-    nested: object = 1
-    for _ in range(_DEEP):
-        nested = [nested]
-    return nested
-
-
-def _provider(offered: object) -> str | None:
-    """The first provider of cards that is offered, else the first of any kind."""
-    found = [one for key, one in _members(offered) if key.lower() == "providerid" and isinstance(one, str)]
-    return found[0] if found else None
-
-
-def _members(value: object) -> Iterator[tuple[str, object]]:
-    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in sorted(parts, key=lambda part: "card" not in str(part[0]).lower()):
-        yield str(key), one
-        yield from _members(one)
 
 
 def _id_in(value: object, name: str) -> str | None:
