@@ -75,14 +75,21 @@ class Difference:
         return f"{self.place}: {self.here} here, {self.there} there"
 
 
-def compare(here: Played, there: Played, run: Run) -> list[Difference]:
-    """The differences in the calls that both have answered, in the order of the walk."""
-    return [
-        difference
-        for call, answer in there.answers.items()
-        if call in here.answers
-        for difference in _answers(call, here.answers[call], answer, run, there.is_partial)
-    ]
+Told = dict[tuple[str, int, int], tuple[object, list[Difference]]]
+"""Differences from one server by call and answer: sandboxes that play one walk give most answers alike."""
+
+
+def compare(here: Played, there: Played, run: Run, told: Told | None = None) -> list[Difference]:
+    """The differences in the calls that both have answered, in the order of the walk; ``told`` keeps those of each."""
+    known = {} if told is None else told
+    for call, answer in there.answers.items():
+        own = here.answers.get(call)
+        if own is not None and (call, id(own.body), own.status) not in known:
+            found = list(_answers(call, own, answer, run, there.is_partial))
+            # The body is kept, so that no other gets its number.
+            known[call, id(own.body), own.status] = own.body, found
+    both = [(call, here.answers[call]) for call in there.answers if call in here.answers]
+    return [one for call, own in both for one in known[call, id(own.body), own.status][1]]
 
 
 def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Difference]:

@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from mockserver.assumptions import ROWS, Assumption, Profile
 from mockserver.domain.record import mutable, record
-from mockserver.drift.comparison import Difference, Run, compare
+from mockserver.drift.comparison import Difference, Run, Told, compare
 from mockserver.drift.walk import Played
 
 Overrides = Mapping[str, object]
@@ -56,6 +56,7 @@ class Search:
         self._run = run
         self._profile = Profile(profile)
         self._gaps: dict[frozenset[tuple[str, str]], _Gap] = {}
+        self._told: Told = {}
 
     async def settle(self) -> Settled:
         """Take, again and again, the value that settles most, until none settles any more."""
@@ -97,7 +98,7 @@ class Search:
         if known not in self._gaps:
             here = await self._play(overrides)
             alone = set() if self._there.broken else {*here.answers} ^ {*self._there.answers}
-            self._gaps[known] = _Gap(tuple(compare(here, self._there, self._run)), frozenset(alone))
+            self._gaps[known] = _Gap(tuple(compare(here, self._there, self._run, self._told)), frozenset(alone))
         return self._gaps[known]
 
     def _values(self, gap: _Gap, chosen: Overrides) -> Iterator[tuple[str, object]]:
