@@ -20,7 +20,7 @@ from mockserver.drift.report import Report, judge
 from mockserver.drift.traffic import BadTraffic, Recording, read, written
 from mockserver.drift.walk import NotReached, play, printed, steps, unseen
 
-_TABLE = re.compile(r"(?<=<!-- table: drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
+_MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 @click.command(
@@ -96,9 +96,9 @@ def _read(folder: Path) -> list[Recording]:
 
 def _paged(text: str, reports: list[Report]) -> str:
     """A page with the reports between its marks. Raises ``BadTraffic``."""
-    if not _TABLE.search(text):
-        raise BadTraffic("--page: wanted a file with the lines <!-- table: drift --> and <!-- end -->")
-    return _TABLE.sub(lambda _: f"{shown(reports)}\n", text)
+    if not _MARKED.search(text):
+        raise BadTraffic("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
+    return _MARKED.sub(lambda _: f"{shown(reports)}\n", text)
 
 
 def shown(reports: list[Report]) -> str:

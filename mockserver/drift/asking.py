@@ -35,6 +35,7 @@ LARGEST = 1_000_000
 
 _KEY = "sk_drift"
 _TEST_WORDS = {"sandbox", "test", "testing", "dev", "develop", "development", "staging", "uat", "demo", "mock", "qa"}
+_SHORTEST_KEY = 6
 _LIVE_WORDS = {"live", "prod", "production"}
 
 
@@ -106,19 +107,18 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Server:
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise Refusal("wanted an address without a user, a password or a query")
-    is_near, words = _is_near(host), set(re.split("[^a-z]+", host))
-    if words & _LIVE_WORDS or not (is_near or words & _TEST_WORDS):
-        raise Refusal(
-            f"the host does not look like one for tests: wanted one of {', '.join(sorted(_TEST_WORDS))} in it"
-        )
-    if parts.scheme != "https" and not is_near:
-        raise Refusal("wanted https: the key would travel in the clear")
-    if not (key.isascii() and key.isprintable() and key.strip() == key and len(key) >= 6):
-        raise Refusal("wanted a key of at least 6 printable ASCII characters")
-    if looks_live(key):
-        raise Refusal("the key looks like a live one, and only keys for tests are used")
+    is_near, words = host == "localhost" or _is_loopback(host), set(re.split("[^a-z]+", host))
+    is_test = not words & _LIVE_WORDS and (is_near or words & _TEST_WORDS)
+    is_key = key.isascii() and key.isprintable() and key.strip() == key and len(key) >= _SHORTEST_KEY
+    for is_right, sentence in (
+        (not (parts.username or parts.query or parts.fragment), "wanted an address without a user and a query"),
+        (is_test, f"the host does not look like one for tests, wanted a word of {', '.join(sorted(_TEST_WORDS))}"),
+        (parts.scheme == "https" or is_near, "wanted https: the key would travel in the clear"),
+        (is_key, f"wanted a key of at least {_SHORTEST_KEY} printable ASCII characters"),
+        (not looks_live(key), "the key looks like a live one, and only keys for tests are used"),
+    ):
+        if not is_right:
+            raise Refusal(sentence)
     headers = {"accept": "application/json", "accept-encoding": "identity"}
     client = httpx.AsyncClient(base_url=url, headers=headers, timeout=CALL_SECONDS, trust_env=not is_near)
 
@@ -134,11 +134,10 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Server:
     return Server(send, key, now, lambda length: asyncio.sleep(length / SECOND))
 
 
-def _is_near(host: str) -> bool:
-    """Whether a host is this machine."""
+def _is_loopback(host: str) -> bool:
     with suppress(ValueError):
         return ip_address(host).is_loopback
-    return host == "localhost" or host.endswith(".localhost")
+    return False
 
 
 def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Server:

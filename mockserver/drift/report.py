@@ -11,7 +11,7 @@ from mockserver.drift.asking import local
 from mockserver.drift.comparison import Tier
 from mockserver.drift.settling import Overrides, Search, Settled
 from mockserver.drift.traffic import Recording
-from mockserver.drift.walk import Played, Rest, play, steps
+from mockserver.drift.walk import Played, play, steps
 
 _SHOWN = 3
 """Calls that are named of those that differ in the same way."""
@@ -42,7 +42,7 @@ class Report:
         found, played = self.settled, self.recording.played
         known = {one: f" ({key}: {found.overrides[key]})" for one, key in found.by_key}
         every = [*known, *(one for one in found.left if one not in known)]
-        count = f"{len(every)} differences" if every else "no difference"
+        count = f"{len(every) or 'no'} difference{'s' if len(every) > 1 else ''}"
         yield f"{self.recording.url} on {self.date}, profile {self.profile}: {len(played.answers)} calls, {count}"
         for tier in Tier:
             calls: dict[str, list[str]] = {}
@@ -73,8 +73,7 @@ class Report:
 async def judge(recording: Recording, profile: str) -> Report:
     """Play the calls of a recording here, and look for the assumptions that settle what differs."""
     there, run = recording.played, recording.run
-    made = {*there.answers, *there.skipped}
-    walk = [step for step in steps() if isinstance(step, Rest) or step.id in made]
+    walk = steps(calls={*there.answers, *there.skipped})
 
     async def again(assumptions: Overrides) -> Played:
         return await play(walk, local(assumptions, profile, run.instant), run.name, undoes=False)

@@ -97,7 +97,8 @@ class Search:
         known = frozenset((key, str(value)) for key, value in overrides.items())
         if known not in self._gaps:
             here = await self._play(overrides)
-            alone = set() if self._there.broken else {*here.answers} ^ {*self._there.answers}
+            ours, theirs = {*here.answers}, {*self._there.answers}
+            alone = set() if self._there.broken else theirs - ours if self._there.is_partial else ours ^ theirs
             self._gaps[known] = _Gap(tuple(compare(here, self._there, self._run, self._told)), frozenset(alone))
         return self._gaps[known]
 

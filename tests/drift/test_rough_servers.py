@@ -17,7 +17,7 @@ from mockserver.drift import asking
 
 KEY = "sk_rough_9f8e7d6c"
 CARD = "4111111111111111"
-PAGE = "# Here\n\n<!-- table: drift -->\n<!-- end -->\n"
+PAGE = "# Here\n\n<!-- drift -->\n<!-- end -->\n"
 Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
 
 
