@@ -20,6 +20,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.completion import offered
 from mockserver.settings import (
     SETTINGS,
     OptionKind,
@@ -46,7 +47,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema", "import"),
     "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift"),
-    "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version"),
+    "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version", "help"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""
@@ -59,7 +60,9 @@ class ServeByDefault(click.Group):
     """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port 0``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+        # While the shell completes a first word, that is the name of a command.
+        bare = not args and not ctx.resilient_parsing
+        if bare or (args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
             args = ["serve", *args]
         return super().parse_args(ctx, args)
 
@@ -135,6 +138,7 @@ def _option(setting: Setting) -> click.Option:
         is_flag=setting.kind is OptionKind.SWITCH,
         multiple=setting.kind is OptionKind.LIST,
         metavar=setting.metavar,
+        shell_complete=offered,
     )
 
 
@@ -217,6 +221,21 @@ def _export(log: ServerLog) -> Export | None:
     except CannotTrace as fault:
         log.warning(f"no traces are sent: {fault}")
         return None
+
+
+@main.command(name="help")
+@click.argument("command", nargs=-1, shell_complete=lambda ctx, _, start: main.shell_complete(ctx.find_root(), start))
+@click.pass_context
+def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
+    """Print this help, or with COMMAND that of a command."""
+    within = ctx.find_root()
+    for name in command:
+        group = within.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{within.command_path} has no commands of its own, got {name!r}")
+        found = group.resolve_command(within, [name])[1]
+        within = click.Context(found or group, info_name=name, parent=within)
+    click.echo(within.get_help())
 
 
 @main.command()

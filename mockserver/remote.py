@@ -61,7 +61,8 @@ class RemoteSandbox:
     ``--admin-token`` wants, ``line`` is shared with other sandboxes. Close it when done: it holds connections.
     ``judged`` says that a verification has failed and its caller was informed, ``idle`` what scenarios waited for
     of which no rule had fired when findings were last asked for; ``invariants`` are to hold when a test ends,
-    ``is_unsafe`` says that an assertion about money has failed.
+    ``is_unsafe`` says that an assertion about money has failed, ``has_books`` that the shop's books were compared.
+    ``since`` is the last mark, and ``after`` the journal entry behind which it stands.
     """
 
     def __init__(
@@ -79,7 +80,8 @@ class RemoteSandbox:
         self.idle: list[str] = []
         self.since: str | None = None
         self.invariants: list[Invariant] = []
-        self.is_unsafe = False
+        self.after = 0
+        self.is_unsafe = self.has_books = False
         self._pinned: str | None = None
         self._folders = tuple(folders)
         self._own_line = line is None
@@ -285,6 +287,7 @@ class RemoteSandbox:
 
         Raises :class:`VerificationFailed` with the differences.
         """
+        self.has_books = True
         found = self.compare_books(rows, self.since, states)["findings"]
         errors = [f"{row['finding']}: {row['evidence'][0]['line']}" for row in found if row["severity"] == "error"]
         if errors:
@@ -337,7 +340,7 @@ class RemoteSandbox:
 
     def mark(self, name: str) -> None:
         """Name this place: findings, verification and timeline begin here from now on."""
-        self.call("POST", "/__admin/marks", json={"name": name})
+        self.after = self.call("POST", "/__admin/marks", json={"name": name})["after"]
         self.since = name
 
     @property

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from mockserver import __version__
 from mockserver.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,6 +33,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (built,) = folder.glob("*.whl")
     return ZipFile(built)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=["uvx", "pipx"])
+def test_the_wheel_runs_by_the_name_of_the_distribution(words: tuple[str, ...], wheel: ZipFile, tmp_path: Path) -> None:
+    program = shutil.which(words[0], path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    if program is None:
+        pytest.skip(f"{words[0]} is not installed")
+    places = {name: str(tmp_path / name) for name in ("UV_CACHE_DIR", "UV_TOOL_DIR", "PIPX_HOME", "PIPX_BIN_DIR")}
+    command = [program, *words[1:], str(wheel.filename), "payfurl-mockserver"]
+    said = subprocess.run(
+        [*command, "version"], env={**os.environ, **places}, check=True, capture_output=True, text=True
+    )
+    assert said.stdout.strip() == __version__
+    refused = subprocess.run([*command, "serv"], env={**os.environ, **places}, capture_output=True, text=True)
+    assert (refused.returncode, "No such command 'serv'" in refused.stderr) == (2, True)
 
 
 def files(folder: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""What the documentation site has beyond the pages of docs: the files at the top of the repository, and two scripts.
+"""What the documentation site has beyond docs/: the files at the top of the repository, two scripts and a style.
 
 A hook of mkdocs (mkdocs.yml names it). The pages are written for the repository, where a link begins at the file it
 stands in; here they are the same pages in one folder. npm brings the scripts when the site is built, so that the built
@@ -23,6 +23,15 @@ SCRIPTS = {
     "javascripts/mermaid.js": ("mermaid@12.3.0", "dist/mermaid.min.js"),
     "javascripts/iframe-worker.js": ("iframe-worker@1.0.4", "shim/index.js"),
 }
+STYLE = """
+/* A command to copy is on the screen as a whole; what is printed keeps its columns. */
+.md-typeset .language-sh code { white-space: pre-wrap; }
+.md-typeset pre > code { font-size: 0.57rem; }
+/* A word, such as the name of an option, stays in one line. */
+.md-typeset code.word { white-space: nowrap; }
+.md-typeset td code, .md-typeset td { word-break: normal; overflow-wrap: normal; }
+"""
+WORD = re.compile(r"<code>(?=[^<\s]{1,40}</code>)")
 LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -30,6 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages from the top of the repository, and the scripts. Raises ``OSError`` where npm is not there."""
     for name, page in TOP.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text("utf-8")))
+    files.append(File.generated(config, "stylesheets/site.css", content=STYLE))
     for script, (package, member) in SCRIPTS.items():
         files.append(File.generated(config, script, content=_from_npm(package, member)))
 
@@ -37,6 +47,11 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links within one folder, files of the repository by name, and Markdown inside of what folds."""
     return LINK.sub(link, markdown).replace("<details>", '<details markdown="1">')
+
+
+def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Names in code are marked, so that no line breaks inside them."""
+    return WORD.sub('<code class="word">', html)
 
 
 def link(found: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -182,10 +183,8 @@ def pages() -> str:
 
 def findings() -> str:
     """What clients do wrong."""
-    rows = []
-    for kind in FINDINGS.values():
-        rows.append([code(kind.name), kind.severity.word, kind.raised, kind.silent])
-    return markdown(["finding", "severity", "raised when", "silent when"], rows)
+    rows = [[f"[`{kind.name}`](#{kind.name})", kind.severity.word, kind.title] for kind in FINDINGS.values()]
+    return markdown(["finding", "severity", "what went wrong"], rows)
 
 
 def faults() -> str:
@@ -212,11 +211,13 @@ def corpus() -> str:
 
 
 def finding_pages() -> str:
-    """Each finding with what it costs, what to do, and what a client does wrong and right."""
+    """Each finding with its exact conditions, what it costs, what to do, and what a client does wrong and right."""
     parts = []
     for kind in FINDINGS.values():
+        silent = f"\n\nSilent when: {kind.silent}" if kind.silent else ""
         parts.append(
             f"### `{kind.name}`\n\n{kind.title} ({kind.severity.word}). {kind.why}\n\n{kind.advice}\n\n"
+            f"Raised when: {kind.raised}{silent}\n\n"
             f"Wrong:\n\n```text\n{kind.wrong}\n```\n\nRight:\n\n```text\n{kind.right}\n```"
         )
     return "\n\n".join(parts)
@@ -281,6 +282,17 @@ def _hundreds(paths: Iterable[Path]) -> str:
     """Lines of modules, rounded, so that few commits change them."""
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in paths)
     return f"{round(lines, -2):,}"
+
+
+def scenario_words() -> str:
+    """Every part of a scenario file with its words, as a map of the sections that follow."""
+    rows = []
+    for section in SECTIONS:
+        anchor = re.sub(r"[^a-z0-9 _-]", "", section.name.lower()).replace(" ", "-")
+        first, _, _ = section.means.partition(". ")
+        words = ", ".join(code(key.name) for key in section.keys)
+        rows.append([f"[{section.name}](#{anchor})", f"{first.rstrip('.')}", words])
+    return markdown(["part", "is", "words"], rows)
 
 
 def scenario_keys() -> str:
@@ -389,6 +401,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "commands": commands,
     "assumptions": assumptions,
     "test-values": test_values,
+    "scenario-words": scenario_words,
     "scenario-keys": scenario_keys,
     "request-fields": request_fields,
     "state-fields": state_fields,

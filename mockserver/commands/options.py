@@ -15,6 +15,7 @@ import click
 
 from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
+from mockserver.commands.completion import offered
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
@@ -142,6 +143,7 @@ def options(command: str) -> Callable[[F], F]:
     def given(function: F) -> F:
         for row in reversed(_rows()[command]):
             said: dict[str, Any] = {"metavar": row.metavar or None, "envvar": row.variable or None, "help": row.help}
+            said |= {"shell_complete": offered} if row.reads in ("text", "texts") else {}
             said |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
             function = click.option(*row.option.split(), **said, **_read(row.reads))(function)
         return function

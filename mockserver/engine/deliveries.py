@@ -15,12 +15,13 @@ from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Content, Delivery, Notice, Try, WebhookMessage, previous_key, sign
-from mockserver.domain.errors import NotFound
+from mockserver.domain.errors import Full, NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
+from mockserver.engine.delivery_log import MOST_UNDER_WAY
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.state_facts import reader_of
@@ -178,6 +179,31 @@ def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
     delivery.due = sandbox.now
     sandbox.schedule.plan(sandbox.now, Due.WEBHOOK, delivery_id)
     return delivery
+
+
+def replay(sandbox: Sandbox, delivery: Delivery, url: str) -> Delivery:
+    """Send what a delivery has sent to another receiver, now: the same bytes and signature, in a delivery of its own.
+    That one may rightly refuse it. Raises ``Full`` (37) when too many are under way."""
+    if not sandbox.deliveries.has_room:
+        raise Full(Code.RETRY_LATER, {"Url": f"{MOST_UNDER_WAY} webhooks are under way, the most; ask again later"}, 1)
+    copy = replace(
+        delivery,
+        delivery_id=sandbox.ids.hex32("webhook"),
+        url=url,
+        content=replace(delivery.content, is_ordinary=False),
+        added=sandbox.now,
+        due=sandbox.now,
+        blocks=False,
+        holds=False,
+        script=(),
+        tries=[],
+        series=0,
+        subscription_id=None,
+        state=DELIVERY.begin(DeliveryEvent.PLANNED),
+    )
+    sandbox.deliveries.add(copy)
+    sandbox.schedule.plan(copy.due, Due.WEBHOOK, copy.delivery_id)
+    return copy
 
 
 def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:

@@ -19,7 +19,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
-from mockserver.explore.run_money import RunMoney, key_of
+from mockserver.explore.run_money import RunMoney, key_of, untold
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 UNDER_WAY = 5.0
@@ -83,10 +83,17 @@ class RunEnd:
 
 
 def follow(
-    sandbox: RemoteSandbox, asked: Aftermath, run: Run, files: Path, ignored: Collection[tuple[str, str]]
+    sandbox: RemoteSandbox,
+    asked: Aftermath,
+    run: Run,
+    files: Path,
+    ignored: Collection[tuple[str, str]],
+    *,
+    is_loud: bool = False,
 ) -> RunEnd:
     """Everything between the end of the command and the verdict. What the shop's other commands print goes to files
-    whose names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for."""
+    whose names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for. A command
+    that ``is_loud`` has ended with another exit code than 0: somebody looks after what it was in doubt about."""
     shop = _Shop(sandbox, asked, run, files, ignored)
     rows: Sequence[Any] = ()
     differed: Sequence[Any] = ()
@@ -109,7 +116,8 @@ def follow(
     try:
         if asked.has_books and not failed:
             rows = shop.rows()
-            compared = shop.compared(rows, is_settled=asked.settle is not None)
+            told = untold(rows, books) if is_loud else []
+            compared = shop.compared([*rows, *told], is_settled=asked.settle is not None)
     except ShopFailed as problem:
         failed = str(problem)
     judged = [row for row in findings if row["finding"] not in COMPARED]

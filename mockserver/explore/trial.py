@@ -261,7 +261,8 @@ class TrialRunner:
                         file.write(other.read_bytes())
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
-                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored)
+                is_loud = ended.exit not in (0, None)
+                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored, is_loud=is_loud)
                 return _seen(sandbox, ended, entries, after, output, held.why_not if held is not None else "")
         finally:
             other.unlink(missing_ok=True)

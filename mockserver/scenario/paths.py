@@ -11,7 +11,7 @@ docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -87,9 +87,9 @@ def names_of(annotation: Any) -> Mapping[str, Any]:
         return {"*": args[1]}
     if not is_dataclass(annotation):
         return {}
-    known: dict[str, Any] = {
-        name: kind for name, kind in get_type_hints(annotation).items() if name not in SECRET and name != "seq"
-    }
+    hints = get_type_hints(annotation)
+    hidden = {*SECRET, "seq"}
+    known: dict[str, Any] = {one.name: hints[one.name] for one in fields(annotation) if one.name not in hidden}
     for name, member in vars(annotation).items():
         if isinstance(member, property):
             known[name] = get_type_hints(member.fget)["return"]

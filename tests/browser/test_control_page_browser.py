@@ -438,6 +438,13 @@ def test_twenty_thousand_requests_are_drawn_as_the_few_in_sight(own_page: Any, s
 def test_nothing_is_cut_off_on_a_phone(control: Any, sandbox: Box) -> None:
     charge_twice(sandbox)
     sandbox.charge(webhook={"url": f"{sandbox.url}/__inbox/shop", "authorization": "Bearer s3cret"})
+    assert control.locator("header").bounding_box()["height"] < 60, "it folds"
+    expect(control.get_by_test_id("advance-1m")).to_be_hidden()
+    control.get_by_test_id("fold").click()
+    expect(control.get_by_test_id("fold")).to_have_attribute("aria-expanded", "true")
+    control.get_by_test_id("advance-1m").click()
+    assert control.evaluate(CUT_OFF) == [], "unfolded"
+    control.get_by_test_id("fold").click()
     for tab in ("requests", "objects", "webhooks", "inbox", "findings", "scenarios", "assumptions", "sandbox"):
         control.get_by_test_id(f"tab-{tab}").click()
         if tab in ("requests", "objects", "webhooks", "inbox", "findings"):
@@ -454,7 +461,7 @@ def test_nothing_is_cut_off_on_a_phone(control: Any, sandbox: Box) -> None:
 
 
 CUT_OFF = """() => [...document.querySelectorAll("header *, #view *")]
-  .filter((part) => part.offsetParent !== null && !part.closest(".scroll, .hidden, details:not([open]) > *"))
+  .filter((part) => part.offsetParent !== null && !part.closest(".scroll, .kinds, .hidden, details:not([open]) > *"))
   .filter((part) => part.getBoundingClientRect().right > window.innerWidth + 1)
   .map((part) => part.outerHTML.slice(0, 80))"""
 
