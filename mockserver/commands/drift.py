@@ -14,9 +14,9 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment, machine_now
 from mockserver.commands.explore import interruptions, stop
 from mockserver.commands.options import options
-from mockserver.drift.asking import Refusal, remote
-from mockserver.drift.comparison import Run
-from mockserver.drift.report import Report, judge
+from mockserver.drift.differences import Run
+from mockserver.drift.judging import DriftReport, judge
+from mockserver.drift.peers import Refusal, remote
 from mockserver.drift.traffic import BadTraffic, Recording, read, written
 from mockserver.drift.walk import NotReached, play, printed, steps, unseen
 
@@ -94,13 +94,10 @@ def _read(folder: Path) -> list[Recording]:
     return [read(file) for file in files]
 
 
-def _paged(text: str, reports: list[Report]) -> str:
+def _paged(text: str, reports: list[DriftReport]) -> str:
     """A page with the reports between its marks. Raises ``BadTraffic``."""
     if not _MARKED.search(text):
         raise BadTraffic("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
-    return _MARKED.sub(lambda _: f"{shown(reports)}\n", text)
-
-
-def shown(reports: list[Report]) -> str:
-    """Reports as a page has them."""
-    return "\n\n".join(f"```text\n{report}\n```" for report in reports)
+    words = "\n\n".join(map(str, reports)).splitlines()
+    block = "".join(f"    {line}".rstrip() + "\n" for line in words)
+    return _MARKED.sub(lambda _: f"\n{block}\n", text)

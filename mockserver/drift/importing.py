@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import CARD_VARIABLE, mask_text, sendable_field
-from mockserver.drift.asking import local
+from mockserver.drift.peers import local
 from mockserver.drift.traffic import Exchange
 from mockserver.drift.walk import DUMMY
 from mockserver.scenario.answers import ready

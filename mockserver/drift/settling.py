@@ -13,7 +13,7 @@ from operator import itemgetter
 
 from mockserver.assumptions import ROWS, Assumption, Profile
 from mockserver.domain.record import mutable, record
-from mockserver.drift.comparison import Difference, Run, Told, compare
+from mockserver.drift.differences import Discrepancy, Run, Told, compare
 from mockserver.drift.walk import Played
 
 Overrides = Mapping[str, object]
@@ -30,8 +30,8 @@ class Settled:
     are ``left``, and calls that only one of the two could make."""
 
     overrides: dict[str, object]
-    by_key: list[tuple[Difference, str]]
-    left: list[Difference]
+    by_key: list[tuple[Discrepancy, str]]
+    left: list[Discrepancy]
     alone: set[str]
 
 
@@ -39,7 +39,7 @@ class Settled:
 class _Gap:
     """How far two walks are apart: the places, and the calls of only one."""
 
-    differences: tuple[Difference, ...]
+    differences: tuple[Discrepancy, ...]
     alone: frozenset[str]
 
     @property
@@ -47,7 +47,7 @@ class _Gap:
         return {(one.call, one.place) for one in self.differences} | {(call, "") for call in self.alone}
 
 
-class Search:
+class Settling:
     """Looks for the overrides under which a walk, as ``play`` plays it, equals that of the other server."""
 
     def __init__(self, play: Callable[[Overrides], Awaitable[Played]], there: Played, run: Run, profile: str) -> None:
@@ -62,7 +62,7 @@ class Search:
         """Take, again and again, the value that settles most, until none settles any more."""
         chosen: dict[str, object] = {}
         first = gap = await self._gap(chosen)
-        found: list[tuple[Difference, str]] = []
+        found: list[tuple[Discrepancy, str]] = []
         while gap.places:
             ranked = list[tuple[int, str, object]]()
             for key, value in self._values(gap, chosen):
@@ -113,7 +113,7 @@ class Search:
                         yield key, row.kind.show(row.kind.read(value))
 
 
-def _shown(difference: Difference) -> Iterable[str]:
+def _shown(difference: Discrepancy) -> Iterable[str]:
     """What the other server has shown at a place, and the numbers in it."""
     text = difference.there.strip('"')
     return [text, *_NUMBER.findall(text)]

@@ -15,8 +15,8 @@ from mockserver.adapters.scenario_files import bounded
 from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.drift.asking import Answer
-from mockserver.drift.comparison import Run
+from mockserver.drift.differences import Run
+from mockserver.drift.peers import Answer
 from mockserver.drift.walk import Played, op_of
 from mockserver.scenario.matching import json_text
 from mockserver.wire.jsonio import MalformedJson, loads

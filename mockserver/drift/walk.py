@@ -18,7 +18,7 @@ import yaml
 from mockserver.domain.clock import DAY, SECOND, iso, parse_duration
 from mockserver.domain.record import mutable
 from mockserver.domain.reference_data import read_table
-from mockserver.drift.asking import Answer, Server
+from mockserver.drift.peers import Answer, Peer
 from mockserver.scenario.answers import placeholders, ready
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap
@@ -109,7 +109,7 @@ def unseen() -> Iterator[str]:
     yield from read_table("unseen", lambda key, reason: f"  {key}: {reason}", Path(__file__).parent)
 
 
-async def play(walk: Sequence[Step], server: Server, name: str, *, undoes: bool = True) -> Played:
+async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = True) -> Played:
     """Play a walk as the run of a name, and take back what it made, also when it breaks off.
 
     Raises ``NotReached`` when the first call is not answered or the key is refused.
@@ -132,7 +132,7 @@ async def play(walk: Sequence[Step], server: Server, name: str, *, undoes: bool 
 
 
 async def _play(
-    walk: Sequence[Step], server: Server, name: str, played: Played, made: dict[tuple[str, str], None]
+    walk: Sequence[Step], server: Peer, name: str, played: Played, made: dict[tuple[str, str], None]
 ) -> None:
     """``made`` gets what is to be taken back: of a charge its reference, as it may be there when its answer is lost."""
     known: dict[str, object] = {}
@@ -173,7 +173,7 @@ def _text_in(value: object, name: str) -> str:
     return found if isinstance(found, str) and re.fullmatch(r"[\w.~-]{1,100}", found) else ""
 
 
-async def _undo(server: Server, op: str, made_id: str, name: str, left: list[str]) -> None:
+async def _undo(server: Peer, op: str, made_id: str, name: str, left: list[str]) -> None:
     """Take back what an operation made, by its id, and note what stays. A charge that is found is this run's when its
     reference or its subscription says so: a server may know a parameter of a search by another name."""
     _, remove, parameter = _UNDONE[op]
@@ -190,7 +190,7 @@ async def _undo(server: Server, op: str, made_id: str, name: str, left: list[str
                 await _give_back(server, charge_id, _text_in(charge, "status"), left)
 
 
-async def _give_back(server: Server, charge_id: str, status: str, left: list[str]) -> None:
+async def _give_back(server: Peer, charge_id: str, status: str, left: list[str]) -> None:
     """Refund a charge, or void it when it is only authorised."""
     calls = () if status in _RETURNED else (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void")
     for call in calls:

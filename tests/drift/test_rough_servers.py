@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
-from mockserver.drift import asking
+from mockserver.drift import peers
 
 KEY = "sk_rough_9f8e7d6c"
 CARD = "4111111111111111"
@@ -178,7 +178,7 @@ def test_a_rough_server_is_reported_in_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if answer is drips:
-        monkeypatch.setattr(asking, "CALL_SECONDS", 0.3)
+        monkeypatch.setattr(peers, "CALL_SECONDS", 0.3)
     url, calls = serve(answer)
     page = tmp_path / "page.md"
     page.write_text(PAGE, "utf-8")
@@ -219,7 +219,7 @@ def test_nothing_is_sent_to_what_looks_live_or_with_a_live_key(url: str, key: st
     "url", ["https://sandbox-api.payfurl.com", "https://develop-api-au.payfurl.com", "http://127.0.0.1:1"]
 )
 def test_a_host_for_tests_is_taken(url: str) -> None:
-    assert asking.remote(url, "sk_test_live_updates", lambda: 0).now() == 0
+    assert peers.remote(url, "sk_test_live_updates", lambda: 0).now() == 0
 
 
 @pytest.mark.parametrize(

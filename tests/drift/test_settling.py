@@ -14,10 +14,10 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.assumptions import ROWS
 from mockserver.domain.clock import parse_instant
 from mockserver.domain.reference_data import read_table
-from mockserver.drift import report, walk
-from mockserver.drift.asking import local
-from mockserver.drift.comparison import Run, Tier, compare
-from mockserver.drift.report import Report, judge
+from mockserver.drift import judging, walk
+from mockserver.drift.differences import Run, Tier, compare
+from mockserver.drift.judging import DriftReport, judge
+from mockserver.drift.peers import local
 from mockserver.drift.traffic import Recording
 from mockserver.drift.walk import Played
 
@@ -81,19 +81,19 @@ def _plays_each_profile_once(monkeypatch: pytest.MonkeyPatch) -> None:
             KNOWN[key] = await walk.play(WALK, made, RUN.name, undoes=False)
         return KNOWN[key]
 
-    monkeypatch.setattr(report, "local", server)
-    monkeypatch.setattr(report, "play", play)
+    monkeypatch.setattr(judging, "local", server)
+    monkeypatch.setattr(judging, "play", play)
 
 
 KNOWN: dict[tuple[tuple[str, object], ...], Played] = {}
 
 
-def judged(overrides: Mapping[str, object]) -> Report:
+def judged(overrides: Mapping[str, object]) -> DriftReport:
     there = played(tuple(overrides.items()))
     return asyncio.run(judge(Recording("http://127.0.0.1:9", RUN, there), "documented"))
 
 
-def check_cured(found: Report) -> None:
+def check_cured(found: DriftReport) -> None:
     """The written profile is a scenario under which both answer alike."""
     assert (found.settled.left, found.settled.alone) == ([], set()), str(found)
     assumptions = read_text(found.written(), "drift.yaml").assumptions

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import iso
 from mockserver.domain.record import record
-from mockserver.drift.asking import local
-from mockserver.drift.comparison import Tier
-from mockserver.drift.settling import Overrides, Search, Settled
+from mockserver.drift.differences import Tier
+from mockserver.drift.peers import local
+from mockserver.drift.settling import Overrides, Settled, Settling
 from mockserver.drift.traffic import Recording
 from mockserver.drift.walk import Played, play, steps
 
@@ -18,7 +18,7 @@ _SHOWN = 3
 
 
 @record
-class Report:
+class DriftReport:
     """What came of a comparison with a profile of this product."""
 
     recording: Recording
@@ -70,7 +70,7 @@ class Report:
         return scenario_text({**head, "assumptions": self.settled.overrides})
 
 
-async def judge(recording: Recording, profile: str) -> Report:
+async def judge(recording: Recording, profile: str) -> DriftReport:
     """Play the calls of a recording here, and look for the assumptions that settle what differs."""
     there, run = recording.played, recording.run
     walk = steps(calls={*there.answers, *there.skipped})
@@ -78,4 +78,4 @@ async def judge(recording: Recording, profile: str) -> Report:
     async def again(assumptions: Overrides) -> Played:
         return await play(walk, local(assumptions, profile, run.instant), run.name, undoes=False)
 
-    return Report(recording, profile, await Search(again, there, run, profile).settle())
+    return DriftReport(recording, profile, await Settling(again, there, run, profile).settle())

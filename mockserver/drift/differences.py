@@ -14,7 +14,7 @@ from enum import StrEnum
 from mockserver.domain.clock import DAY, Micros, parse_instant
 from mockserver.domain.masking import printable
 from mockserver.domain.record import record
-from mockserver.drift.asking import Answer
+from mockserver.drift.peers import Answer
 from mockserver.drift.walk import OFFERED, Played
 
 Tier = StrEnum("Tier", {"BREAKS": "breaks a client", "SHAPE": "shape", "WORDING": "wording"})
@@ -52,7 +52,7 @@ class Run:
 
 
 @record
-class Form:
+class ValueForm:
     """What is compared of a value: its kind, and how it is shown."""
 
     kind: str
@@ -60,7 +60,7 @@ class Form:
 
 
 @record
-class Difference:
+class Discrepancy:
     """One place where two answers to a call differ; ``here`` is this product."""
 
     call: str
@@ -75,11 +75,11 @@ class Difference:
         return f"{self.place}: {self.here} here, {self.there} there"
 
 
-Told = dict[tuple[str, int, int], tuple[object, list[Difference]]]
+Told = dict[tuple[str, int, int], tuple[object, list[Discrepancy]]]
 """Differences from one server by call and answer: sandboxes that play one walk give most answers alike."""
 
 
-def compare(here: Played, there: Played, run: Run, told: Told | None = None) -> list[Difference]:
+def compare(here: Played, there: Played, run: Run, told: Told | None = None) -> list[Discrepancy]:
     """The differences in the calls that both have answered, in the order of the walk; ``told`` keeps those of each."""
     known = {} if told is None else told
     for call, answer in there.answers.items():
@@ -92,10 +92,10 @@ def compare(here: Played, there: Played, run: Run, told: Told | None = None) -> 
     return [one for call, own in both for one in known[call, id(own.body), own.status][1]]
 
 
-def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Difference]:
+def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Discrepancy]:
     if here.status != there.status and not (is_partial and not there.status):
         ours, theirs = (str(one.status or one.body) for one in (here, there))
-        yield Difference(call, "status code", ours, theirs, Tier.BREAKS)
+        yield Discrepancy(call, "status code", ours, theirs, Tier.BREAKS)
     # An object and a refusal have no fields in common, and which providers there are is the account's.
     if call != OFFERED and (here.is_success == there.is_success or is_partial):
         for place, mine, yours in _values("", here.body, there.body, run):
@@ -103,10 +103,10 @@ def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool)
                 continue
             tier = _tier(place, mine, yours)
             if tier is not None:
-                yield Difference(call, place or "body", mine.shown, yours.shown, tier)
+                yield Discrepancy(call, place or "body", mine.shown, yours.shown, tier)
 
 
-def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple[str, Form, Form]]:
+def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple[str, ValueForm, ValueForm]]:
     """The topmost places at which two values differ, with the forms of both."""
     match here, there:
         case Mapping(), Mapping():
@@ -122,31 +122,31 @@ def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple
                 yield printable(place), *forms
 
 
-def form_of(value: object, run: Run) -> Form:
+def form_of(value: object, run: Run) -> ValueForm:
     """The form of a value; the name of the run is shown as ``{run}``."""
     match value:
         case None:
-            return Form("null", "null")
+            return ValueForm("null", "null")
         case bool():
-            return Form("boolean", str(value).lower())
+            return ValueForm("boolean", str(value).lower())
         case int() | Decimal():
-            return Form("number", str(value))
+            return ValueForm("number", str(value))
         case Mapping():
-            return Form("object", "an object")
+            return ValueForm("object", "an object")
         case list():
-            return Form("list", f"a list of {len(value)}")
+            return ValueForm("list", f"a list of {len(value)}")
         case str():
             return _text(value.replace(run.name, "{run}"), run)
         case _:
-            return Form("absent", "absent")
+            return ValueForm("absent", "absent")
 
 
-def _text(text: str, run: Run) -> Form:
+def _text(text: str, run: Run) -> ValueForm:
     whole = _PARTS.fullmatch(text)
     if whole is not None and not _is_telling(whole["instant"], run):
-        return Form("instant" if whole["instant"] else "id", _part(whole))
+        return ValueForm("instant" if whole["instant"] else "id", _part(whole))
     shown = printable(text if whole is not None else _PARTS.sub(_part, text))
-    return Form("text", f'"{shown}"' if len(shown) <= _LONGEST else f'"{shown[:_LONGEST]}..."')
+    return ValueForm("text", f'"{shown}"' if len(shown) <= _LONGEST else f'"{shown[:_LONGEST]}..."')
 
 
 def _is_telling(instant: str | None, run: Run) -> bool:
@@ -173,7 +173,7 @@ def _part(found: re.Match[str]) -> str:
             return f"{found['mark']}_ and an id"
 
 
-def _tier(place: str, here: Form, there: Form) -> Tier | None:
+def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
     """How much a difference matters; None where each account has its own value."""
     kinds = {here.kind, there.kind}
     if "absent" in kinds:

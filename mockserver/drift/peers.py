@@ -62,7 +62,7 @@ Send = Callable[[CallMap, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]
 bytes are read and one. Raises ``OSError`` or what httpx raises where no whole answer comes."""
 
 
-class Server:
+class Peer:
     """A server as a client asks it. ``now`` is its time, ``rest`` lets time pass, in microseconds."""
 
     def __init__(
@@ -100,7 +100,7 @@ def _read(raw: bytes, key: str) -> tuple[object, object]:
         return "text that is not JSON", None
 
 
-def remote(url: str, key: str, now: Callable[[], Micros]) -> Server:
+def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     """The server to compare with. Raises ``Refusal`` for an address or a key that does not look like one for tests.
 
     No redirect is followed: the key would go with it.
@@ -131,7 +131,7 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Server:
                     break
         return response.status_code, bytes(raw)
 
-    return Server(send, key, now, lambda length: asyncio.sleep(length / SECOND))
+    return Peer(send, key, now, lambda length: asyncio.sleep(length / SECOND))
 
 
 def _is_loopback(host: str) -> bool:
@@ -140,7 +140,7 @@ def _is_loopback(host: str) -> bool:
     return False
 
 
-def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Server:
+def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Peer:
     """A new sandbox of this product in this process, its clock at an instant until ``rest`` moves it."""
     given = Scenario("drift", "drift.yaml", assumptions=assumptions)
     time = [instant]
@@ -172,4 +172,4 @@ def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> S
         await app(scope, receive, answer)
         return answered[0]["status"], b"".join(message.get("body", b"") for message in answered[1:])
 
-    return Server(send, _KEY, lambda: time[0], rest)
+    return Peer(send, _KEY, lambda: time[0], rest)
