@@ -46,7 +46,7 @@ POLL_SECONDS = 0.05
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
     "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema", "import"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift"),
+    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift", "mcp"),
     "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version", "help"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
@@ -88,12 +88,13 @@ class ServeByDefault(click.Group):
             shrink,
             store,
         )
+        from mockserver.mcp.stdio import mcp
 
         tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
         clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
-        others = drift.drift, import_traffic.import_traffic, sample.sample, store.store
+        others = drift.drift, import_traffic.import_traffic, sample.sample, store.store, mcp
         for command in (*tables, *library, *files, *clients, *others):
             self.add_command(command)
         return super().list_commands(ctx)
@@ -178,6 +179,10 @@ def serve(**flags: Any) -> None:
         from mockserver.adapters.local_server import tether
 
         tether()
+    if settings.mcp:
+        from mockserver.mcp import require
+
+        require()
     from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving
@@ -198,6 +203,10 @@ def serve(**flags: Any) -> None:
     except MockserverError as refusal:
         log.error(str(refusal))
         sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
+    if settings.mcp:
+        from mockserver.mcp.http import mount
+
+        mount(app)
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")

@@ -32,7 +32,7 @@ from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
-from mockserver.explore.aftermath import RunEnd, settle_down
+from mockserver.explore.aftermath import RunEnd, settled_down
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
 from mockserver.explore.report import tables, word
@@ -122,8 +122,7 @@ def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
 
 def money_in(sandbox: RemoteSandbox) -> RunMoney:
     """The money that a test has moved, once what is under way has ended."""
-    settle_down(sandbox)
-    return RunMoney.of(sandbox.money(sandbox.since), sandbox.after)
+    return RunMoney.of(settled_down(sandbox), sandbox.after)
 
 
 class Learner:

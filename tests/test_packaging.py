@@ -62,6 +62,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFil
     names = set(wheel.namelist())
     wanted = {f"mockserver/{name}" for name in files("mockserver")}
     wanted |= {f"mockserver/_scenarios/{name}" for name in files("scenarios")}
+    wanted |= {f"mockserver/_docs/{name}" for name in files("docs") if name.endswith(".md")}
     assert wanted - names == set()
     assert {"mockserver/py.typed", "mockserver/_scenarios/scenario.schema.json"} <= names
 
@@ -87,7 +88,8 @@ def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
 
 def test_every_package_that_is_imported_is_a_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["otel"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["otel"] + extras["mcp"]
     named = {re.split(r"[\[>=<]", line)[0] for line in wanted}
     sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "mockserver").rglob("*.py"))
     imported = set(re.findall(r"^\s*(?:from|import) (\w+)", sources, re.MULTILINE)) - set(sys.stdlib_module_names)
@@ -98,6 +100,7 @@ def test_every_package_that_is_imported_is_a_dependency() -> None:
         "opentelemetry": "opentelemetry-api",
         "httptools": "uvicorn",
         "uvloop": "uvicorn",
+        "mcp_types": "mcp",
     }
     own = {"mockserver", "pytest"}  # pytest loads the plugin, so it is there whenever the plugin is
     assert {distributions.get(name, name) for name in imported - own if find_spec(name)} - named == set()
@@ -107,7 +110,7 @@ def test_the_image_copies_what_is_there_and_not_ignored() -> None:
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
     copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", IMAGE, re.MULTILINE) for word in line.split()]
     lock = "deploy/requirements.lock"
-    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", lock} == set(copied) == kept
+    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", "docs", lock} == set(copied) == kept
     assert [word for word in copied if not (ROOT / word).exists()] == []
 
 

@@ -28,7 +28,7 @@ from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.paths import STORED, fields_of, names_of
+from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
@@ -203,7 +203,7 @@ def corpus() -> str:
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
         found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario"}
+        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
         rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
@@ -225,6 +225,7 @@ def finding_pages() -> str:
 
 _SHOWN_WITH = {
     "commands": "cli",
+    "mcp": "cli",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
 }
@@ -360,6 +361,14 @@ def commands() -> str:
     return "\n\n".join(printed)
 
 
+def tools() -> str:
+    """Every tool for coding agents."""
+    folder = ROOT / "mockserver" / "mcp"
+    with (folder / "tools.csv").open(encoding="utf-8", newline="") as file:
+        rows = [[code(row["name"]), row["about"]] for row in csv.DictReader(file)]
+    return markdown(["tool", "does"], rows)
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (name for names in GROUPS.values() for name in names):
@@ -374,9 +383,7 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def request_fields() -> str:
     """What the request of each operation holds that rules can name."""
-    rows = [
-        [code(op), row.meaning, ", ".join(map(code, fields_of({op}))) or "nothing"] for op, row in OPERATIONS.items()
-    ]
+    rows = [[code(op), row.meaning, ", ".join(map(code, testable(op))) or "nothing"] for op, row in OPERATIONS.items()]
     return markdown(["operation", "is", "`request.` and"], rows)
 
 
@@ -399,6 +406,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "error-codes": error_codes,
     "all-states": all_states,
     "commands": commands,
+    "tools": tools,
     "assumptions": assumptions,
     "test-values": test_values,
     "scenario-words": scenario_words,

@@ -95,6 +95,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "path": {"type": click.Path(path_type=Path)},
     "file": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
     "folder": {"type": click.Path(file_okay=False, path_type=Path)},
+    "folders": {"multiple": True, "type": click.Path(exists=True, file_okay=False, path_type=Path)},
     "address": {"callback": _by(_address)},
     "header text": {"callback": _by(_header_text)},
     "duration": {"callback": _by(_duration)},

@@ -165,12 +165,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 @click.command()
 @click.argument("name", default=FIRST, required=False, shell_complete=offered)
-def init(name: str) -> None:
+@options("init")
+def init(name: str, agents: bool) -> None:
     """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of the shipped scenario of
     that name, or a first one to edit.
 
     A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be written.
     """
+    if agents:
+        if name != FIRST:
+            raise click.UsageError("got NAME and --agents, only one of them is allowed")
+        click.echo(_write_agents(Path("AGENTS.md")))
+        return
     if _NAME.fullmatch(name) is None:
         raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
     stem, hint = name.removesuffix(".yaml"), ""
@@ -194,3 +200,26 @@ def init(name: str) -> None:
     if hint:
         click.echo(f"no shipped scenario is called {stem}{hint} This is a first one to edit.")
     click.echo(f"check it:  mockserver check {path}\nserve it:  mockserver --scenario {path}")
+
+
+def _write_agents(path: Path) -> str:
+    """Put the section for coding agents into a file, in the place of an earlier one; all other text stays. What was
+    done, in words; ends the command when it cannot be done."""
+    section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
+    begin, end = section.splitlines()[0], section.splitlines()[-1]
+    try:
+        # Line ends of others stay as they are.
+        before = path.read_bytes().decode() if path.exists() else ""
+        head, begun, rest = before.partition(begin)
+        _, ended, tail = rest.partition(end)
+        if begun and not ended:
+            raise click.UsageError(f"{path}: wanted '{end}' after '{begin}'")
+        gap = "" if begun or not head else "\n" if head.endswith("\n") else "\n\n"
+        after = f"{head}{gap}{section}{tail if begun else chr(10)}"
+        if after == before:
+            return f"{path} has it already"
+        path.write_bytes(after.encode())
+    except (OSError, UnicodeDecodeError) as problem:
+        words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise click.UsageError(f"{path}: {words}") from None
+    return f"wrote the section of mockserver in {path}"

@@ -99,20 +99,20 @@ def follow(
     differed: Sequence[Any] = ()
     compared: Sequence[Any] = ()
     failed = ""
-    settle_down(sandbox)
+    books = settled_down(sandbox)
     try:
         if asked.has_books and (asked.settle is not None or asked.reconcile):
             differed = shop.compared(shop.rows())
         if asked.settle is not None:
             sandbox.clock.advance(duration_text(asked.settle))
-            settle_down(sandbox)
+            books = settled_down(sandbox)
         if asked.reconcile:
             shop.printed("reconcile", asked.reconcile)
-            settle_down(sandbox)
+            books = settled_down(sandbox)
     except ShopFailed as problem:
         failed = str(problem)
     # What was in doubt is forgotten when the story ends.
-    books, findings = sandbox.money(), sandbox.findings(finish=True)
+    findings = sandbox.findings(finish=True)
     try:
         if asked.has_books and not failed:
             rows = shop.rows()
@@ -127,12 +127,13 @@ def follow(
     return RunEnd(RunMoney.of(books), books, found, differed=differed, rows=rows, failed=failed, broken=broken)
 
 
-def settle_down(sandbox: RemoteSandbox) -> None:
-    """Wait until the answers on their way, the batches that run and the webhooks that are being sent have ended, five
-    seconds at most."""
+def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
+    """The money, since the last mark when one was set, once the answers on their way, the batches that run and the
+    webhooks that are being sent have ended; after five seconds at most."""
     end = time.monotonic() + UNDER_WAY
-    while sandbox.call("GET", "/__admin/books", params={"limit": 1})["under_way"] and time.monotonic() < end:
+    while (books := sandbox.money(sandbox.since))["under_way"] and time.monotonic() < end:
         Event().wait(_LOOK_AGAIN)
+    return books
 
 
 @record
