@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 def given(key: str) -> dict[str, Any]:
     """The schema of a part that has a key; a null counts as none."""
-    return {"required": [key], "properties": {key: {"not": {"type": "null"}}}}
+    return given_as(key, {"not": {"type": "null"}})
 
 
 def given_as(key: str, value: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of a part whose key has a value of that schema."""
-    return {"required": [key], "properties": {key: value}}
+    return {"type": "object", "required": [key], "properties": {key: value}}
 
 
 def one_of(keys: Iterable[str]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def _check_when(raw: object, problems: Problems) -> None:
     """Report the faults of ``when`` in a rule that is out of shape elsewhere."""
     when = raw.get("when") if isinstance(raw, dict) else None
     if isinstance(when, dict):
-        operations = operations_of(when.get("op"), problems.below("when", "op"))
+        operations = operations_of(when, problems.below("when"))
         compile_when(when, problems.below("when"), operations)
 
 
