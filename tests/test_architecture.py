@@ -45,6 +45,7 @@ PACKAGES = {
     "adapters": "yaml httpx cryptography trustme opentelemetry",
     "server": "starlette uvicorn uvloop httptools",
     "explore": "jinja2 httpx",
+    "drift": "httpx pydantic yaml",
     "cli": "click",
     "commands": "click faker httpx rich",
     "mcp": "click httpx mcp mcp_types",

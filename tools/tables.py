@@ -22,6 +22,7 @@ from mockserver.cli import GROUPS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
+from mockserver.domain.reference_data import read_table
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
@@ -52,6 +53,12 @@ def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def code(text: str) -> str:
     """``text`` in Markdown's code marks; nothing for nothing."""
     return f"`{text}`" if text else ""
+
+
+def unseen() -> str:
+    """What no walk of ``mockserver drift`` shows."""
+    rows = read_table("unseen", lambda key, reason: [code(key), reason], PACKAGE / "drift")
+    return markdown(["assumption", "why"], rows)
 
 
 def settings() -> str:
@@ -392,6 +399,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "control": control,
     "control-calls": control_calls,
     "clients": clients,
+    "unseen": unseen,
     "metrics": metrics,
     "states": states,
     "outcomes": outcomes,

@@ -189,7 +189,7 @@ def replay(sandbox: Sandbox, delivery: Delivery, url: str) -> Delivery:
         raise Full(Code.RETRY_LATER, {"Url": f"{MOST_UNDER_WAY} webhooks are under way, the most; ask again later"}, 1)
     copy = replace(
         delivery,
-        delivery_id=sandbox.ids.hex32("webhook"),
+        delivery_id=sandbox.ids.hex32("replay"),
         url=url,
         content=replace(delivery.content, is_ordinary=False),
         added=sandbox.now,
