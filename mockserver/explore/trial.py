@@ -21,7 +21,6 @@ from mockserver.domain.record import record
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
-from mockserver.explore.run_money import unseen
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
@@ -154,11 +153,6 @@ class Observed:
     def findings(self) -> Sequence[Mapping[str, Any]]:
         """What the sandbox holds against the command."""
         return self.after.findings
-
-    @property
-    def unseen(self) -> list[Mapping[str, Any]]:
-        """The rows of the shop's books about orders that the sandbox never saw."""
-        return unseen(self.after.rows, self.after.books)
 
     @property
     def points(self) -> list[InjectionPoint]:
