@@ -197,7 +197,7 @@ class FastCycle(RequestResponseCycle):
         if head is None:
             return False
         self.response_started = self.response_complete = True
-        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        self.transport.write(b"".join((head, b"content-length: %d\r\n\r\n" % len(body), body)))
         self.message_event.set()
         self.on_response()
         return True

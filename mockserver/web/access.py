@@ -118,8 +118,9 @@ _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__g
 
 
 def _masked_query(query: bytes, key: str | None) -> str:
-    pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
-    return "?" + "&".join(f"{name}={value}" for name, value in pairs) if query else ""
+    if not query:
+        return ""
+    return "?" + "&".join([f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()])
 
 
 def shown_path(scope: Scope) -> str:

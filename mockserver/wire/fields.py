@@ -15,14 +15,14 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
-from mockserver.domain.reading import capitalised
+from mockserver.domain.reading import capitalised, query_pairs
 from mockserver.domain.record import mutable, record
 from mockserver.domain.reference_data import read_table
 from mockserver.wire.base import COMMA, Body, names_of
@@ -339,11 +339,7 @@ def _empty(value: object) -> dict[str, Any]:
 
 def _parameters(query_string: bytes) -> dict[str, str]:
     """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
-    query = query_string.decode("utf-8", "replace")
-    if "%" in query or "+" in query:
-        return dict(parse_qsl(query, errors="replace"))
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    return {name: value for name, _, value in pairs if value}
+    return {name: value for name, value in query_pairs(query_string) if value}
 
 
 @by_type
