@@ -363,8 +363,11 @@ def _metadata_reader(name: str) -> Reader:
         metadata = attempt.request.get("metadata")
         if not isinstance(metadata, dict):
             return None
-        found = metadata.get(name)
-        return found if found is not None else next((metadata[key] for key in metadata if key.lower() == folded), None)
+        if (found := metadata.get(name)) is None:
+            for key in metadata:
+                if key.lower() == folded:
+                    return metadata[key]
+        return found
 
     return read
 

@@ -121,7 +121,7 @@ class RouteLookup:
 
     def find(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation, by its tidy path, and the values of its placeholders."""
-        endpoints, parameters = self._exact.get(path), dict[str, str]()
+        endpoints, parameters = self._exact.get(path), {}
         if endpoints is None:
             for pattern, found in self._templates.get(_key(path), {}).items():
                 if (match := pattern.fullmatch(path)) is not None:

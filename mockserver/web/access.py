@@ -103,14 +103,14 @@ class Access:
             told = [{"time": time, "warning": text, "sandbox": sandbox} for text in warnings]
             return [dumps(row).decode() for row in (facts, *told)]
         end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
-        line = f"{time} {self.status or '-':>3} {took:>9}ms {method:6} {end}"
+        line = f"{time} {self.status or '  -'} {took.rjust(9)}ms {method.ljust(6)} {end}"
         return [printable(line), *(printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings)]
 
 
 def log_time(at: Micros) -> str:
     """An instant of the machine's time in UTC, in whole milliseconds."""
-    seconds, micros = divmod(at, SECOND)
-    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
+    millis = at // MILLISECOND
+    return f"{_second_text(millis // 1_000)}{str(millis)[-3:]}Z"
 
 
 _second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])

@@ -100,7 +100,8 @@ class ListOf:
 
     def __call__(self, call: OperationCall) -> bytes:
         page = listing.search(call.step, self._wanted, vars(call.query))
-        texts, size = list[bytes](), 0
+        texts: list[bytes] = []
+        size = 0
         for row in page.rows:
             made = shown(call, self._row, row)
             texts.append(made if isinstance(made, bytes) else dumps(made))

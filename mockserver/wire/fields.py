@@ -100,7 +100,8 @@ def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> 
 
 
 def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> dict[str, Any]:
-    spellings, values = spellings_of(model), dict[str, Any]()
+    spellings = spellings_of(model)
+    values: dict[str, Any] = {}
     for key, value in raw.items():
         spelling = spellings.get(key) or spellings.get(key.lower())
         if spelling is None:
