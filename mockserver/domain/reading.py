@@ -108,4 +108,4 @@ def query_pairs(query: bytes) -> list[tuple[str, str]]:
     text = query.decode("utf-8", "replace")
     if "%" in text or "+" in text:
         return parse_qsl(text, keep_blank_values=True, errors="replace")
-    return [(name, value) for name, _, value in (pair.partition("=") for pair in text.split("&") if pair)]
+    return [(name, value) for name, _, value in [pair.partition("=") for pair in text.split("&") if pair]]

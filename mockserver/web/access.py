@@ -104,7 +104,7 @@ class Access:
             return [dumps(row).decode() for row in (facts, *told)]
         end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
         line = f"{time} {self.status or '  -'} {took.rjust(9)}ms {method.ljust(6)} {end}"
-        return [printable(line), *(printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings)]
+        return [printable(line), *[printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings]]
 
 
 def log_time(at: Micros) -> str:
