@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import TypeAlias
 
 from mockserver.domain.batch import RowFailure
@@ -263,30 +264,27 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
     given, stored = command.payer, begun.payer
     if begun.token is not None:
         tokens.use(step, begun.token)
-    payer = sources.payer_of(given, stored) if given and stored else given or stored
-
-    def begin(*, is_copy: bool = False) -> Charge:
-        new = command.begun(
-            sandbox.ids,
-            event,
-            provider=route.provider,
-            instrument=route.instrument,
-            amount=amount,
-            currency=money.currency,
-            now=sandbox.now,
-            payer=payer,
-            customer_id=begun.instrument.customer_id,
-            failed_attempts=failed,
-            verified=begun.verified,
-        )
-        step.add(new, event)
-        follow_up(step, new, event, outcome)
-        _follow(step, new, None, is_copy=is_copy)
-        return new
-
-    charge = begin()
+    begin = partial(
+        command.begun,
+        sandbox.ids,
+        event,
+        provider=route.provider,
+        instrument=route.instrument,
+        amount=amount,
+        currency=money.currency,
+        now=sandbox.now,
+        payer=sources.payer_of(given, stored) if given and stored else given or stored,
+        customer_id=begun.instrument.customer_id,
+        failed_attempts=failed,
+        verified=begun.verified,
+    )
+    charge = step.add(begin(), event)
+    follow_up(step, charge, event, outcome)
+    _follow(step, charge, None)
     for _ in range(1, outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
-        begin(is_copy=True)
+        copy = step.add(begin(), event)
+        follow_up(step, copy, event, outcome)
+        _follow(step, copy, None, is_copy=True)
         # The answer names the first one only.
         step.result.about["charge"] = charge
     return charge

@@ -363,11 +363,8 @@ def _metadata_reader(name: str) -> Reader:
         metadata = attempt.request.get("metadata")
         if not isinstance(metadata, dict):
             return None
-        if (found := metadata.get(name)) is None:
-            for key in metadata:
-                if key.lower() == folded:
-                    return metadata[key]
-        return found
+        found = metadata.get(name)
+        return found if found is not None else next((metadata[key] for key in metadata if key.lower() == folded), None)
 
     return read
 

@@ -76,8 +76,6 @@ class TablePart:
 
     def gather(self, changes: Changes, most: int = _ALL) -> None:
         """Rows that have another value, and those that are new: ``most`` of them at most."""
-        if not len(self):
-            return
         some = list(islice(self._changed, most))
         end = min(self._known + most - len(some), len(self._table.rows))
         for seq in (*some, *range(self._known, end)):

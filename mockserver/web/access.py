@@ -88,13 +88,11 @@ class Access:
         time = log_time(self.ended)
         took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
-        op: str | None = None
-        rule: str | None = None
-        warnings: tuple[str, ...] = ()
-        if step is not None:
-            op, result = step.asked.op, step.result
-            rule = next((one.rule for one in result.decisions if one.rule), None) if result.ruled else None
-            warnings = result.warnings
+        op, result = (None, None) if step is None else (step.asked.op, step.result)
+        warnings = () if result is None else result.warnings
+        rule = None
+        if result is not None and result.ruled:
+            rule = next((one.rule for one in result.decisions if one.rule), None)
         path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
         sandbox = _shown_key(key) if key else None
         if as_json:

@@ -67,12 +67,14 @@ def endpoint_of(name: str, reply: str, query: str) -> Callable[[OperationCall], 
     return ListOf(found, reply, query) if name.startswith(_LISTED) else UseCase(found, reply)
 
 
-def shown_as(reply: str) -> Callable[[OperationCall, Any], object]:
-    """What shows something that the engine has made as the reply of a name, or as a list of such, in the voice of the
-    sandbox."""
+def shown(call: OperationCall, reply: str, made: Any) -> object:
+    """What the engine has made as the reply of a name, or a list of such, in the voice of the sandbox."""
     if reply.startswith(_EACH):
-        show = shown_as(reply.removeprefix(_EACH))
-        return lambda call, made: [show(call, each) for each in made]
+        return [shown(call, reply.removeprefix(_EACH), each) for each in made]
+    return _shows(reply)(call, made)
+
+
+def _shows(reply: str) -> Callable[[OperationCall, Any], object]:
     return _SHOWN.get(reply) or (lambda _, made: reply_of(reply, made))
 
 
@@ -86,7 +88,7 @@ class UseCase:
 
     def __call__(self, call: OperationCall) -> object:
         given = () if call.body is None else (call.body.command(),)
-        return shown_as(self._reply)(call, self._act(call.step, *call.path.values(), *given))
+        return shown(call, self._reply, self._act(call.step, *call.path.values(), *given))
 
 
 class ListOf:
@@ -101,8 +103,7 @@ class ListOf:
 
     def __call__(self, call: OperationCall) -> bytes:
         page = listing.search(call.step, self._wanted, vars(call.query))
-        texts: list[bytes] = []
-        size, show = 0, shown_as(self._row)
+        texts, size, show = list[bytes](), 0, _shows(self._row)
         for row in page.rows:
             made = show(call, row)
             texts.append(made if isinstance(made, bytes) else dumps(made))

@@ -100,8 +100,7 @@ def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> 
 
 
 def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> dict[str, Any]:
-    spellings = spellings_of(model)
-    values: dict[str, Any] = {}
+    spellings, values = spellings_of(model), dict[str, Any]()
     for key, value in raw.items():
         spelling = spellings.get(key) or spellings.get(key.lower())
         if spelling is None:
@@ -252,7 +251,7 @@ class Fields(Mapping[str, object]):
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
-        return cls(model, raw, _QUERY[commas], _parameters(raw))
+        return cls(model, raw, _QUERY[commas], parameters_of(raw))
 
     @property
     def folded(self) -> Folded:
@@ -263,7 +262,7 @@ class Fields(Mapping[str, object]):
             self._folded = fold(self._model, self._given, commas=self.kind.commas)
             return self._folded
         # What it was read as before: a body that is no object is an empty one.
-        read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else _parameters(self._text)
+        read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else parameters_of(self._text)
         return fold(self._model, read if isinstance(read, dict) else {}, commas=self.kind.commas)
 
     @property
@@ -338,7 +337,7 @@ def _empty(value: object) -> dict[str, Any]:
     raise MalformedJson("wanted a JSON object", 1, 1)
 
 
-def _parameters(query_string: bytes) -> dict[str, str]:
+def parameters_of(query_string: bytes) -> dict[str, str]:
     """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
     return {name: value for name, value in query_pairs(query_string) if value}
 

@@ -16,7 +16,7 @@ from mockserver.scenario.director import Decision
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal_search import filters_of, look_through, status_of
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Request
+from mockserver.web.request import again
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
@@ -127,15 +127,7 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
     by = "control page" if is_own_page(call.headers) else "repeat"
-    asked = Request(
-        method=entry.method,
-        resource=entry.path,
-        path=entry.asked.path,
-        query=entry.query,
-        headers=entry.asked.headers,
-        raw=entry.raw,
-    )
-    status, raw = await endpoint.send(asked, by)
+    status, raw = await endpoint.send(again(entry), by)
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
