@@ -26,8 +26,7 @@ SERVER = 0
 """The world of what belongs to no sandbox: scenarios."""
 
 Fresh: TypeAlias = dict[tuple[str, int], tuple[Any, object]]
-"""Rows that go into a commit by table and place, each with its plain data: the journal of the same commit names most of
-them once more."""
+"""Rows of a commit by table and place, with their plain data: the journal of the same commit names most of them."""
 
 HEAD = "head"
 """The part that every sandbox has."""

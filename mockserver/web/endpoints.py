@@ -71,11 +71,8 @@ def shown(call: OperationCall, reply: str, made: Any) -> object:
     """What the engine has made as the reply of a name, or a list of such, in the voice of the sandbox."""
     if reply.startswith(_EACH):
         return [shown(call, reply.removeprefix(_EACH), each) for each in made]
-    return _shows(reply)(call, made)
-
-
-def _shows(reply: str) -> Callable[[OperationCall, Any], object]:
-    return _SHOWN.get(reply) or (lambda _, made: reply_of(reply, made))
+    show = _SHOWN.get(reply)
+    return reply_of(reply, made) if show is None else show(call, made)
 
 
 class UseCase:
@@ -103,9 +100,9 @@ class ListOf:
 
     def __call__(self, call: OperationCall) -> bytes:
         page = listing.search(call.step, self._wanted, vars(call.query))
-        texts, size, show = list[bytes](), 0, _shows(self._row)
+        texts, size, show = list[bytes](), 0, _SHOWN.get(self._row)
         for row in page.rows:
-            made = show(call, row)
+            made = reply_of(self._row, row) if show is None else show(call, row)
             texts.append(made if isinstance(made, bytes) else dumps(made))
             size += len(texts[-1])
             if size > LARGEST:

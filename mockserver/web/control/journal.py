@@ -126,8 +126,7 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
-    by = "control page" if is_own_page(call.headers) else "repeat"
-    status, raw = await endpoint.send(again(entry), by)
+    status, raw = await endpoint.send(again(entry), "control page" if is_own_page(call.headers) else "repeat")
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
