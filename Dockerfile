@@ -4,6 +4,7 @@ WORKDIR /src
 COPY pyproject.toml LICENSE README.md deploy/requirements.lock ./
 COPY mockserver mockserver
 COPY scenarios scenarios
+COPY docs docs
 RUN python -m venv /opt/mockserver \
     && /opt/mockserver/bin/python -m pip install --quiet --no-cache-dir --require-hashes -r requirements.lock \
     && /opt/mockserver/bin/python -m pip wheel --quiet --no-cache-dir --no-deps --wheel-dir /wheel . \

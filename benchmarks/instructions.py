@@ -1,12 +1,13 @@
 """Instructions of the processor that a request takes, from the bytes that came to the bytes that go, without network.
 
-    python -m benchmarks.instructions [--time] [--reference] [create get get-many search search-many]
+    python -m benchmarks.instructions [--time] [--reference] [create create-totals get get-many search search-many]
 
 Needs ``valgrind``. A count is the same in every run, whoever else uses the machine: it shows a change of one per cent.
 The packets of ``requests`` requests are given to the connection as the server has it; two runs, one with a thousand
 requests more, leave out start and preparation. ``--time`` counts CPU time instead, the best of many short stretches,
 without ``valgrind``. Everything is on that is on by itself: journal, test values, findings, metrics, request log.
 The collector of garbage, which works in lumps, is off in both.
+``create-totals`` is a create in a sandbox whose books were asked for, with its part of the running sums.
 ``--reference`` counts the bare reference in the place of the sandbox, served by uvicorn's own protocol.
 """
 
@@ -30,7 +31,7 @@ from uvicorn.server import ServerState
 
 from benchmarks.table import BODY
 
-KINDS = ("create", "get", "get-many", "search", "search-many")
+KINDS = ("create", "create-totals", "get", "get-many", "search", "search-many")
 FEW, MANY = 300, 1_300
 STORED = 2_100
 """Charges that are there before reads: enough that a search looks ahead."""
@@ -122,8 +123,12 @@ def creates(first: int, groups: int | None = None) -> Iterator[bytes]:
 
 async def packets(kind: str, connection: Connection) -> Iterator[bytes]:
     """The requests of a kind, once what they need is there."""
-    if kind == "create":
-        return creates(0)
+    if kind == "create-totals":
+        await connection.ask(next(creates(0)))
+        for path in ("/__admin/books", "/__admin/books?reference=r-0"):
+            await connection.ask(packet("GET", path))
+    if kind in ("create", "create-totals"):
+        return creates(1)
     groups = STORED // 10
     answers = [await connection.ask(one) for one in islice(creates(0, groups), STORED)]
     names = [json.loads(answer.partition(b"\r\n\r\n")[2])["chargeId"] for answer in answers]
@@ -148,6 +153,9 @@ async def run(kind: str, requests: int, *, reference: bool = False) -> float:
         for one in stretch:
             await connection.ask(one)
         best = min(best, time.thread_time() - begun)
+    if kind == "create-totals":
+        # Charges are counted when the sums are read.
+        await connection.ask(packet("GET", "/__admin/books?limit=1"))
     return best / STRETCH * 1e6
 
 

@@ -26,12 +26,12 @@ LONGEST_STEP_MS = 50.0
 LONGEST_FORK_S = 0.1
 
 
-def filled(call: Caller, rows: int) -> None:
-    """Make so many charges, by batches."""
+def filled(call: Caller, rows: int, *, begin: int = 0) -> None:
+    """Make so many charges, by batches; the first is ``row-`` with the number at which they ``begin``."""
     call("PUT", "/__admin/clock", {"mode": "manual"})
     method = call("POST", "/payment_method/card", {"providerId": DUMMY, "paymentInformation": CARD})["paymentMethodId"]
-    for start in range(0, rows, 100_000):
-        count = min(rows - start, 100_000)
+    for start in range(begin, begin + rows, 100_000):
+        count = min(begin + rows - start, 100_000)
         text = "PaymentMethodId,Amount,Currency,Reference\n"
         text += "\n".join(f"{method},{10 + row % 90},AUD,row-{start + row}" for row in range(count))
         body = {"count": count, "description": "", "batch": text}

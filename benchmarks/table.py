@@ -5,7 +5,8 @@
 Needs ``wrk``. All servers run at once and are loaded in turn, round by round, on one core, the load on another. Each
 figure is that of the best round: others may use the machine. ``CPU us`` is what a request costs the server in CPU time,
 which suffers less from them than the rate. ``--peers`` is a folder with ``node_modules`` (stripe-stateful-mock,
-json-server) or a virtual environment ``venv`` (localstripe); peers that are not there are left out.
+json-server, wiremock, @stoplight/prism-cli) and a virtual environment ``venv`` (localstripe, pytest-httpserver); peers
+that are not there are left out.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -149,6 +151,40 @@ def rows(server: Running) -> dict[str, list[str]]:
     return {"get": [f"/charges/{one}" for one in found], "search": ["/charges?reference=ten-3&_limit=10"]}
 
 
+ANSWER = {"chargeId": "1", "amount": 12.5, "currency": "AUD", "status": "SUCCESS"}
+"""What a tool for any API is told to answer: it keeps nothing."""
+HTTPSERVER = """
+import sys, threading
+from pytest_httpserver import HTTPServer
+server = HTTPServer(port=int(sys.argv[1]))
+server.expect_request("/charge/card", method="POST").respond_with_json({answer}, status=201)
+server.start()
+threading.Event().wait()
+"""
+
+
+def wiremock(jar: Path, port: int, folder: Path) -> list[str]:
+    """WireMock with one stub."""
+    (folder / "mappings").mkdir(exist_ok=True)
+    stub = {"request": {"method": "POST", "url": "/charge/card"}, "response": {"status": 201, "jsonBody": ANSWER}}
+    (folder / "mappings" / "charge.json").write_text(json.dumps(stub))
+    return ["java", "-jar", str(jar), "--port", str(port), "--root-dir", str(folder), "--disable-banner"]
+
+
+def as_documented(value: Any) -> Any:
+    """A body with its names as the document spells them: Prism refuses others."""
+    if not isinstance(value, dict):
+        return value
+    return {name[:1].lower() + name[1:]: as_documented(part) for name, part in value.items()}
+
+
+def prism(command: Path, port: int, folder: Path) -> list[str]:
+    """Prism with our own OpenAPI document."""
+    document = subprocess.run([sys.executable, "-m", "mockserver", "openapi"], capture_output=True, check=True)
+    (folder / "openapi.json").write_bytes(document.stdout)
+    return [str(command), "mock", "--port", str(port), "--verboseLevel", "silent", str(folder / "openapi.json")]
+
+
 def kinds(peers: Path | None) -> list[Kind]:
     """What can be measured here."""
     full = json.dumps(BODY)
@@ -197,6 +233,16 @@ def kinds(peers: Path | None) -> list[Kind]:
         command = lambda port, _: [str(localstripe), "--port", str(port), "--from-scratch"]  # noqa: E731
         token = ("/v1/tokens", FORM, urlencode({**card, "key": "pk_test_bench"}))
         found.append(Kind("localstripe", command, token, (), local_charges))
+    jar = next(peers.glob("node_modules/wiremock/build/*.jar"), None)
+    if jar is not None and shutil.which("java"):
+        found.append(Kind("WireMock, one stub", partial(wiremock, jar), first, ("post", *first), lambda _: {}))
+    if (command := peers / "node_modules" / ".bin" / "prism").exists():
+        spelt = ("/charge/card", JSON, json.dumps(as_documented(BODY)))
+        found.append(Kind("Prism, our document", partial(prism, command), spelt, ("post", *spelt), lambda _: {}))
+    if any(peers.glob("venv/lib/*/site-packages/pytest_httpserver")):
+        python, code = str(peers / "venv" / "bin" / "python"), HTTPSERVER.format(answer=ANSWER)
+        command = lambda port, _: [python, "-c", code, str(port)]  # noqa: E731
+        found.append(Kind("pytest-httpserver, one answer", command, first, ("post", *first), lambda _: {}))
     return found
 
 

@@ -20,6 +20,7 @@ import click
 
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.completion import offered
 from mockserver.settings import (
     SETTINGS,
     OptionKind,
@@ -44,9 +45,9 @@ POLL_SECONDS = 0.05
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
-    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage"),
-    "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version"),
+    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema", "import"),
+    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift", "mcp"),
+    "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version", "help"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""
@@ -59,7 +60,9 @@ class ServeByDefault(click.Group):
     """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port 0``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if not args or (args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
+        # While the shell completes a first word, that is the name of a command.
+        bare = not args and not ctx.resilient_parsing
+        if bare or (args and args[0].startswith("-") and args[0] not in ("--help", "-h", "--version")):
             args = ["serve", *args]
         return super().parse_args(ctx, args)
 
@@ -74,6 +77,7 @@ class ServeByDefault(click.Group):
         from mockserver.commands import (
             books,
             coverage,
+            drift,
             explore,
             findings,
             printed_tables,
@@ -83,12 +87,14 @@ class ServeByDefault(click.Group):
             shrink,
             store,
         )
+        from mockserver.mcp.stdio import mcp
 
         tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
         clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
-        for command in (*tables, *library, *files, *clients, sample.sample, store.store):
+        others = drift.drift, drift.import_traffic, sample.sample, store.store, mcp
+        for command in (*tables, *library, *files, *clients, *others):
             self.add_command(command)
         return super().list_commands(ctx)
 
@@ -132,6 +138,7 @@ def _option(setting: Setting) -> click.Option:
         is_flag=setting.kind is OptionKind.SWITCH,
         multiple=setting.kind is OptionKind.LIST,
         metavar=setting.metavar,
+        shell_complete=offered,
     )
 
 
@@ -171,6 +178,10 @@ def serve(**flags: Any) -> None:
         from mockserver.adapters.local_server import tether
 
         tether()
+    if settings.mcp:
+        from mockserver.mcp import require
+
+        require()
     from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving
@@ -191,6 +202,10 @@ def serve(**flags: Any) -> None:
     except MockserverError as refusal:
         log.error(str(refusal))
         sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
+    if settings.mcp:
+        from mockserver.mcp.http import mount
+
+        mount(app)
     if settings.log_format == "text":
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
@@ -214,6 +229,21 @@ def _export(log: ServerLog) -> Export | None:
     except CannotTrace as fault:
         log.warning(f"no traces are sent: {fault}")
         return None
+
+
+@main.command(name="help")
+@click.argument("command", nargs=-1, shell_complete=lambda ctx, _, start: main.shell_complete(ctx.find_root(), start))
+@click.pass_context
+def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
+    """Print this help, or with COMMAND that of a command."""
+    within = ctx.find_root()
+    for name in command:
+        group = within.command
+        if not isinstance(group, click.Group):
+            raise click.UsageError(f"{within.command_path} has no commands of its own, got {name!r}")
+        found = group.resolve_command(within, [name])[1]
+        within = click.Context(found or group, info_name=name, parent=within)
+    click.echo(within.get_help())
 
 
 @main.command()

@@ -1,8 +1,9 @@
 """Failures tried in pytest: each test as it is, then once for each fault at each of its calls (docs/pytest.md,
 Every failure in every test).
 
-The tests that use a sandbox are first run once, in a process of their own, with the arguments of the session. The
-session then knows every failure to try before it collects a single test, and so do all workers of xdist. Options
+The tests that use a sandbox are first run twice, in a process of their own, with the arguments of the session. The
+session then knows every failure to try before it collects a single test, what each test does with the money, and so do
+all workers of xdist. Options
 ``--mockserver-explore[=FAULTS]``, ``--mockserver-explore-budget``, ``--mockserver-explore-timeout``; marker argument
 ``survives``. Only imported when the first is given.
 """
@@ -18,9 +19,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -31,18 +32,27 @@ from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
+from mockserver.explore.aftermath import RunEnd, settled_down
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
 from mockserver.explore.report import tables, word
+from mockserver.explore.run_money import RunMoney, same_money
 from mockserver.explore.trial import Verdict, differences, facts_of, points_of
-from mockserver.explore.verdicts import verdict
+from mockserver.explore.verdicts import Judged, Reference, excused, judged
 from mockserver.findings.lines import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 
 LEARN = "--mockserver-explore-learn"
-FIXTURE = "_mockserver_tried"
-"""What every fixture that gives a sandbox depends on."""
+SHARED = "mockserver_app"
+FIXTURES = frozenset(["mockserver", SHARED])
+"""The fixtures that give a test its sandbox: one of its own, or one that others use after it."""
+
+PARAMETER = "_mockserver_tried"
+"""The parameter of a test that says what is tried in it."""
+
+AGAIN = "without.faults#2-again"
+"""Stands in brackets behind the name of a test that is run a second time to learn, as the names of what is tried do."""
 
 TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
 """End of the id of a test in which a fault is tried."""
@@ -50,7 +60,8 @@ TRIED_ID = re.compile(r"\[(?:(?P<own>.+)-)?[a-z_]+\.[a-z_]+#[0-9]+-[a-z_]+\]$")
 Learnt: TypeAlias = dict[str, Any]
 """What is known of one test: its ``place`` (file and line), ``seconds`` that it took, the ``calls`` that it made,
 whether its clock was set by hand (``is_manual``), and the reason ``why_not`` to try anything, None when it can be
-tried."""
+tried. Of its second run ``unlike`` says what was otherwise; where both moved the same ``money`` that is there, with the
+names of the orders that both had (``shared``)."""
 
 SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
@@ -70,6 +81,7 @@ def learn(config: pytest.Config) -> dict[str, Learnt]:
     """What is known of each test, by its id. Raises ``pytest.UsageError`` with what was printed when none was run."""
     asked = [str(argument) for argument in config.invocation_params.args]
     chosen = [test_itself(argument) for argument in asked if argument not in _NO_RUN]
+    chosen += [f"{test[:-1]}-{AGAIN}]" for test in chosen if "::" in test and test.endswith("]")]
     for plugin, arguments in _FROM_ELSEWHERE.items():
         chosen += arguments if config.pluginmanager.hasplugin(plugin) else []
     with tempfile.TemporaryDirectory(prefix="mockserver-") as folder:
@@ -108,17 +120,30 @@ def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
     return calls
 
 
+def money_in(sandbox: RemoteSandbox) -> RunMoney:
+    """The money that a test has moved, once what is under way has ended."""
+    return RunMoney.of(settled_down(sandbox), sandbox.after)
+
+
 class Learner:
-    """Notes what each test asks of its sandbox, in the process that runs the tests to learn that."""
+    """Notes what each test asks of its sandbox, and what money it moves, in the process that runs the tests to learn
+    that."""
 
     def __init__(self, config: pytest.Config, sandbox_of: SandboxOf, asked_of: Callable[[pytest.Item], Any]) -> None:
         self._file = Path(config.getoption(LEARN))
         self._sandbox_of, self._asked_of = sandbox_of, asked_of
         self._known: dict[str, Learnt] = {}
+        self._again: dict[str, Learnt] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
+        """Run each test twice: what it does otherwise the second time cannot be compared with."""
+        yield
+        _run_with(metafunc, {AGAIN: None})
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Leave out what uses no sandbox."""
-        chosen = [item for item in items if FIXTURE in getattr(item, "fixturenames", ())]
+        chosen = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
@@ -136,15 +161,16 @@ class Learner:
             why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
             is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
             found = {"calls": calls_of(sandbox), "is_manual": is_manual, "why_not": why_not}
-            setattr(report, _LEARNT, found)
+            setattr(report, _LEARNT, {**found, "money": astuple(money_in(sandbox))})
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down what the reports of all workers say."""
-        path, line, _ = report.location
+        (path, line, _), test = report.location, test_itself(report.nodeid)
         why_not = "it does not pass without any fault"
         plain = {"place": [path, line or 0], "seconds": 0.0, "calls": [], "is_manual": False, "why_not": why_not}
-        known = self._known.setdefault(report.nodeid, plain)
+        runs = self._known if test == report.nodeid else self._again
+        known = runs.setdefault(test, {**plain, "money": None, "shared": [], "unlike": ""})
         known["seconds"] += report.duration
         known.update(getattr(report, _LEARNT, {}))
         if report.when == "teardown" and report.failed:
@@ -154,8 +180,25 @@ class Learner:
         """Hand over what was learnt; a worker of xdist has handed over its reports."""
         if not hasattr(session.config, "workerinput"):
             # Workers of xdist report in any order.
+            for test, known in self._known.items():
+                _compare(known, self._again.get(test))
             ordered = sorted(self._known.items(), key=lambda one: (one[1]["place"], one[0]))
             self._file.write_text(json.dumps(dict(ordered)), "utf-8")
+
+
+def _compare(known: Learnt, again: Learnt | None) -> None:
+    """Note in what is known of a test how its second run was otherwise; what is tried is then not compared with its
+    money."""
+    runs = [RunMoney(*one["money"]) for one in (known, again) if one is not None and one["money"] is not None]
+    calls = [] if len(runs) < 2 or again is None else differences(known["calls"], again["calls"])
+    if len(runs) == 2 and not calls and same_money(*runs):
+        known["shared"] = sorted(runs[0].names() & runs[1].names())
+    else:
+        known["money"] = None
+    if calls:
+        known["unlike"] = f"calls differ from run to run: {'; '.join(calls)}"
+    elif known["money"] is None and known["why_not"] is None:
+        known["unlike"] = "money is not compared: two runs without any fault moved different money"
 
 
 OPTION = "--mockserver-explore"
@@ -168,16 +211,17 @@ SCENARIO = "explored"
 """Name of the scenario with the fault that is tried."""
 
 _ATTRIBUTE = "mockserver_explored"
-_DIFFERENCE = "mockserver_differed"
 _WORKER = "mockserver_explore"
 _verdict_key: pytest.StashKey[str] = pytest.StashKey()
 _struck_key: pytest.StashKey[bool] = pytest.StashKey()
 _hung_key: pytest.StashKey[str] = pytest.StashKey()
+_money_key: pytest.StashKey[RunMoney] = pytest.StashKey()
+_words_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """One failure that is tried in a test: the parameter of the fixture on which those of sandboxes depend.
+    """One failure that is tried in a test, as its parameter.
 
     ``seconds`` is what the test takes without it.
     """
@@ -248,9 +292,17 @@ def _duration_of(config: pytest.Config, option: str) -> Micros | None:
         raise pytest.UsageError(f"{option}: {problem}") from None
 
 
+def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Tried | None]) -> None:
+    """Run a test function that uses a sandbox also with what is tried in it, by the names that its tests get then."""
+    if tries and FIXTURES.intersection(metafunc.fixturenames):
+        metafunc.fixturenames.append(PARAMETER)
+        ids = [pytest.HIDDEN_PARAM, *tries]
+        metafunc.parametrize(PARAMETER, [None, *tries.values()], ids=ids, indirect=True)
+
+
 def tried_in(item: object) -> Tried | None:
     """What is tried in a test; None where it runs as it is."""
-    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(FIXTURE)
+    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(PARAMETER)
     return tried
 
 
@@ -311,14 +363,22 @@ class Explorer:
         """Add what is tried with any parameters of a test function; ``pytest_make_collect_report`` takes away what is
         not tried with those of one test."""
         yield
-        if FIXTURE not in metafunc.fixturenames:
-            return
         function = metafunc.definition.nodeid
         tests = [test for test in self.known if test == function or test.startswith(f"{function}[")]
         tries = {name: tried for test in tests for name, tried in self.tries(test).items()}
-        if tries:
-            ids = [pytest.HIDDEN_PARAM, *tries]
-            metafunc.parametrize(FIXTURE, [None, *tries.values()], ids=ids, indirect=True)
+        _run_with(metafunc, tries)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, Any, Any]:
+        """Put what is tried in a test in force in its sandbox."""
+        sandbox = yield
+        if fixturedef.argname in FIXTURES and (tried := tried_in(request.node)) is not None:
+            tried.apply(sandbox)
+            if fixturedef.argname == SHARED:
+                fixturedef.addfinalizer(lambda: tried.remove(sandbox))
+        return sandbox
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
@@ -372,6 +432,16 @@ class Explorer:
             pytest.fail(words, pytrace=False)
         return None
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Note what money a test has moved in which something is tried, before its story ends."""
+        result = yield
+        sandbox = self.sandbox_of(pyfuncitem)
+        if tried_in(pyfuncitem) is not None and sandbox is not None:
+            with suppress(ControlRefused, HTTPError):
+                pyfuncitem.stash[_money_key] = money_in(sandbox)
+        return result
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
@@ -380,8 +450,6 @@ class Explorer:
         report = yield
         tried, sandbox = tried_in(item), self.sandbox_of(item)
         if tried is None:
-            with suppress(ControlRefused, HTTPError):
-                self._compare(item, report)
             return report
         if report.when == "setup" and report.failed and sandbox is not None:
             found, words = Verdict.NOT_REACHED, ""
@@ -403,7 +471,8 @@ class Explorer:
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.trial.point, "fault": tried.trial.fault}
-            setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key]})
+            money = item.stash.get(_words_key, [])
+            setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
         return report
 
     def _judge(self, item: pytest.Item, tried: Tried, *, failed: bool) -> tuple[Verdict, str]:
@@ -411,22 +480,36 @@ class Explorer:
         sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
         allowed = self.asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
-        bad = [row for row in ended.get("findings", ()) if pytest_findings.is_bad(row, "error", allowed)]
+        rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
         item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
-        found = verdict(int(failed) if limit is None else None, bad, has_fired=has_fired)
-        broken = ended.get("rules", [])
-        if broken or (sandbox is not None and sandbox.is_unsafe):
-            found = Verdict.UNSAFE
-        elif found is Verdict.UNSAFE and tried.trial.is_ours:
-            # The fault itself takes or withholds money: a test does not show the shop's books.
-            found = Verdict.DOUBTFUL
-        item.stash[_verdict_key] = found.value
+        after = RunEnd(item.stash.get(_money_key, RunMoney(())), {}, rows, broken=ended.get("rules", []))
+        has_books = sandbox is not None and sandbox.has_books
+        code = int(failed) if limit is None else None
+        # What a finding has cost is allowed with it.
+        is_allowed = len(rows) < len(ended.get("findings", ()))
+        reference = Reference() if is_allowed else self._reference(item)
+        made = judged(code, after, reference, has_books=has_books, has_fired=has_fired)
+        if tried.trial.is_ours and not has_books:
+            made = excused(made, after)
+        if sandbox is not None and sandbox.is_unsafe:
+            made = Judged(Verdict.UNSAFE, made.words)
+        found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]
+        item.stash[_verdict_key], item.stash[_words_key] = found.value, [*made.words]
         said = {
-            Verdict.UNSAFE: "".join("\n\n" + told for told in (*broken, *("\n".join(lines_of(row)) for row in bad))),
+            Verdict.UNSAFE: "".join(
+                "\n\n" + told for told in (*made.words, *("\n".join(lines_of(row)) for row in bad))
+            ),
             Verdict.HUNG: f"; not done in {limit} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }
         return found, f"{found}: {tried.trial.story}{said.get(found, '')}"
+
+    def _reference(self, item: pytest.Item) -> Reference:
+        """What the money of a try is compared with."""
+        learnt = self.known.get(test_itself(item.nodeid))
+        if learnt is None or learnt["money"] is None or _money_key not in item.stash:
+            return Reference()
+        return Reference(RunMoney(*learnt["money"]), learnt["shared"])
 
     def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
@@ -459,15 +542,6 @@ class Explorer:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
 
-    def _compare(self, item: pytest.Item, report: pytest.TestReport) -> None:
-        """Note when a test as it is did something else than when it was learnt."""
-        sandbox, learnt = self.sandbox_of(item), self.known.get(item.nodeid)
-        if report.when != "call" or not report.passed or sandbox is None or learnt is None or learnt["why_not"]:
-            return
-        found = differences(learnt["calls"], calls_of(sandbox))
-        if found:
-            setattr(report, _DIFFERENCE, f"{item.nodeid}: {'; '.join(found)}")
-
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix of all tests, points and verdicts; and what it leaves open."""
         reports = [report for one in terminalreporter.stats.values() for report in one]
@@ -480,12 +554,11 @@ class Explorer:
         for test, learnt in self.known.items():
             if learnt["why_not"] is not None:
                 terminalreporter.line(f"not explored: {test}: {learnt['why_not']}")
-        for report in reports:
-            if hasattr(report, _DIFFERENCE):
-                terminalreporter.line(f"calls differ from run to run: {getattr(report, _DIFFERENCE)}")
+            elif learnt["unlike"]:
+                terminalreporter.line(f"{test}: {learnt['unlike']}")
 
 
-def _matrix(cells: Iterable[Mapping[str, str]], known: Mapping[str, Learnt]) -> Iterator[str]:
+def _matrix(cells: Sequence[Mapping[str, Any]], known: Mapping[str, Learnt]) -> Iterator[str]:
     """The tables of all tests with their points, and how many there are of each verdict."""
     found: dict[tuple[str, str], str] = {}
     for cell in cells:
@@ -494,6 +567,9 @@ def _matrix(cells: Iterable[Mapping[str, str]], known: Mapping[str, Learnt]) -> 
     words = {key: one if one == LEFT_OUT else word(Verdict(one)) for key, one in found.items()}
     points = [f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])]
     yield from tables(points, words)
+    for cell in (one for one in cells if one["money"]):
+        yield f"{word(Verdict(cell['verdict']))}  {cell['test']} {cell['point']}/{cell['fault']}"
+        yield from (f"    {told}" for told in cell["money"])
     counts = Counter(found.values())
     yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
 

@@ -47,9 +47,11 @@ def level_of(config: pytest.Config) -> str:
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
     """The kinds that a marker allows. Raises ``pytest.UsageError`` for an unknown kind."""
+    __tracebackhide__ = True
+    if given is None:
+        return frozenset()
     from mockserver.findings.catalogue import kind_of
 
-    __tracebackhide__ = True
     return names_in(item, "allow", "findings", given, lambda name: kind_of(name).name)
 
 
@@ -135,11 +137,12 @@ def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> N
 
 def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None:
     """One line, and the report where a file is named for it."""
-    from mockserver.scenario.failure_coverage import Coverage
-
     kept = reporter.config.stash.get(_covered_key, [])
     if not kept:
         return
+    # Here alone: every run of any tests comes by.
+    from mockserver.scenario.failure_coverage import Coverage
+
     found = Coverage(frozenset(), {})
     for one in kept:
         found += Coverage.read(one)

@@ -28,7 +28,6 @@ from mockserver import pytest_findings
 from mockserver.domain.record import mutable, record
 
 if TYPE_CHECKING:
-    from mockserver.pytest_explore import Tried
     from mockserver.remote import ControlLine, RemoteSandbox
 
 MARK_LENGTH = 100
@@ -50,6 +49,8 @@ class Server:
 
     url: str
     process: subprocess.Popen[bytes]
+    line: ControlLine
+    """The connections of all tests' control calls."""
     tests: Counter[str] = field(default_factory=Counter)
 
     def key_of(self, test: str) -> str:
@@ -61,6 +62,7 @@ class Server:
         """Let answers finish and wait for the end."""
         from mockserver.adapters.local_server import stop
 
+        self.line.close()
         stop(self.process)
 
 
@@ -137,66 +139,42 @@ def mockserver_server(
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
     __tracebackhide__ = True
     from mockserver.adapters.local_server import start
+    from mockserver.remote import ControlLine
 
-    server = Server(*start([*_QUIET, *mockserver_args], tmp_path_factory.mktemp("mockserver")))
+    url, process = start([*_QUIET, *mockserver_args], tmp_path_factory.mktemp("mockserver"))
+    server = Server(url, process, ControlLine(url))
     yield server
     if request.config.getoption(_COVERAGE) or request.config.getoption(_EXPLORE):
         pytest_findings.note_coverage(request.config, server.url)
     server.stop()
 
 
-@pytest.fixture(scope="session")
-def _mockserver_line(mockserver_server: Server) -> Iterator[ControlLine]:
-    """The connections of all tests' control calls."""
-    from mockserver.remote import ControlLine
-
-    line = ControlLine(mockserver_server.url)
-    yield line
-    line.close()
-
-
 @pytest.fixture
-def _mockserver_sandbox(
-    request: pytest.FixtureRequest, mockserver_server: Server, _mockserver_line: ControlLine
-) -> Iterator[RemoteSandbox]:
-    from mockserver.remote import RemoteSandbox
-
-    key = mockserver_server.key_of(request.node.nodeid)
-    folders = [request.path.parent, request.config.rootpath]
-    sandbox = RemoteSandbox(mockserver_server.url, key, folders, line=_mockserver_line)
-    request.node.stash[_sandbox_key] = sandbox
-    yield sandbox
-    sandbox.close()
-
-
-@pytest.fixture
-def _mockserver_tried(request: pytest.FixtureRequest) -> Tried | None:
-    """The failure that ``--mockserver-explore`` tries in this test; none when it runs as it is."""
-    return getattr(request, "param", None)
-
-
-@pytest.fixture
-def mockserver(
-    request: pytest.FixtureRequest, _mockserver_sandbox: RemoteSandbox, _mockserver_tried: Tried | None
-) -> RemoteSandbox:
+def mockserver(request: pytest.FixtureRequest, mockserver_server: Server) -> Iterator[RemoteSandbox]:
     """A sandbox of the test's own: own key, objects, clock, scenario, journal and inbox."""
     __tracebackhide__ = True
-    # Apart from the opening, so that a scenario that is refused still leaves a timeline to report.
-    asked = _asked(request.node)
-    pytest_findings.allowed_by(request.node, asked.allow)
+    from mockserver.remote import RemoteSandbox
+
+    item = request.node
+    folders = [request.path.parent, request.config.rootpath]
+    key = mockserver_server.key_of(item.nodeid)
+    sandbox = RemoteSandbox(mockserver_server.url, key, folders, line=mockserver_server.line)
+    # At once, so that a scenario that is refused still leaves a timeline to report.
+    item.stash[_sandbox_key] = sandbox
+    asked = _asked(item)
+    pytest_findings.allowed_by(item, asked.allow)
     if asked.survives is not None:
         from mockserver.pytest_explore import survivors_of
 
-        survivors_of(request.node, asked.survives)
+        survivors_of(item, asked.survives)
     if asked.profile is not None:
-        _mockserver_sandbox.assume({"profile": asked.profile})
+        sandbox.assume({"profile": asked.profile})
     if asked.scenario is not None:
-        _mockserver_sandbox.scenario(asked.scenario)
+        sandbox.scenario(asked.scenario)
     if asked.clock is not None:
-        _mockserver_sandbox.clock.start(asked.clock)
-    if _mockserver_tried is not None:
-        _mockserver_tried.apply(_mockserver_sandbox)
-    return _mockserver_sandbox
+        sandbox.clock.start(asked.clock)
+    yield sandbox
+    sandbox.close()
 
 
 @pytest.fixture(scope="session")
@@ -210,19 +188,13 @@ def mockserver_session(mockserver_server: Server, request: pytest.FixtureRequest
 
 
 @pytest.fixture
-def mockserver_app(
-    request: pytest.FixtureRequest, mockserver_session: RemoteSandbox, _mockserver_tried: Tried | None
-) -> Iterator[RemoteSandbox]:
+def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSandbox) -> Iterator[RemoteSandbox]:
     """The session's sandbox for one test: what it did is judged and reported from here on."""
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
-    mockserver_session.judged = mockserver_session.is_unsafe = False
+    mockserver_session.judged = mockserver_session.is_unsafe = mockserver_session.has_books = False
     mockserver_session.invariants.clear()
     request.node.stash[_sandbox_key] = mockserver_session
-    if _mockserver_tried is not None:
-        _mockserver_tried.apply(mockserver_session)
     yield mockserver_session
-    if _mockserver_tried is not None:
-        _mockserver_tried.remove(mockserver_session)
     mockserver_session.since = None
 
 

@@ -182,6 +182,7 @@ class Settings:
     findings: str = "on"
     log_format: str = "text"
     log_level: str = "info"
+    mcp: bool = False
     data_dir: str | None = None
     fast_lane: bool = True
 

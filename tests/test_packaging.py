@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from mockserver import __version__
 from mockserver.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +35,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> ZipFile:
     return ZipFile(built)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [("uvx", "--from"), ("pipx", "run", "--spec")], ids=["uvx", "pipx"])
+def test_the_wheel_runs_by_the_name_of_the_distribution(words: tuple[str, ...], wheel: ZipFile, tmp_path: Path) -> None:
+    program = shutil.which(words[0], path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+    if program is None:
+        pytest.skip(f"{words[0]} is not installed")
+    places = {name: str(tmp_path / name) for name in ("UV_CACHE_DIR", "UV_TOOL_DIR", "PIPX_HOME", "PIPX_BIN_DIR")}
+    command = [program, *words[1:], str(wheel.filename), "payfurl-mockserver"]
+    said = subprocess.run(
+        [*command, "version"], env={**os.environ, **places}, check=True, capture_output=True, text=True
+    )
+    assert said.stdout.strip() == __version__
+    refused = subprocess.run([*command, "serv"], env={**os.environ, **places}, capture_output=True, text=True)
+    assert (refused.returncode, "No such command 'serv'" in refused.stderr) == (2, True)
+
+
 def files(folder: str) -> set[str]:
     """Every file below a folder of the checkout, by its path in it."""
     found = (path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
@@ -43,6 +62,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_the_library(wheel: ZipFil
     names = set(wheel.namelist())
     wanted = {f"mockserver/{name}" for name in files("mockserver")}
     wanted |= {f"mockserver/_scenarios/{name}" for name in files("scenarios")}
+    wanted |= {f"mockserver/_docs/{name}" for name in files("docs") if name.endswith(".md")}
     assert wanted - names == set()
     assert {"mockserver/py.typed", "mockserver/_scenarios/scenario.schema.json"} <= names
 
@@ -68,7 +88,8 @@ def test_the_wheel_says_what_it_is(wheel: ZipFile) -> None:
 
 def test_every_package_that_is_imported_is_a_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = project["dependencies"] + project["optional-dependencies"]["otel"]
+    extras = project["optional-dependencies"]
+    wanted = project["dependencies"] + extras["otel"] + extras["mcp"]
     named = {re.split(r"[\[>=<]", line)[0] for line in wanted}
     sources = "\n".join(path.read_text("utf-8") for path in (ROOT / "mockserver").rglob("*.py"))
     imported = set(re.findall(r"^\s*(?:from|import) (\w+)", sources, re.MULTILINE)) - set(sys.stdlib_module_names)
@@ -79,6 +100,7 @@ def test_every_package_that_is_imported_is_a_dependency() -> None:
         "opentelemetry": "opentelemetry-api",
         "httptools": "uvicorn",
         "uvloop": "uvicorn",
+        "mcp_types": "mcp",
     }
     own = {"mockserver", "pytest"}  # pytest loads the plugin, so it is there whenever the plugin is
     assert {distributions.get(name, name) for name in imported - own if find_spec(name)} - named == set()
@@ -88,7 +110,7 @@ def test_the_image_copies_what_is_there_and_not_ignored() -> None:
     kept = {line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")}
     copied = [word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", IMAGE, re.MULTILINE) for word in line.split()]
     lock = "deploy/requirements.lock"
-    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", lock} == set(copied) == kept
+    assert {"pyproject.toml", "README.md", "LICENSE", "mockserver", "scenarios", "docs", lock} == set(copied) == kept
     assert [word for word in copied if not (ROOT / word).exists()] == []
 
 

@@ -28,6 +28,7 @@ START = "2031-03-01T09:30:00Z"
 DUMMY = "a26c371f-94f6-40da-add2-28ec8e9da8ed"
 COLOURS = 256
 DESK, PHONE = {"width": 1440, "height": 800}, {"width": 390, "height": 844}
+REPORT = {"width": 1280, "height": 836}
 NARROW = 360
 LAMP = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 350 140" width="350" height="140">
 <rect width="350" height="140" fill="#e8dcc0"/><circle cx="175" cy="56" r="35" fill="#c98f2d"/>
@@ -140,22 +141,17 @@ def _findings(browser: Browser, url: str) -> None:
 
 
 def _explored(browser: Browser) -> None:
-    """The matrix of the naive shop of the tests."""
-    shops = ROOT / "tests" / "e2e"
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(shops / "shop")}
-    ready = [sys.executable, shops / "explored" / "ready.py"]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        subprocess.Popen(ready, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as days,
-    ):
-        if days.stdout is None:
-            raise RuntimeError("the days were started without a pipe")
-        told = {**environ, "DAYS": days.stdout.readline().strip()}
-        command = [sys.executable, "-m", "mockserver", "explore", "--out", folder, "--", "bash", "day.sh", "naive"]
-        subprocess.run(command, cwd=shops / "explored", env=told, capture_output=True, check=False)
-        days.kill()
-        page = browser.new_page(viewport=DESK)
-        page.goto(f"file://{folder}/report.html")
+    """The report of the shop of docs/explore.md."""
+    text = (ROOT / "docs" / "explore.md").read_text("utf-8")
+    _, _, after = text.partition("<!-- file: explore pay.sh -->\n```sh\n")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "pay.sh").write_text(after.partition("```")[0])
+        asked = ["--books", "sh pay.sh books", "--client-timeout", "1s", "--", "sh", "pay.sh"]
+        command = [sys.executable, "-m", "mockserver", "explore", *asked]
+        told = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(command, cwd=folder, env=told, capture_output=True, check=False)
+        page = browser.new_page(viewport=REPORT)
+        page.goto(f"file://{folder}/explored/report.html")
         page.screenshot(path=FOLDER / "explore.png")
         page.close()
 

@@ -1,4 +1,5 @@
-"""What the documentation site has beyond the pages of docs: the files at the top of the repository, and two scripts.
+"""What the documentation site has beyond docs/: the files at the top of the repository, two scripts, a style, and the
+pages as text for coding agents (https://llmstxt.org).
 
 A hook of mkdocs (mkdocs.yml names it). The pages are written for the repository, where a link begins at the file it
 stands in; here they are the same pages in one folder. npm brings the scripts when the site is built, so that the built
@@ -11,7 +12,9 @@ import re
 import subprocess
 import tarfile
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -23,6 +26,15 @@ SCRIPTS = {
     "javascripts/mermaid.js": ("mermaid@12.3.0", "dist/mermaid.min.js"),
     "javascripts/iframe-worker.js": ("iframe-worker@1.0.4", "shim/index.js"),
 }
+STYLE = """
+/* A command to copy is on the screen as a whole; what is printed keeps its columns. */
+.md-typeset .language-sh code { white-space: pre-wrap; }
+.md-typeset pre > code { font-size: 0.57rem; }
+/* A word, such as the name of an option, stays in one line. */
+.md-typeset code.word { white-space: nowrap; }
+.md-typeset td code, .md-typeset td { word-break: normal; overflow-wrap: normal; }
+"""
+WORD = re.compile(r"<code>(?=[^<\s]{1,40}</code>)")
 LINK = re.compile(r"\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
 
 
@@ -30,13 +42,53 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages from the top of the repository, and the scripts. Raises ``OSError`` where npm is not there."""
     for name, page in TOP.items():
         files.append(File.generated(config, page, content=(ROOT / name).read_text("utf-8")))
+    files.append(File.generated(config, "stylesheets/site.css", content=STYLE))
     for script, (package, member) in SCRIPTS.items():
         files.append(File.generated(config, script, content=_from_npm(package, member)))
+    texts = {page: (ROOT / name).read_text("utf-8") for name, page in TOP.items()}
+    texts |= {file.src_uri: file.content_string for file in files.documentation_pages() if file.src_uri not in texts}
+    for name, content in agents_files(config["nav"], texts, config["site_description"]).items():
+        files.append(File.generated(config, name, content=content))
+
+
+LONG_ENOUGH = 90
+"""Characters after which no further sentence of a page is told."""
+
+
+def agents_files(nav: Sequence[Mapping[str, Any]], texts: Mapping[str, str], about: str) -> dict[str, str]:
+    """``llms.txt``, a list of the pages in the order of the navigation with their first sentences, and
+    ``llms-full.txt``, the pages themselves; ``texts`` are those of the pages by their file."""
+    lines, whole = [f"# mockserver\n\n> {about}\n"], list[str]()
+    for part in nav:
+        [(title, under)] = part.items()
+        lines.append(f"\n## {title}\n")
+        for one in [part] if isinstance(under, str) else under:
+            [(name, page)] = one.items()
+            said = first_sentences(texts[page])
+            lines.append(f"- [{name}]({page.removesuffix('.md')}.html){f': {said}' if said else ''}")
+            whole.append(f"<!-- {page} -->\n{texts[page].strip()}\n")
+    return {"llms.txt": "\n".join(lines) + "\n", "llms-full.txt": "\n".join(whole)}
+
+
+def first_sentences(text: str) -> str:
+    """What a page begins with, without its links; empty where that is no prose."""
+    first = next((one for one in text.split("\n\n")[1:] if not one.startswith("#")), "").strip()
+    if re.match(r"[\w`*\[]", first) is None:
+        return ""
+    told = ""
+    for sentence in re.split(r"(?<=\.)\s", LINK.sub(r"\g<text>", " ".join(first.split()))):
+        told = f"{told} {sentence}".strip() if len(told) < LONG_ENOUGH else told
+    return told
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links within one folder, files of the repository by name, and Markdown inside of what folds."""
     return LINK.sub(link, markdown).replace("<details>", '<details markdown="1">')
+
+
+def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Names in code are marked, so that no line breaks inside them."""
+    return WORD.sub('<code class="word">', html)
 
 
 def link(found: re.Match[str]) -> str:

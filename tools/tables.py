@@ -6,6 +6,7 @@ import ast
 import csv
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -21,12 +22,13 @@ from mockserver.cli import GROUPS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
+from mockserver.domain.reference_data import read_table
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.paths import STORED, fields_of, names_of
+from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
@@ -51,6 +53,12 @@ def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def code(text: str) -> str:
     """``text`` in Markdown's code marks; nothing for nothing."""
     return f"`{text}`" if text else ""
+
+
+def unseen() -> str:
+    """What no walk of ``mockserver drift`` shows."""
+    rows = read_table("unseen", lambda key, reason: [code(key), reason], PACKAGE / "drift")
+    return markdown(["assumption", "why"], rows)
 
 
 def settings() -> str:
@@ -175,10 +183,8 @@ def pages() -> str:
 
 def findings() -> str:
     """What clients do wrong."""
-    rows = []
-    for kind in FINDINGS.values():
-        rows.append([code(kind.name), kind.severity.word, kind.raised, kind.silent])
-    return markdown(["finding", "severity", "raised when", "silent when"], rows)
+    rows = [[f"[`{kind.name}`](#{kind.name})", kind.severity.word, kind.title] for kind in FINDINGS.values()]
+    return markdown(["finding", "severity", "what went wrong"], rows)
 
 
 def faults() -> str:
@@ -197,7 +203,7 @@ def corpus() -> str:
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
         found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario"}
+        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
         rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
@@ -205,11 +211,13 @@ def corpus() -> str:
 
 
 def finding_pages() -> str:
-    """Each finding with what it costs, what to do, and what a client does wrong and right."""
+    """Each finding with its exact conditions, what it costs, what to do, and what a client does wrong and right."""
     parts = []
     for kind in FINDINGS.values():
+        silent = f"\n\nSilent when: {kind.silent}" if kind.silent else ""
         parts.append(
             f"### `{kind.name}`\n\n{kind.title} ({kind.severity.word}). {kind.why}\n\n{kind.advice}\n\n"
+            f"Raised when: {kind.raised}{silent}\n\n"
             f"Wrong:\n\n```text\n{kind.wrong}\n```\n\nRight:\n\n```text\n{kind.right}\n```"
         )
     return "\n\n".join(parts)
@@ -217,6 +225,7 @@ def finding_pages() -> str:
 
 _SHOWN_WITH = {
     "commands": "cli",
+    "mcp": "cli",
     "pytest_explore": "pytest_plugin",
     "pytest_findings": "pytest_plugin",
 }
@@ -274,6 +283,17 @@ def _hundreds(paths: Iterable[Path]) -> str:
     """Lines of modules, rounded, so that few commits change them."""
     lines = sum(len(path.read_text("utf-8").splitlines()) for path in paths)
     return f"{round(lines, -2):,}"
+
+
+def scenario_words() -> str:
+    """Every part of a scenario file with its words, as a map of the sections that follow."""
+    rows = []
+    for section in SECTIONS:
+        anchor = re.sub(r"[^a-z0-9 _-]", "", section.name.lower()).replace(" ", "-")
+        first, _, _ = section.means.partition(". ")
+        words = ", ".join(code(key.name) for key in section.keys)
+        rows.append([f"[{section.name}](#{anchor})", f"{first.rstrip('.')}", words])
+    return markdown(["part", "is", "words"], rows)
 
 
 def scenario_keys() -> str:
@@ -341,6 +361,14 @@ def commands() -> str:
     return "\n\n".join(printed)
 
 
+def tools() -> str:
+    """Every tool for coding agents."""
+    folder = ROOT / "mockserver" / "mcp"
+    with (folder / "tools.csv").open(encoding="utf-8", newline="") as file:
+        rows = [[code(row["name"]), row["about"]] for row in csv.DictReader(file)]
+    return markdown(["tool", "does"], rows)
+
+
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
     for name in (name for names in GROUPS.values() for name in names):
@@ -355,9 +383,7 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def request_fields() -> str:
     """What the request of each operation holds that rules can name."""
-    rows = [
-        [code(op), row.meaning, ", ".join(map(code, fields_of({op}))) or "nothing"] for op, row in OPERATIONS.items()
-    ]
+    rows = [[code(op), row.meaning, ", ".join(map(code, testable(op))) or "nothing"] for op, row in OPERATIONS.items()]
     return markdown(["operation", "is", "`request.` and"], rows)
 
 
@@ -373,14 +399,17 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "control": control,
     "control-calls": control_calls,
     "clients": clients,
+    "unseen": unseen,
     "metrics": metrics,
     "states": states,
     "outcomes": outcomes,
     "error-codes": error_codes,
     "all-states": all_states,
     "commands": commands,
+    "tools": tools,
     "assumptions": assumptions,
     "test-values": test_values,
+    "scenario-words": scenario_words,
     "scenario-keys": scenario_keys,
     "request-fields": request_fields,
     "state-fields": state_fields,

@@ -35,16 +35,11 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
     """
     __tracebackhide__ = True
     port_file, log_file = folder / "port", folder / "log"
-    root = Path(__file__).resolve().parents[2]
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
-        # A checkout that is not installed is known to this process only.
-        environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
     command = [sys.executable, "-P", "-m", "mockserver", "serve", "--tether"]
     with log_file.open("wb") as log:
         process = subprocess.Popen(
             [*command, "--port", "0", "--port-file", str(port_file), *args],
-            env=environ,
+            env=child_environment(),
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -62,6 +57,16 @@ def start(args: Sequence[str], folder: Path) -> tuple[str, subprocess.Popen[byte
     said = log_file.read_text("utf-8", "replace").strip()
     how = f"ended with exit code {ended}" if ended is not None else f"was not ready within {START_SECONDS:.0f} s"
     raise CannotStart(f"mockserver {' '.join(args)} {how}:\n{said}", ended)
+
+
+def child_environment() -> dict[str, str]:
+    """The environment in which this product runs as a child: without the ``MOCKSERVER_`` variables of this process."""
+    root = Path(__file__).resolve().parents[2]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    if str(root) in sys.path and root.name not in ("site-packages", "dist-packages"):
+        # A checkout that is not installed is known to this process only.
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environ.get("PYTHONPATH")]))
+    return environ
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

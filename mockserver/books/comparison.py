@@ -12,6 +12,7 @@ from decimal import Decimal
 from mockserver.books.figures import Figures, OrderMoney, money_text
 from mockserver.books.shop_rows import AMOUNTS, Claim, ShopRow
 from mockserver.domain.charge import ZERO
+from mockserver.domain.money import CURRENCIES
 
 _MINOR_UNITS = 100
 COMPARED = (
@@ -50,9 +51,14 @@ class Belief:
 
     def told(self, currency: str) -> str:
         """What the books say, in words."""
-        states = dict.fromkeys(row.state for row in self.rows if row.state)
-        said = (f"{name} {money_text(one, currency)}" for name, one in self.amounts.items() if one is not None)
-        return ", ".join((*states, *said)) or ("nothing" if self.rows else "no such order")
+        said = {name: money_text(one, currency) for name, one in self.amounts.items() if one is not None}
+        states = (state for state in self.states if state.lower() not in said)
+        return ", ".join((*states, *map(" ".join, said.items()))) or ("nothing" if self.rows else "no such order")
+
+    @property
+    def states(self) -> list[str]:
+        """The states of its rows, as the shop spells them, each once."""
+        return list(dict.fromkeys(row.state for row in self.rows if row.state))
 
 
 def _added(amounts: Iterable[Decimal | None]) -> Decimal | None:
@@ -129,41 +135,41 @@ def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
         return money_text(amount or ZERO, order.currency)
 
     about, booked, net = belief.order, belief.told(order.currency), money(truth.net)
+    called = f"calls {', '.join(belief.states)}" if belief.states else f"books as {booked}"
     match name:
         case "pending-counted-as-paid":
-            why = "is pending" if truth.pending else "waits for the payer (3-D Secure)"
-            return (
-                f"the shop counts {about} as paid ({booked}), but {money(truth.pending or truth.waiting)} of it {why}"
-            )
+            why = "is still pending" if truth.pending else "waits for the payer (3-D Secure)"
+            return f"the shop counts {about} as paid, but {money(truth.pending or truth.waiting)} of it {why}"
         case "paid-without-money":
-            does = "ships" if any(row.state.lower() == "shipped" for row in belief.rows) else "counts"
-            amount = f" {money(belief.paid)} of" if belief.paid else ""
-            return f"the shop {does}{amount} {about} {_why_none(order, truth)}"
+            ships = any(state.lower() == "shipped" for state in belief.states)
+            amount = f"{money(belief.paid)} of " if belief.paid else ""
+            return f"the shop {'ships' if ships else 'counts as paid'} {amount}{about}, {_why_none(order, truth)}"
         case "taken-twice":
             return f"customer paid {net} for {about} of {money(belief.net)}"
         case "booked-twice":
-            hint = "; are these minor units?" if belief.net == _MINOR_UNITS * truth.net else ""
+            units = (_MINOR_UNITS, 10 ** CURRENCIES[order.currency].digits)
+            hint = "; are these minor units?" if belief.net in [unit * truth.net for unit in units] else ""
             return f"the shop books {money(belief.net)} for {about}, whose customer paid {net}{hint}"
         case "charged-but-unpaid":
-            believes = f"calls {booked}" if belief.rows else "does not know"
-            return f"customer paid {net} for {about}, which the shop {believes}"
+            return f"customer paid {net} for {about}, which the shop {called if belief.rows else 'does not know'}"
         case "refund-not-booked":
-            return f"{money(truth.refunded)} of {about} were refunded, the shop books {booked}"
+            missing = truth.refunded - (belief.refunded or ZERO)
+            return f"{money(missing)} of {about} were given back, and the shop books no such refund ({booked})"
         case "refund-not-made":
             amount = f"{money(belief.refunded)} of " if belief.refunded else ""
             return f"the shop believes {amount}{about} refunded, the customer got nothing back"
         case "hold-left-open":
-            return f"{money(truth.held)} of {about} stay held, which the shop calls {booked}"
+            return f"{money(truth.held)} of {about} stay held, which the shop {called}"
         case _:
             return f"{about}: the shop books {booked}, the sandbox has {truth.told(order.currency)}"
 
 
 def _why_none(order: OrderMoney, truth: Figures) -> str:
     if truth.returned:
-        return "that bounced"
+        return "which bounced"
     if truth.held:
-        return "that is only held: it was never captured"
-    return f"without money: {'its payment failed or was voided' if order.charges else 'no payment was ever asked for'}"
+        return "which is only held: it was never captured"
+    return "whose payment failed or was voided" if order.charges else "for which no payment was ever asked"
 
 
 def beliefs_of(order: str, rows: Iterable[ShopRow], currencies: Sequence[str]) -> dict[str, Belief]:

@@ -71,35 +71,42 @@ NAMES = tuple(one.name for one in fields(Figures))
 """The names of the figures, in the order in which they are shown."""
 
 
-def figures_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Figures:
-    """The figures of one charge at an instant: a refund counts once its provider has answered. ``state`` is the one
-    that the charge was in then, where it has moved on since; refunds that have failed since are not in it."""
-    match charge.status if state is None else state:
-        case ChargeState.AUTHORISED:
-            return Figures(held=charge.amount if state is None else charge.authorised or charge.amount)
-        case ChargeState.PENDING:
-            return Figures(pending=charge.amount)
-        case ChargeState.PENDING_CHECKOUT:
-            return Figures(waiting=charge.amount)
-        case ChargeState.FAILED if charge.returned is not None:
-            return Figures(returned=charge.amount)
-        case taken if taken in TAKEN:
+def money_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Iterator[tuple[str, Decimal]]:
+    """The figures of one charge at an instant, by their names, none of them twice; those that are missing are 0. A
+    refund counts once its provider has answered. ``state`` is the one that the charge was in then, where it has moved
+    on since; refunds that have failed since are not in it."""
+    status = charge.status if state is None else state
+    if status in TAKEN:
+        captured = charge.amount
+        if charge.captures:
+            captured = sum((one.amount for one in charge.captures if one.added <= at), ZERO)
+            if charge.voided is None or charge.voided > at:
+                yield "held", (charge.authorised or captured) - captured
+        yield "captured", captured
+        if charge.refunds or charge.reserved:
             refunded = sum((one.amount for one in charge.refunds if one.moved <= at), ZERO)
             asked = (one for one in (*charge.refunds, *(charge.reserved or ())) if one.added <= at)
-            refunding = sum((one.amount for one in asked), -refunded)
-            parts = (one.amount for one in charge.captures if one.added <= at)
-            captured = sum(parts, ZERO) if charge.captures else charge.amount
-            keeps_rest = charge.captures and (charge.voided is None or charge.voided > at)
-            held = (charge.authorised or captured) - captured if keeps_rest else ZERO
-            return Figures(held, captured, refunded, refunding)
-        case _:
-            return Figures()
+            yield "refunded", refunded
+            yield "refunding", sum((one.amount for one in asked), -refunded)
+    elif status == ChargeState.AUTHORISED:
+        yield "held", charge.amount if state is None else charge.authorised or charge.amount
+    elif status == ChargeState.PENDING:
+        yield "pending", charge.amount
+    elif status == ChargeState.PENDING_CHECKOUT:
+        yield "waiting", charge.amount
+    elif status == ChargeState.FAILED and charge.returned is not None:
+        yield "returned", charge.amount
 
 
-def transferred(transfer: Transfer) -> Figures:
+def figures_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Figures:
+    """The same as figures."""
+    return Figures(**dict(money_of(charge, at, state)))
+
+
+def transferred(transfer: Transfer) -> Iterator[tuple[str, Decimal]]:
     """What a transfer has moved on of the money of its charge."""
-    has_moved = transfer.status is TransferState.SUCCESS and transfer.charge_id is not None
-    return Figures(transferred=transfer.amount if has_moved else ZERO)
+    if transfer.status is TransferState.SUCCESS and transfer.charge_id is not None:
+        yield "transferred", transfer.amount
 
 
 def peak(charges: Iterable[Charge], now: Micros) -> Decimal:

@@ -15,6 +15,7 @@ import click
 
 from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import mapping_of
+from mockserver.commands.completion import offered
 from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
@@ -94,6 +95,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "path": {"type": click.Path(path_type=Path)},
     "file": {"type": click.Path(exists=True, dir_okay=False, path_type=Path)},
     "folder": {"type": click.Path(file_okay=False, path_type=Path)},
+    "folders": {"multiple": True, "type": click.Path(exists=True, file_okay=False, path_type=Path)},
     "address": {"callback": _by(_address)},
     "header text": {"callback": _by(_header_text)},
     "duration": {"callback": _by(_duration)},
@@ -142,6 +144,7 @@ def options(command: str) -> Callable[[F], F]:
     def given(function: F) -> F:
         for row in reversed(_rows()[command]):
             said: dict[str, Any] = {"metavar": row.metavar or None, "envvar": row.variable or None, "help": row.help}
+            said |= {"shell_complete": offered} if row.reads in ("text", "texts") else {}
             said |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
             function = click.option(*row.option.split(), **said, **_read(row.reads))(function)
         return function

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -83,7 +83,7 @@ def run(
     aftermath = Aftermath(books or (), books_state, settle, invariants=invariant)
     with ExitStack() as open_until_judged:
         folder = Path(open_until_judged.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
-        url = open_until_judged.enter_context(_server(_words_of(serve), folder))
+        url = open_until_judged.enter_context(started(_words_of(serve), folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
         (folder / "run").mkdir()
         given = given_to(sandbox, folder / "run")
@@ -115,8 +115,8 @@ def _words_of(asked: Mapping[str, Any]) -> Iterator[str]:
 
 
 @contextmanager
-def _server(words: Iterator[str], folder: Path) -> Iterator[str]:
-    """The address of a server that ends with this block."""
+def started(words: Iterable[str], folder: Path) -> Iterator[str]:
+    """The address of a server that ends with this block. Ends the command when it cannot be started."""
     try:
         url, process = local_server.start([*SERVER_OPTIONS, *words], folder)
     except CannotStart as problem:

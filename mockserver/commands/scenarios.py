@@ -17,6 +17,7 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_check import check as run
 from mockserver.adapters.scenario_files import Files, bounded, load, shipped, shipped_file
 from mockserver.commands import reports
+from mockserver.commands.completion import offered
 from mockserver.commands.explore import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import as_json as json_option
@@ -32,6 +33,9 @@ from mockserver.scenario.shadowed_rules import warnings
 from mockserver.settings import Settings
 from mockserver.wire.jsonio import MalformedJson, loads
 
+_WIDEST = 50
+"""Characters of a name that keep a row within 80 columns; the one that is longer stands out."""
+
 
 @click.command()
 @json_option
@@ -42,23 +46,16 @@ def outcomes(as_json: bool) -> None:
         shown = ("name", *refused, "meaning")
         show([{camel(name): getattr(row, name) for name in shown} for row in CATALOGUE.values()], as_json=True)
         return
-    retry = {True: "yes", False: "no", None: "-"}
-    show(
-        [
-            {
-                "name": row.name,
-                "errorCode": str(row.error_code or "-"),
-                "gatewayCode": row.gateway_code or "-",
-                "retryable": retry[row.is_retryable],
-                "meaning": row.meaning,
-            }
-            for row in CATALOGUE.values()
-        ]
-    )
+    widest = max(len(row.name) for row in CATALOGUE.values() if len(row.name) < _WIDEST)
+    click.echo(f"{'name':<{widest}}  {'code':>4}  {'gateway':>7}  retryable")
+    for row in CATALOGUE.values():
+        retry = {True: "yes", False: "no", None: "-"}[row.is_retryable]
+        click.echo(f"{row.name:<{widest}}  {row.error_code or '-':>4}  {row.gateway_code or '-':>7}  {retry}")
+        click.echo(f"    {row.meaning}")
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=offered)
 @json_option
 def scenarios(name: str | None, as_json: bool) -> None:
     """Print the shipped scenarios, one line each; with NAME print that file."""
@@ -79,7 +76,7 @@ def schema() -> None:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 @options("check")
 def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     """Check scenario files, folders or shipped names, and run their examples.
@@ -122,7 +119,7 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=offered)
 @options("explain")
 def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose: bool) -> None:
     """Print which rule would fire on a request, and the first test that each other rule fails."""
@@ -167,13 +164,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @click.command()
-@click.argument("name", default=FIRST, required=False)
-def init(name: str) -> None:
+@click.argument("name", default=FIRST, required=False, shell_complete=offered)
+@options("init")
+def init(name: str, agents: bool) -> None:
     """Write the scenario NAME.yaml and the schema for editors into this folder: a copy of the shipped scenario of
     that name, or a first one to edit.
 
     A scenario is never overwritten; the schema is. Exit code 2 when NAME.yaml exists or cannot be written.
     """
+    if agents:
+        if name != FIRST:
+            raise click.UsageError("got NAME and --agents, only one of them is allowed")
+        click.echo(_write_agents(Path("AGENTS.md")))
+        return
     if _NAME.fullmatch(name) is None:
         raise click.UsageError(f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100")
     stem, hint = name.removesuffix(".yaml"), ""
@@ -197,3 +200,26 @@ def init(name: str) -> None:
     if hint:
         click.echo(f"no shipped scenario is called {stem}{hint} This is a first one to edit.")
     click.echo(f"check it:  mockserver check {path}\nserve it:  mockserver --scenario {path}")
+
+
+def _write_agents(path: Path) -> str:
+    """Put the section for coding agents into a file, in the place of an earlier one; all other text stays. What was
+    done, in words; ends the command when it cannot be done."""
+    section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
+    begin, end = section.splitlines()[0], section.splitlines()[-1]
+    try:
+        # Line ends of others stay as they are.
+        before = path.read_bytes().decode() if path.exists() else ""
+        head, begun, rest = before.partition(begin)
+        _, ended, tail = rest.partition(end)
+        if begun and not ended:
+            raise click.UsageError(f"{path}: wanted '{end}' after '{begin}'")
+        gap = "" if begun or not head else "\n" if head.endswith("\n") else "\n\n"
+        after = f"{head}{gap}{section}{tail if begun else chr(10)}"
+        if after == before:
+            return f"{path} has it already"
+        path.write_bytes(after.encode())
+    except (OSError, UnicodeDecodeError) as problem:
+        words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise click.UsageError(f"{path}: {words}") from None
+    return f"wrote the section of mockserver in {path}"

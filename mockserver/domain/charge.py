@@ -256,7 +256,7 @@ class Charge:
         left = self.refundable
         given = left if amount is None else positive(amount, CURRENCIES[self.currency])
         if given > left or not left:
-            words = f"got {number_text(given)}, left to refund are {number_text(left)} {self.currency}"
+            words = f"got {number_text(given)}, at most {number_text(left)} {self.currency} can be refunded"
             raise Invalid(Code.INVALID_AMOUNT_MAXIMUM_AVAILABLE_REFUND, {"Amount": words})
         return Refund(given, now, comment)
 

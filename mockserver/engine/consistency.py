@@ -190,7 +190,7 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
         return
     if charge.refundable < 0:
         got = number_text(charge.amount - charge.refunded - charge.refundable)
-        yield "reserved", f"got {got}, left to refund are {number_text(charge.amount - charge.refunded)}"
+        yield "reserved", f"got {got}, at most {number_text(charge.amount - charge.refunded)} can be refunded"
     match charge.status:
         case ChargeState.REFUND:
             fits, wanted = charge.refunded == charge.amount, "all of the amount"

@@ -15,12 +15,13 @@ from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Content, Delivery, Notice, Try, WebhookMessage, previous_key, sign
-from mockserver.domain.errors import NotFound
+from mockserver.domain.errors import Full, NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
+from mockserver.engine.delivery_log import MOST_UNDER_WAY
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.state_facts import reader_of
@@ -93,7 +94,7 @@ def come_due(step: Step, delivery_id: str) -> None:
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
         return
-    if sandbox.deliveries.blocking.get(delivery.url, delivery_id) != delivery_id:
+    if sandbox.deliveries.is_blocked(delivery):
         return
     if delivery.blocks:
         sandbox.deliveries.blocking[delivery.url] = delivery_id
@@ -153,7 +154,8 @@ def _end(sandbox: Sandbox, delivery: Delivery) -> None:
     if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
         del sandbox.deliveries.blocking[delivery.url]
         for one in sandbox.deliveries:
-            if one.url == delivery.url and one.state is DeliveryState.WAITING and one.due <= sandbox.now:
+            is_blocked = one.url == delivery.url and one.state is DeliveryState.WAITING and one.due <= sandbox.now
+            if is_blocked and one.delivery_id not in sandbox.deliveries.unanswered:
                 one.due = sandbox.now
                 sandbox.deliveries.note_changed(one)
                 sandbox.schedule.plan(one.due, Due.WEBHOOK, one.delivery_id)
@@ -178,6 +180,31 @@ def resend(sandbox: Sandbox, delivery_id: str) -> Delivery:
     delivery.due = sandbox.now
     sandbox.schedule.plan(sandbox.now, Due.WEBHOOK, delivery_id)
     return delivery
+
+
+def replay(sandbox: Sandbox, delivery: Delivery, url: str) -> Delivery:
+    """Send what a delivery has sent to another receiver, now: the same bytes and signature, in a delivery of its own.
+    That one may rightly refuse it. Raises ``Full`` (37) when too many are under way."""
+    if not sandbox.deliveries.has_room:
+        raise Full(Code.RETRY_LATER, {"Url": f"{MOST_UNDER_WAY} webhooks are under way, the most; ask again later"}, 1)
+    copy = replace(
+        delivery,
+        delivery_id=sandbox.ids.hex32("replay"),
+        url=url,
+        content=replace(delivery.content, is_ordinary=False),
+        added=sandbox.now,
+        due=sandbox.now,
+        blocks=False,
+        holds=False,
+        script=(),
+        tries=[],
+        series=0,
+        subscription_id=None,
+        state=DELIVERY.begin(DeliveryEvent.PLANNED),
+    )
+    sandbox.deliveries.add(copy)
+    sandbox.schedule.plan(copy.due, Due.WEBHOOK, copy.delivery_id)
+    return copy
 
 
 def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:

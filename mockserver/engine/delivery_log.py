@@ -15,7 +15,8 @@ from mockserver.domain.states import DeliveryState
 MOST_UNDER_WAY = 10_000
 """Deliveries that may be under way at once: more are dropped and counted."""
 
-_ENDED = frozenset({DeliveryState.DELIVERED, DeliveryState.GIVEN_UP})
+ENDED = frozenset({DeliveryState.DELIVERED, DeliveryState.GIVEN_UP})
+"""How deliveries end; one that has may be sent again."""
 
 
 class DeliveryLog:
@@ -53,6 +54,10 @@ class DeliveryLog:
         """Whether one more may be under way."""
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
+    def is_blocked(self, delivery: Delivery) -> bool:
+        """Whether a delivery waits for another to the same receiver to end."""
+        return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
+
     def add(self, delivery: Delivery) -> None:
         """Keep a new delivery."""
         self._by_id[delivery.delivery_id] = delivery
@@ -62,7 +67,7 @@ class DeliveryLog:
         """Something has happened to a delivery."""
         self.changes += 1
         delivery.changed = self.changes
-        if delivery.state not in _ENDED:
+        if delivery.state not in ENDED:
             # One that is sent again is under way, and stands at the end of the queue when it ends anew.
             self._ended.pop(delivery.delivery_id, None)
         if delivery.state is DeliveryState.SENDING:
@@ -90,13 +95,13 @@ class DeliveryLog:
         """Go on with the deliveries of a store, oldest first: those that were being tried are tried again."""
         self._by_id = {delivery.delivery_id: delivery for delivery in deliveries}
         by_change = sorted(self._by_id.values(), key=attrgetter("changed"))
-        self._ended = {one.delivery_id: None for one in by_change if one.state in _ENDED}
+        self._ended = {one.delivery_id: None for one in by_change if one.state in ENDED}
         self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
         self.outbox = deque(self.sending)
         begun = (
             one
             for one in by_change
-            if one.blocks and one.state not in _ENDED and (one.tries or one.delivery_id in self.sending)
+            if one.blocks and one.state not in ENDED and (one.tries or one.delivery_id in self.sending)
         )
         self.blocking = {one.url: one.delivery_id for one in begun}
 

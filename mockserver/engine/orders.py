@@ -11,8 +11,9 @@ from itertools import islice
 
 from mockserver.books.comparison import Belief, agrees
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.record import replace
 from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -48,16 +49,22 @@ def orders_of(sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None 
 
 def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
     moved = sandbox.transfers.find("charge", charge.charge_id) if len(sandbox.transfers) else ()
-    return sum(map(transferred, moved), figures_of(charge, sandbox.now))
+    sent = sum((amount for one in moved for _, amount in transferred(one)), ZERO)
+    return replace(figures_of(charge, sandbox.now), transferred=sent)
 
 
-def touched(sandbox: Sandbox, after: int) -> list[OrderKey]:
-    """The orders whose charges have changed after a journal entry, as far as the journal is kept."""
+def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
+    """The orders whose charges have changed after a journal entry, as far as the journal is kept, each with the charges
+    that were made then."""
     journal = sandbox.journal
     entries = islice(journal.entries, max(0, after - journal.dropped), None)
-    ids = dict.fromkeys(event.subject_id for entry in entries for event in _of_charges(entry))
-    charges = (sandbox.charges.get(charge_id) for charge_id in ids)
-    return list(dict.fromkeys(key_of(charge) for charge in charges if charge is not None))
+    found: dict[OrderKey, list[Charge]] = {}
+    for event in (event for entry in entries for event in _of_charges(entry)):
+        charge = sandbox.charges.get(event.subject_id)
+        if charge is not None:
+            made = found.setdefault(key_of(charge), [])
+            made += [charge] if event.before is None else []
+    return found
 
 
 def _of_charges(entry: JournalEntry) -> Iterator[Event]:

@@ -6,7 +6,7 @@ Source: docs/books.md, What a comparison finds.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.books.comparison import COMPARED, Belief, beliefs_of, difference
 from mockserver.books.figures import OrderKey, OrderMoney
@@ -49,6 +49,9 @@ class ShopBooks:
         self._named = {value for kind, value in self.rows if kind == "charge"}
         self.unknown = defaultdict[OrderKey, list[Charge]](list)
         """The charges of which the books have no row, by their orders."""
+        self.recent: Mapping[OrderKey, Sequence[Charge]] = {}
+        """The charges since a mark, by their orders: where the books agree with those, an earlier test has left the
+        rest."""
 
     def faults(self, key: OrderKey) -> list[tuple[int, BadRow]]:
         """The rows of an order, by their place, that name no currency where the order has several."""
@@ -66,11 +69,19 @@ class ShopBooks:
 
     def differences(self, key: OrderKey) -> Iterator[BookDifference]:
         """The finding of an order in each of its currencies."""
-        orders = {order.currency: order for order in orders_of(self._sandbox, key, self._charges(key))}
+        charges = self._charges(key)
+        found = list(self._judged(key, charges))
+        since = [one for one in self.recent.get(key, ()) if one in charges] if found else []
+        if since and len(since) < len(charges) and not any(self._judged(key, since)):
+            return
+        yield from found
+
+    def _judged(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
+        orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
         name = mask_start(key[1], _LONGEST_NAME)
         beliefs = beliefs_of(name, (row for _, row in self.rows.get(key, ())), list(orders))
         for currency in dict.fromkeys((*orders, *beliefs)):
-            order, belief = orders.get(currency, OrderMoney(key, currency)), beliefs.get(currency, Belief(name))
+            order, belief = orders.get(currency, OrderMoney(key, currency)), beliefs.get(currency) or Belief(name)
             found = difference(belief, order, is_settled=self._is_settled)
             if found is not None:
                 yield BookDifference(*found, belief, order)

@@ -73,6 +73,7 @@ _SHAPES = {
         _by_card("cardholder", "cardholder"),
         _by("batch", "batch_id"),
         _by("subscription", "subscription_id"),
+        _by("payment_link", "payment_link_id"),
         Index("money_day", Charge.money_days),
     ),
     "customers": _shape(

@@ -275,6 +275,10 @@ def page(made: Exploration) -> str:
         if any(cell for _, _, table in tables for cell in table[place])
     ]
     counts = Counter(cell.verdict for cell in made.cells)
+    worst, costs = _worst_first(made.cells), dict[str, list[Cell]]()
+    for cell in worst:
+        for told in cell.money:
+            costs.setdefault(told, []).append(cell)
     return environment.get_template("report.html").render(
         command=mask_text(shlex.join(made.command)),
         seed=made.seed,
@@ -284,7 +288,8 @@ def page(made: Exploration) -> str:
         faults=[FAULTS[name] for _, faults, _ in tables for name in faults],
         rows=rows,
         pairs=_worst_first([cell for cell in made.cells if not cell.is_single]),
-        cells=_worst_first(made.cells),
+        cells=worst,
+        costs=costs,
         signs=_SIGNS,
         legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],
         left_out=made.left_out,

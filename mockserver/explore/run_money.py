@@ -14,10 +14,11 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from mockserver.books import shop_rows
-from mockserver.books.figures import Figures, money_text
+from mockserver.books.figures import NAMES, Figures, money_text
 from mockserver.books.shop_rows import KEYS
 from mockserver.domain.charge import ZERO
 from mockserver.domain.clock import Micros, parse_instant
+from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
 
@@ -37,9 +38,10 @@ class RunMoney:
     doubts: Sequence[str] = ()
 
     @classmethod
-    def of(cls, books: Mapping[str, Any]) -> RunMoney:
-        """The money that ``GET /__admin/books`` has answered."""
-        return cls(books["orders"], books["now"], [one["line"].partition(" ")[0] for one in books["in_doubt"]])
+    def of(cls, books: Mapping[str, Any], after: int = 0) -> RunMoney:
+        """The money that ``GET /__admin/books`` has answered, of charges that were made after a journal entry."""
+        orders = [_made_after(after, order) for order in books["orders"]] if after else books["orders"]
+        return cls(orders, books["now"], [one["line"].partition(" ")[0] for one in books["in_doubt"]])
 
     @property
     def _began(self) -> Micros:
@@ -68,6 +70,18 @@ class RunMoney:
                 figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
                 found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
         return found
+
+
+def _made_after(after: int, order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An order with those of its charges that were made after a journal entry."""
+    charges = [one for one in order["charges"] if one["journal"] and one["journal"][0] > after]
+    if len(charges) == len(order["charges"]):
+        return order
+    figures = sum(map(Figures.of, charges), Figures())
+    # As much as it may have been at once: when each of them moved is not told.
+    amounts = {"peak": figures.captured + figures.held + figures.pending}
+    amounts |= {name: getattr(figures, name) for name in NAMES}
+    return {**order, "charges": charges, **{name: str(amount) for name, amount in amounts.items()}}
 
 
 def same_money(first: RunMoney, second: RunMoney) -> bool:
@@ -151,7 +165,21 @@ def unseen(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[
     """The rows of a shop's books about orders that the sandbox never saw."""
     seen = {(kind, row[kind]) for row in books["orders"] for kind in KEYS if row[kind] is not None}
     seen |= {("charge", charge["chargeId"]) for row in books["orders"] for charge in row["charges"]}
-    return [row for row in rows if key_of(row) not in seen]
+    # An order number that could be a card's is masked there.
+    keys = ((row, key_of(row) or ("", "")) for row in rows)
+    return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
+
+
+def untold(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A row for each order in doubt of which a shop's books have none: that the shop does not know about it."""
+    known = {key_of(row) for row in rows}
+    return [
+        {kind: order[kind], "currency": order["currency"], "state": "unknown"}
+        for order in books["orders"]
+        for kind in KEYS
+        if order[kind] is not None and (kind, order[kind]) not in known
+        if any(one["in_doubt"] and ("charge", one["chargeId"]) not in known for one in order["charges"])
+    ]
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, str] | None:

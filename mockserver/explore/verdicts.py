@@ -54,7 +54,7 @@ def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: 
     found = Verdict.UNSAFE if after.broken else verdict(code, findings, has_fired=has_fired)
     if found is Verdict.UNSAFE:
         return Judged(found, [*after.broken, *told])
-    if after.failed and found is Verdict.SURVIVED:
+    if after.failed and found in (Verdict.SURVIVED, Verdict.FAILED):
         return Judged(Verdict.FAILED, [after.failed])
     if found is not Verdict.SURVIVED:
         return Judged(found)

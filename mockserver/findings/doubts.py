@@ -99,9 +99,9 @@ class Doubts:
     _misled: Recent[str, None] = memory(_MOST, is_pending=True)
     _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
 
-    def evidence(self) -> list[Evidence]:
-        """The calls whose end the client does not know yet."""
-        return [one.evidence for one in self._calls.values() if one.is_settled and not one.looked]
+    def open(self) -> list[tuple[str | None, Evidence]]:
+        """The calls whose end the client does not know yet, each with the id of what it is about or has made."""
+        return [(one.subject, one.evidence) for one in self._calls.values() if one.is_settled and not one.looked]
 
     @property
     def under_way(self) -> int:

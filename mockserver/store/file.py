@@ -112,6 +112,7 @@ class StoreFile:
             self._write(commit)
         with self._lock:
             self._logged(len(commit.puts) + len(commit.drops), sum(len(row[3]) for row in commit.puts))
+        self._garbage += [self._named.pop(key) for key in commit.gone if key in self._named]
         for kept in commit.kept:
             before = self._named.get(kept.key, kept.world)
             self._named[kept.key] = kept.world
@@ -182,6 +183,7 @@ class StoreFile:
         run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
         pages = ((*page, page_sum(*page)) for page in commit.pages)
         run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
+        run("DELETE FROM sandboxes WHERE key = ?", ((key,) for key in commit.gone))
         run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", (one.row for one in commit.kept))
 
     def _begin(self, is_new: bool, *, full: bool) -> None:

@@ -80,13 +80,14 @@ class StoredSandbox:
 
 @mutable
 class Commit:
-    """What is written together, or not at all: rows of worlds by (world, part, number), new pages, and the index of the
-    sandboxes that have changed."""
+    """What is written together, or not at all: rows of worlds by (world, part, number), new pages, the keys of
+    sandboxes that were deleted, and the index of those that have changed."""
 
     puts: list[tuple[int, str, int, bytes]] = field(default_factory=list)
     drops: list[tuple[int, str, int]] = field(default_factory=list)
     cuts: list[tuple[int, str, int]] = field(default_factory=list)
     pages: list[tuple[str, int]] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
     kept: list[StoredSandbox] = field(default_factory=list)
 
 

@@ -88,6 +88,8 @@ class Store:
         self._by_public_key = {public_key_of(key): key for key in self._index}
         self._persisters: dict[str, SandboxPersister] = {}
         self._changed: dict[Sandbox, None] = {}
+        self._gone: dict[str, StoredSandbox | None] = {}
+        self._going: dict[str, StoredSandbox | None] = {}
         self._growing: set[Sandbox] = set()
         self._lost: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
@@ -178,6 +180,20 @@ class Store:
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox may have changed: the next commit holds what has."""
         self._changed[sandbox] = None
+        self._begin()
+
+    def delete(self, sandbox: Sandbox) -> None:
+        """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is there as before."""
+        key = sandbox.key
+        self._gone[key] = self._index.pop(key, None)
+        self._by_public_key.pop(sandbox.public_key, None)
+        persister = self._persisters.pop(key, None)
+        if persister is not None:
+            persister.close()
+        self._changed.pop(sandbox, None)
+        self._begin()
+
+    def _begin(self) -> None:
         if self._task is None:
             try:
                 self._task = asyncio.get_running_loop().create_task(self._commit_all())
@@ -238,7 +254,7 @@ class Store:
             self._is_earlier.clear()
             while self._due and self._due[0][0] <= self._now():
                 due, key = heappop(self._due)
-                if self._index[key].due == due and self._sandboxes.is_away(key):
+                if key in self._index and self._index[key].due == due and self._sandboxes.is_away(key):
                     await self._wake(key)
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
@@ -267,8 +283,8 @@ class Store:
 
     async def _all_ended(self) -> str | None:
         """Wait for the commit that is being written and for the next: why one failed."""
-        ends = [self._end_of(self._written)] if self._batch else []
-        ends += [self._end_of(self._waiting)] if self._changed else []
+        ends = [self._end_of(self._written)] if self._batch or self._going else []
+        ends += [self._end_of(self._waiting)] if self._changed or self._gone else []
         for end in ends:
             await end
         return next(filter(None, (end.result() for end in ends)), None)
@@ -284,7 +300,7 @@ class Store:
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
         try:
-            while self._changed:
+            while self._changed or self._gone:
                 await self._wait_for_company()
                 await self._commit()
         finally:
@@ -308,12 +324,17 @@ class Store:
         self._written, self._waiting = self._waiting, []
         failed: str | None = "the server stops"
         growing: set[Sandbox] = set()
+        self._going, self._gone = self._gone, {}
         try:
             commit = await self._gathered(growing)
-            if commit.puts or commit.drops or commit.cuts or commit.kept:
+            commit.gone = list(self._going)
+            if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
                 await loop.run_in_executor(self._writer, self._file.write, commit)
                 self.commits += 1
                 self._context.note_written(commit)
+                # A commit that was on its way has named them again.
+                for key in commit.gone:
+                    self._index.pop(key, None)
                 self._index.update((kept.key, kept) for kept in commit.kept)
             failed = None
         except NotWritten as problem:
@@ -325,6 +346,10 @@ class Store:
         finally:
             if failed is not None:
                 self.failures += 1
+                for kept in filter(None, self._going.values()):
+                    self._index.setdefault(kept.key, kept)
+                    self._by_public_key[public_key_of(kept.key)] = kept.key
+                    self._sandboxes.know(kept.key, kept.name)
                 for sandbox in self._batch:
                     self._lose(sandbox)
             # A sandbox that this commit completes grew until it was written.
@@ -337,7 +362,7 @@ class Store:
             clients = len(self._written) + len(self._waiting)
             self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
             self._ended = perf_counter()
-            self._written, self._batch = [], {}
+            self._written, self._batch, self._going = [], {}, {}
 
     async def _gathered(self, growing: set[Sandbox]) -> Commit:
         """What is to be written; sandboxes with more to write are in ``growing`` afterwards. Other requests are served

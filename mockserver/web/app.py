@@ -26,7 +26,7 @@ from mockserver.web.idle import IDLE_IN_STORE, Freeing, Idle
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES, Auth
-from mockserver.web.setup import prepare
+from mockserver.web.setup import prepare, set_up
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import World
 
@@ -67,6 +67,7 @@ class Application(Starlette):
         self.router.redirect_slashes = False
         self.router.default = unrouted
         world.prepare = lambda sandbox: prepare(sandbox, routes)
+        world.set_up = lambda sandbox, scenario, by: set_up(sandbox, routes, scenario, by)
         if settings.store is not None:
             _keep(self, settings.store)
 

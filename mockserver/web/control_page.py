@@ -68,18 +68,24 @@ def stream(call: PageCall) -> Reply:
         news = _news(world, SERVER, lambda: _of_server(world))
     else:
         seen = world.directory.of_control(call.headers, changes=False)
-        news = _news(world, seen.key, lambda: _of_sandbox(world, world.sandboxes.get(seen.key) or seen))
+        was_open = world.sandboxes.is_live(seen)
+
+        def look() -> dict[str, object] | None:
+            # One that is deleted has no news; one that a key would open has none yet.
+            sandbox = world.sandboxes.get(seen.key)
+            return None if sandbox is None and was_open else _of_sandbox(world, sandbox or seen)
+
+        news = _news(world, seen.key, look)
     return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
 
 
-async def _news(world: World, key: str, look: Callable[[], dict[str, object]]) -> AsyncGenerator[bytes, None]:
-    """News whenever the result of ``look`` has changed."""
+async def _news(world: World, key: str, look: Callable[[], dict[str, object] | None]) -> AsyncGenerator[bytes, None]:
+    """News whenever the result of ``look`` has changed, until there is none."""
     world.streams += 1
     try:
         before: dict[str, object] | None = None
         quiet = 0
-        while not world.runner.stopping:
-            now = look()
+        while not world.runner.stopping and (now := look()) is not None:
             quiet += 1
             if before is None or {**now, "now": 0} != {**before, "now": 0}:
                 before, quiet = now, 0

@@ -50,7 +50,8 @@ _WEBHOOK = b"x-payfurl-signature"
 
 _TYPES = ("application/json", "application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/vnd.yaml")
 _METRICS = "metrics"
-_OWN = (_CONTROL, _METRICS, _INBOX)
+_AGENTS = "mcp"
+_OWN = (_CONTROL, _METRICS, _INBOX, _AGENTS)
 _MOST_HOSTS_KNOWN = 1_000
 
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1", "testserver", "test", "mockserver"})

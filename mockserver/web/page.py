@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 HTML = (b"content-type", b"text/html; charset=utf-8")
 TEXT = (b"content-type", b"text/plain; charset=utf-8")
+_EMBEDDABLE = (b"cross-origin-resource-policy", b"cross-origin")
+_EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
+"""What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
 LONGEST_FORM = 65_536
 """Bytes of a form; the longest honest one has a few hundred."""
 
@@ -149,7 +152,7 @@ def html(status: int, template: str, headers: Headers, /, **values: object) -> R
 
 def redirect(location: str) -> Reply:
     """Send the browser elsewhere by GET."""
-    headers = ((b"location", location.encode("latin-1", "replace")), (b"cache-control", b"no-store"))
+    headers = ((b"location", location.encode("latin-1", "replace")), (b"cache-control", b"no-store"), *_EMBEDDED)
     return Reply(303, b"", headers=headers)
 
 
@@ -199,6 +202,7 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
     rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
     return (
         HTML,
+        *(_EMBEDDED if framed else ()),
         (b"content-security-policy", "; ".join(rules).encode("latin-1")),
         (b"x-content-type-options", b"nosniff"),
         (b"referrer-policy", b"no-referrer"),
@@ -340,10 +344,7 @@ def _file(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Rep
     return Reply(200, found.body, headers=(*found.headers, *extra))
 
 
-_READABLE_ANYWHERE = (
-    (b"access-control-allow-origin", b"*"),
-    (b"cross-origin-resource-policy", b"cross-origin"),
-)
+_READABLE_ANYWHERE = ((b"access-control-allow-origin", b"*"), _EMBEDDABLE)
 
 
 def script(call: PageCall) -> Reply:

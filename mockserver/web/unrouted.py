@@ -121,6 +121,8 @@ class Unrouted(Endpoint):
 def unknown_path(request: Request, near: str | None = None) -> Reply:
     """The answer to a path that no route has; ``near`` is what may have been meant."""
     words = "no such route" + (f" - did you mean '{near}'?" if near else "")
+    if request.resource == "/":
+        words = "no such route; /__admin is the control page, `mockserver routes` prints all paths"
     body = problem(404, Code.UNKNOWN_ERROR, "Not Found", request.resource, {"Path": words})
     return Reply(404, body, _step(request, near), headers=Unrouted.headers)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
+from mockserver.scenario.scenario import Scenario
 from mockserver.settings import LogRecord, Settings
 from mockserver.web.access import Lag, Requests
 from mockserver.web.directory import Directory, ScenarioReader
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 class World:
     """The settings, the directory of sandboxes and the runner of their work.
 
-    ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens; ``streams``
-    counts open event streams, ``requests`` those that were answered; ``lag`` is that of the event loop; ``tracing``
-    makes spans, None where they are off. ``rate_limit`` goes by the machine's time: it spares the machine, and a
-    sandbox whose clock stands would never be let in again. ``store`` is that of ``--store``.
+    ``log`` gets each request that was answered, ``prepare`` runs the set-up calls of a sandbox that opens, ``set_up``
+    those of a scenario later; ``streams`` counts open event streams, ``requests`` those that were answered; ``lag`` is
+    that of the event loop; ``tracing`` makes spans, None where they are off. ``rate_limit`` goes by the machine's time:
+    it spares the machine, and a sandbox whose clock stands would never be let in again. ``store`` is that of
+    ``--store``.
     Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used.
     """
 
@@ -35,6 +37,7 @@ class World:
         self.real_clock = real_clock
         self.log: Callable[[LogRecord], None] | None = None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
+        self.set_up: Callable[[Sandbox, Scenario, str], Awaitable[list[dict[str, object]]]]
         self.requests = Requests()
         self.lag = Lag()
         self.tracing: Tracing | None = None

@@ -45,26 +45,11 @@ class _Row:
     meaning: str
 
 
-def _body(base: type[Body], whole: _Row, rows: Sequence[_Row]) -> type[Body]:
-    """A subclass of the base that holds what the rows say."""
-    fields: dict[str, Any] = {}
-    also: dict[str, str] = {}
-    for row in rows:
-        name, *others = row.field.split(" or ")
-        held, default = _type_of(row.holds), ... if row.default == "required" else json.loads(row.default or "null")
-        said = Field(default, alias=name, description=row.meaning or None)
-        fields[snake(name) + "_" * iskeyword(name)] = held if row.default or held is Any else held | None, said
-        also |= dict.fromkeys(others, name)
-    made = create_model(whole.body, __base__=base, __doc__=whole.meaning, **fields)
-    made.also = also
-    return made
-
-
 def query_type(name: str) -> type[Body]:
     """The query of a name in the table, or in a module of this package as ``charge_bodies.ChargeQuery``. Raises
     ``KeyError`` or ``AttributeError`` for an unknown one."""
     found: type[Body] = (
-        resolve_name(f"mockserver.wire.{name.replace('.', ':')}") if "." in name else _bodies("queries")[name]
+        resolve_name(f"mockserver.wire.{name.replace('.', ':')}") if "." in name else _body("queries", name)
     )
     return found
 
@@ -209,12 +194,28 @@ _BASES: Mapping[str, Mapping[str, type[Body]]] = {
 
 
 @cache
-def _bodies(table: str) -> Mapping[str, type[Body]]:
-    """The bodies of a table by name."""
-    tables = read_grouped(table, _Row, Path(__file__).parent)
-    return {name: _body(_BASES[table][whole.holds], whole, rows) for name, (whole, *rows) in tables.items()}
+def _bodies(table: str) -> Mapping[str, Sequence[_Row]]:
+    """The rows of the bodies of a table by name: the body itself, and its fields."""
+    return read_grouped(table, _Row, Path(__file__).parent)
+
+
+@cache
+def _body(table: str, name: str) -> type[Body]:
+    """A body that holds what the rows of its name say. Raises ``KeyError`` for an unknown one."""
+    whole, *rows = _bodies(table)[name]
+    fields: dict[str, Any] = {}
+    also: dict[str, str] = {}
+    for row in rows:
+        alias, *others = row.field.split(" or ")
+        held, default = _type_of(row.holds), ... if row.default == "required" else json.loads(row.default or "null")
+        said = Field(default, alias=alias, description=row.meaning or None)
+        fields[snake(alias) + "_" * iskeyword(alias)] = held if row.default or held is Any else held | None, said
+        also |= dict.fromkeys(others, alias)
+    made = create_model(name, __base__=_BASES[table][whole.holds], __doc__=whole.meaning, **fields)
+    made.also = also
+    return made
 
 
 def control_body(name: str) -> type[Body] | None:
     """The body or query of a name in the table; None for no name. Raises ``KeyError`` for an unknown one."""
-    return _bodies("control_bodies")[name] if name else None
+    return _body("control_bodies", name) if name else None

@@ -127,7 +127,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
     ("row", "charges", "words"),
     [
         ({"paid": 20}, [PAID, PAID_AGAIN], "customer paid 40.00 AUD for order-5 of 20.00 AUD"),
-        ({"paid": 20}, [BOUNCED], "the shop counts 20.00 AUD of order-5 that bounced"),
+        ({"paid": 20}, [BOUNCED], "the shop counts as paid 20.00 AUD of order-5, which bounced"),
+        ({"state": "shipped"}, [DECLINED], "the shop ships order-5, whose payment failed or was voided"),
+        ({"paid": 20, "state": "paid"}, [PENDING], "the shop counts order-5 as paid, but 20.00 AUD of it is still"),
+        ({"paid": 20, "refunded": 0}, [refunded("5")], "5.00 AUD of order-5 were given back, and the shop books no"),
+        ({"paid": 0}, [PAID], "customer paid 20.00 AUD for order-5, which the shop books as paid 0.00 AUD"),
         ({"state": "cancelled"}, [PAID], "customer paid 20.00 AUD for order-5, which the shop calls cancelled"),
         ({"paid": 2000}, [PAID], "the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD; are these"),
         ({"paid": 20}, [SMALL], "order-5: the shop books paid 20.00 AUD, the sandbox has captured 19.99 AUD"),
@@ -135,3 +139,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
 )
 def test_a_difference_is_told_in_money(row: dict[str, Any], charges: list[Charge], words: str) -> None:
     assert told(row, *charges)[1].startswith(words)
+
+
+def test_the_minor_units_of_a_currency_are_asked_about() -> None:
+    charge = charge_in(ChargeState.SUCCESS, amount=Decimal("1.234"), succeeded=0)
+    belief = Belief("order-5", [read_row({"reference": "order-5", "paid": 1234})])
+    made = difference(belief, OrderMoney(("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),)))
+    assert made is not None
+    assert made[1].endswith("whose customer paid 1.234 BHD; are these minor units?")

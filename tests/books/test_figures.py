@@ -85,7 +85,7 @@ def test_a_transfer_that_has_arrived_counts() -> None:
         Transfer(**known, status=state, added=4)  # type: ignore[arg-type]
         for state in (TransferState.SUCCESS, TransferState.PENDING)
     )
-    assert (transferred(arrived), transferred(waiting)) == (Figures(transferred=Decimal(3)), Figures())
+    assert ([*transferred(arrived)], [*transferred(waiting)]) == ([("transferred", Decimal(3))], [])
 
 
 @pytest.mark.parametrize(

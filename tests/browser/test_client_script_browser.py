@@ -176,6 +176,9 @@ def test_a_merchants_own_policy_needs_to_allow_the_server_and_nothing_inline(
         f"default-src 'none'; script-src 'self' {sandbox.url}; frame-src {sandbox.url}; "
         f"connect-src {sandbox.url}; style-src 'self'"
     )
+    # Nor does one that embeds only what allows it keep the fields and the challenge out.
+    other_site.headers["cross-origin-embedder-policy"] = "require-corp"
+    other_site.headers["cross-origin-opener-policy"] = "same-origin"
     other_site.pages["/shop.js"] = f"""window.told = [];
         payfurl.init('sandbox', '{sandbox.public_key}')
           .addCardLeastCost('card', 5, 'AUD', {{ threeDSEmail: 'a@example.com' }})
@@ -183,6 +186,7 @@ def test_a_merchants_own_policy_needs_to_allow_the_server_and_nothing_inline(
     other_site.pages["/"] = f"""<!doctype html>{PLACES}
         <script src="{sandbox.url}/js/payfurl.js"></script><script src="/shop.js"></script>"""
     page.goto(f"{other_site.url}/")
+    assert page.evaluate("crossOriginIsolated")
     expect(page.get_by_test_id("payfurl-tab-card")).to_be_visible()
     page.locator("#pay").get_by_test_id("payfurl-paypal").click()
     page.get_by_test_id("payfurl-approve").click()
@@ -293,12 +297,12 @@ ADD = "window.add = (number) => { document.getElementById('pay').replaceChildren
 
 
 @pytest.fixture
-def with_loader(page: Any, sandbox: Box, other_site: Site) -> Callable[[str, str], Any]:
+def with_loader(page: Any, sandbox: Box, other_site: Site) -> Callable[..., Any]:
     """A shop whose page has an AMD loader, as a Magento shop has; ``tag`` may load the script beside it."""
+    order = f'<form action="/" method="post">{PLACES}<button>Place order</button></form>'
 
-    def opened(script: str, tag: str = "") -> Any:
+    def opened(script: str, tag: str = "", form: str = order) -> Any:
         other_site.pages["/loader.js"] = AMD_LOADER
-        form = f'<form action="/" method="post">{PLACES}<button>Place order</button></form>'
         other_site.pages["/"] = f"""<!doctype html>{form}<script src="/loader.js"></script>{tag}
         <script>window.told = []; const key = "{sandbox.public_key}";
         require.config({{ map: {{ "*": {{ payfurljs: "{sandbox.url}/js/payfurl.js" }} }} }}); {script}</script>"""
@@ -336,6 +340,57 @@ def test_a_card_form_in_a_form_of_magento_yields_a_token_and_leaves_the_order_to
     assert told(page, 1) == "Please look at these fields: Card number, Security code"
     assert page.url == f"{other_site.url}/"
     assert {method for method, _, _ in other_site.requests} == {"GET"}
+
+
+MAGENTO = """<style>.disabled { pointer-events: none; }</style>
+<div id="saved"><select id="methods"><option value="pm-1">Ann, VISA 1111</option></select>
+  <button type="button" id="pay-saved">Place order with it</button></div>
+<label><input type="radio" name="way" id="new">Pay with a new card</label>
+<form action="/" method="post" id="form" hidden><div id="card"></div><button id="pay-new">Place order</button></form>"""
+RENDERER = """require(['payfurljs'], (payfurl) => {
+  const at = (id) => document.getElementById(id);
+  const allow = (on) => ['pay-saved', 'pay-new'].forEach((id) => at(id).classList.toggle('disabled', !on));
+  payfurl.onSuccess((it) => { allow(true); told.push(it); }).onFailure((it) => { allow(false); told.push(it); });
+  at('new').onclick = () => { at('saved').hidden = true; at('form').hidden = false; };
+  at('pay-saved').onclick = () => told.push({ paymentMethodId: at('methods').value });
+  payfurl.init('sandbox', key, true).addCardLeastCost('card', 12.5, 'AUD', { threeDSEmail: 'ann@example.com' });
+});"""
+"""A payment step with saved cards as the plugin for Magento has it: the form of a new card is there from the beginning,
+hidden, and a failure takes the click from both buttons."""
+
+
+def test_saved_and_new_cards_are_paid_by_a_click_in_magento_and_after_a_failure_by_enter(
+    with_loader: Any, sandbox: Box
+) -> None:
+    page = with_loader(RENDERER, form=MAGENTO)
+    page.wait_for_function("() => document.querySelector('[data-testid=payfurl-card]')")
+    page.get_by_role("button", name="Place order with it").click()
+    assert told(page) == {"paymentMethodId": "pm-1"}
+    page.get_by_label("Pay with a new card").click()
+    type_card(page)
+    page.get_by_role("button", name="Place order", exact=True).click()
+    assert told(page, 1)["token"]
+    page.get_by_role("button", name="Place order", exact=True).click()
+    assert told(page, 2) == "Please look at these fields: Card number, Security code"
+    expect(page.locator("#pay-new")).to_have_class("disabled")
+    type_card(page)
+    fields(page).get_by_label("Security code").press("Enter")
+    assert told(page, 3)["token"]
+    expect(page.locator("#pay-new")).to_have_class("")
+
+
+def test_execute_presses_the_button_that_is_shown_where_no_form_is(elsewhere: Any, sandbox: Box) -> None:
+    page = elsewhere(
+        "payfurl.init('sandbox', key).addCardLeastCost('card', 12.5, 'AUD').addGooglePay('pay', 12.5, 'AUD')"
+        f"{KEEP}; document.getElementById('card').hidden = true;"
+    )
+    page.evaluate("window._pf.execute()")
+    page.get_by_test_id("payfurl-approve").click()
+    assert sandbox.call("GET", f"/charge/{told(page)['transactionId']}")["paymentInformation"]["type"] == "GOOGLEPAY"
+    page.evaluate("document.getElementById('card').hidden = false")
+    type_card(page)
+    page.evaluate("window._pf.execute()")
+    assert told(page, 1)["token"]
 
 
 def test_a_plain_tag_beside_an_amd_loader_is_no_error(with_loader: Any, sandbox: Box) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -331,8 +331,109 @@ def test_the_jobs_take_as_many_clicks_as_the_documentation_says(page: Any, sandb
     done(press("undo-now"))
     press("undo-now").click()
     done(press("message").get_by_text("Everything is back"))
+    more_jobs(page, sandbox, done)
     table = (ROOT / "docs" / "browser.md").read_text("utf-8").partition("| clicks |\n| --- | --- |\n")[2]
     assert counted == [int(row.split("|")[2]) for row in table.partition("\n\n")[0].splitlines()]
+
+
+def more_jobs(page: Any, sandbox: Box, done: Callable[[Any], None]) -> None:
+    """The jobs on what belongs together, in a sandbox that was filled with sample data."""
+    press = page.get_by_test_id
+    # The next payment would be declined.
+    sandbox.call("DELETE", "/__admin/scenarios")
+
+    def at(view: str) -> None:
+        """An empty view, as one finds it."""
+        page.evaluate(f"location.hash = '{view}'; clicks = 0")
+        expect(press(f"tab-{view}")).to_have_attribute("aria-selected", "true")
+
+    press("tab-sandbox").click()
+    press("sample").click()
+    done(press("message").get_by_text("12 requests were sent"))
+    at("requests")
+    press("tab-sandbox").click()
+    press("sandbox-name").fill("Morning")
+    press("sandbox-rename").click()
+    done(press("message").get_by_text("Named."))
+    expect(page).to_have_title("Sandbox · Morning · mockserver")
+    at("requests")
+    press("histogram").get_by_role("button").first.click()
+    done(press("filter-chips").get_by_text("since:"))
+    at("requests")
+    rows(page).filter(has_text="order-5").first.click()
+    press("compare-entry").click()
+    rows(page).filter(has_text="order-3").first.click()
+    done(press("differing").get_by_text("request.body.amount", exact=True))
+    press("compare-stop").click()
+    at("requests")
+    rows(page).filter(has_text="Insufficient").first.click()
+    press("edit").click()
+    text = press("edit-text")
+    text.fill(text.input_value().replace("4000000000009995", "4111111111111111"))
+    press("edit-send").click()
+    done(press("message").get_by_text("Sent: 201"))
+    expect(press("differing")).to_contain_text("Insufficient Funds")
+    at("requests")
+    press("tab-objects").click()
+    rows(page, "objects").filter(has_text="order-4").click()
+    press("related").get_by_text("customer").click()
+    done(press("related-charge"))
+    expect(press("object-title")).to_contain_text("customer")
+    at("requests")
+    press("tab-objects").click()
+    press("kind-customer").click()
+    rows(page, "objects").filter(has_text="customer-1").click()
+    for kind in ("payment_method", "subscription", "charge"):
+        expect(press(f"related-{kind}")).to_be_visible()
+    done(press("related-charge").get_by_text("order-1"))
+    at("requests")
+    press("tab-objects").click()
+    press("kind-batch").click()
+    rows(page, "objects").first.click()
+    done(press("batch-rows").get_by_text("rent-2"))
+    at("requests")
+    press("tab-objects").click()
+    press("kind-charge").evaluate("kind => kind.click()")
+    page.evaluate("clicks = 1")
+    rows(page, "objects").filter(has_text="order-4").click()
+    press("act-expire").click()
+    done(press("message").get_by_text("Expire: done"))
+    at("requests")
+    press("tab-objects").click()
+    rows(page, "objects").filter(has_text="order-1").click()
+    press("act-bounce").click()
+    done(press("message").get_by_text("Bounce: done"))
+    sandbox.charge(reference="order-8", webhook={"url": f"{sandbox.url}/__inbox/again"})
+    at("requests")
+    press("tab-objects").click()
+    rows(page, "objects").filter(has_text="order-8").click()
+    done(press("caused").get_by_text("1: 200"))
+    at("requests")
+    press("tab-objects").click()
+    rows(page, "objects").filter(has_text="order-8").click()
+    press("resend-all").click()
+    done(press("caused").get_by_text("2: 200"))
+    at("requests")
+    press("tab-webhooks").click()
+    press("replay").click()
+    press("replay-send").click()
+    done(press("message").get_by_text("sent again"))
+    at("requests")
+    press("tab-books").click()
+    press("books-order").filter(has_text="order-2").locator("summary").click()
+    done(press("books-charges").get_by_text("PARTIAL_REFUND"))
+    at("requests")
+    press("tab-explorations").click()
+    press("coverage-open").click()
+    done(press("coverage-title"))
+    at("requests")
+    press("filter").fill("email:ann@example.com")
+    done(rows(page).filter(has_text="customer-1"))
+    at("requests")
+    press("tab-sandbox").click()
+    press("delete").click()
+    press("delete-now").click()
+    done(press("message").get_by_text("The sandbox is deleted"))
 
 
 def test_two_tabs_show_the_same_sandbox(page: Any, sandbox: Box) -> None:
@@ -381,7 +482,7 @@ def explored(folder: Path) -> tuple[Path, Path]:
     cells = [
         Cell("charge.create-1-cut_answer", "charge.create#1", "cut_answer", Verdict.SURVIVED, 0, 0.5, [], "", []),
         Cell("charge.create-1-lost_answer", "charge.create#1", "lost_answer", Verdict.UNSAFE, 0, 0.5, [row],
-             "1  charge.create", [], scenario, "paid"),
+             "1  charge.create", [], scenario, "paid", money=["customer paid 40.00 AUD for order-1 of 20.00 AUD"]),
     ]  # fmt: skip
     kept.begin(["sh", "pay.sh"], 1, "1s")
     for cell in cells:
@@ -414,6 +515,8 @@ def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any,
     rows(desk, "explorations").first.click()
     expect(desk.get_by_test_id("cell-title")).to_have_text("lost_answer at charge.create#1")
     expect(desk.get_by_test_id("cell-findings")).to_contain_text("Paid twice")
+    expect(desk.get_by_test_id("cell-money")).to_contain_text("customer paid 40.00 AUD for order-1")
+    expect(rows(desk, "explorations").first).to_contain_text("customer paid 40.00 AUD")
     expect(desk.get_by_test_id("cell-again")).to_contain_text("explored/charge.create-1-lost_answer.yaml -- sh pay.sh")
     assert accessible(desk, "explorations") == []
     desk.get_by_test_id("cell-edit").click()

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 import click
 import pytest
+from click.shell_completion import BashComplete
 from click.testing import CliRunner, Result
 
 import mockserver
@@ -268,3 +269,42 @@ def test_ca_in_a_folder_that_cannot_be_made_is_bad_usage(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     done = run("ca", "--data-dir", str(tmp_path / "file" / "below"))
     assert (done.exit_code, "--data-dir" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("mockserver sc", {"scenarios", "schema"}),
+        ("mockserver help expl", {"explain", "explore"}),
+        ("mockserver --scenario declines-by", {"declines-by-reason"}),
+        ("mockserver run --scenario declines-by", {"declines-by-reason"}),
+        ("mockserver scenarios declines-by", {"declines-by-reason"}),
+        ("mockserver serve --profile ", {"documented", "sdk"}),
+        ("mockserver explore --format ju", {"junit"}),
+        ("mockserver check mine", {"mine"}),
+        ("mockserver serve --seed ", set()),
+    ],
+)
+def test_the_shell_completes_commands_scenarios_and_choices(typed: str, offered: set[str]) -> None:
+    *before, last = typed.split(" ")[1:]
+    found = BashComplete(main, {}, "mockserver", "_MOCKSERVER_COMPLETE").get_completions(before, last)
+    assert {item.value for item in found} == offered
+
+
+def test_help_is_that_of_the_command() -> None:
+    assert run("help").output == run("--help").output
+    assert run("help", "serve").output == run("serve", "--help").output
+    assert run("help", "store", "export").output == run("store", "export", "--help").output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["serv"], "No such command 'serv'. Did you mean 'serve'?"),
+        (["store", "expot"], "No such command 'expot'. Did you mean 'export'?"),
+        (["serve", "x"], "serve has no commands of its own, got 'x'"),
+    ],
+)
+def test_help_of_what_is_no_command_is_refused(words: list[str], said: str) -> None:
+    done = run("help", *words)
+    assert (done.exit_code, said in done.output) == (2, True), done.output

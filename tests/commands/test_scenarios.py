@@ -49,7 +49,10 @@ def test_outcomes_prints_the_whole_catalogue() -> None:
     lost = next(row for row in rows if row["name"] == "lost_card")
     assert (lost["errorCode"], lost["gatewayCode"], lost["isRetryable"]) == (941, "41", False)
     lines = run("outcomes").output.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == list(CATALOGUE)
+    assert [line.split()[0] for line in lines[1::2]] == list(CATALOGUE)
+    assert [line.strip() for line in lines[2::2]] == [row.meaning for row in CATALOGUE.values()]
+    wide = [line.split()[0] for line in lines if len(line) > 80]
+    assert all(len(name) > 80 for name in wide)
 
 
 def test_scenarios_prints_names_and_stories() -> None:

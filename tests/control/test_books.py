@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.web.transport_faults import Cut
 from tests.driving import Api
 
 FIGURES = ("held", "captured", "refunded", "net", "pending")
@@ -95,6 +96,18 @@ def test_a_refund_counts_when_its_provider_has_answered() -> None:
         assert (shown["refunded"], shown["refunding"], shown["net"]) == (5, 0, 15)
 
 
+def test_a_charge_whose_call_is_in_doubt_says_so_until_somebody_looks() -> None:
+    rule = "{id: l, when: {op: charge.create, call: 1}, then: {transport: {at: answer, reset: true}}}"
+    api = Api(scenario=f"{{version: 1, rules: [{rule}]}}")
+    with pytest.raises(Cut):
+        pay(api)
+    pay(api, "order-2")
+    doubts = [charge["in_doubt"] for order in books(api)["orders"] for charge in order["charges"]]
+    assert doubts == [True, False]
+    api.call("GET", "/charge", query={"Reference": "order-1"})
+    assert books(api)["orders"][0]["charges"][0]["in_doubt"] is False
+
+
 def test_orders_come_by_pages_as_they_began(api: Api) -> None:
     for reference in ("a", "b", "a", "c", "d"):
         pay(api, reference)
@@ -181,6 +194,20 @@ def test_since_leaves_out_what_was_before(api: Api) -> None:
     assert found(api, *wrong) == ["amount-differs"]
     assert found(api, *wrong, since="later") == []
     assert found(api, {"reference": "c", "paid": 5}, since="later") == ["paid-without-money", "charged-but-unpaid"]
+
+
+def test_a_reference_of_an_earlier_test_may_come_again(api: Api) -> None:
+    pay(api)
+    api.call("POST", "/__admin/marks", {"name": "later"})
+    sentence = {"money": ["net(*) <= 20"]}
+    pay(api)
+    once, twice = ({"reference": "order-1", "paid": paid} for paid in (20, 40))
+    assert (found(api, once, since="later"), found(api, twice, since="later")) == ([], [])
+    assert api.call("POST", "/__admin/verify", sentence, query={"since": "later"}).status == 200
+    assert found(api, once) == ["taken-twice"]
+    pay(api)
+    assert found(api, once, since="later") == ["taken-twice"]
+    assert api.call("POST", "/__admin/verify", sentence, query={"since": "later"}).status == 409
 
 
 def test_states_of_the_shop_are_mapped_or_named(api: Api) -> None:

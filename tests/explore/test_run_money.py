@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen
+from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen, untold
 from mockserver.explore.trial import Verdict
 from mockserver.explore.verdicts import Reference, judged
 from tests.explore.after import after
@@ -15,11 +15,17 @@ NAMES = ("held", "captured", "refunded", "refunding", "pending", "waiting", "ret
 
 
 def order(
-    reference: str | None = "order-1", currency: str = "AUD", *, charge_id: str = "ch_1", peak: float = 0, **sums: float
+    reference: str | None = "order-1",
+    currency: str = "AUD",
+    *,
+    charge_id: str = "ch_1",
+    peak: float = 0,
+    is_in_doubt: bool = False,
+    **sums: float,
 ) -> dict[str, Any]:
     amounts = {**dict.fromkeys(NAMES, 0), **sums}
     key = {"charge": None if reference else charge_id, "subscription": None, "reference": reference}
-    charge = {"chargeId": charge_id, "added": "2031-01-01T00:00:00Z", **amounts}
+    charge = {"chargeId": charge_id, "added": "2031-01-01T00:00:00Z", **amounts, "in_doubt": is_in_doubt}
     return {**key, "currency": currency, **amounts, "peak": max(peak, amounts["captured"]), "charges": [charge]}
 
 
@@ -114,7 +120,26 @@ def test_a_scenario_says_what_must_hold() -> None:
 def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
     rows = [{"reference": "order-1"}, {"Reference": "seeded"}, {"charge": "ch_1"}, {"reference": "", "charge": "ch_9"}]
     assert unseen(rows, {"orders": [order()]}) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
+    masked = order("4111********1111")
+    assert unseen([{"reference": "4111111111111111"}], {"orders": [masked]}) == []
     assert key_of({"paid": 1}) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_in_doubt", "is_told"),
+    [
+        pytest.param([], True, True, id="no-row"),
+        pytest.param([], False, False, id="answered"),
+        pytest.param([{"reference": "order-1", "state": "unpaid"}], True, False, id="a-row"),
+        pytest.param([{"charge": "ch_1", "state": "unpaid"}], True, False, id="a-row-of-its-charge"),
+        pytest.param([{"reference": "order-2", "paid": 20}], True, True, id="a-row-of-another"),
+    ],
+)
+def test_an_order_in_doubt_that_the_books_do_not_have_is_unknown(
+    rows: list[dict[str, Any]], is_in_doubt: bool, is_told: bool
+) -> None:
+    found = untold(rows, {"orders": [order(captured=20, is_in_doubt=is_in_doubt)]})
+    assert found == ([{"reference": "order-1", "currency": "AUD", "state": "unknown"}] if is_told else [])
 
 
 TWICE = {"finding": "taken-twice", "severity": "error", "evidence": [{"line": "customer paid 40.00"}]}
@@ -138,6 +163,7 @@ BOOKS = {"orders": [order(captured=20)], "now": "2031-01-01T00:00:00Z", "in_doub
         pytest.param(0, after([]), False, Verdict.DOUBTFUL, id="less-money"),
         pytest.param(1, after([]), False, Verdict.FAILED, id="less-money-and-loud"),
         pytest.param(0, after([], BOOKS, failed="--books: exit code 1"), True, Verdict.FAILED, id="no-books"),
+        pytest.param(1, after([], BOOKS, failed="--books: exit code 1"), True, Verdict.FAILED, id="no-books-and-loud"),
         pytest.param(1, after([], BOOKS, broken=["net(*) == 0"]), False, Verdict.UNSAFE, id="an-invariant"),
         pytest.param(None, after([], BOOKS), False, Verdict.HUNG, id="hung"),
     ],

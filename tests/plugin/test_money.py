@@ -88,3 +88,85 @@ def test_an_assertion_about_money_makes_a_failure_unsafe(run: Run) -> None:
     )
     assert "1 failed, 3 passed" in done.stdout
     assert "unsafe: declined_soft at charge.create#1" in done.stdout
+
+
+CLIENTS = """
+import httpx, itertools, pytest
+
+NUMBERS = itertools.count()
+
+
+def sent(mockserver, reference="order-1", **more):
+    try:
+        return mockserver.client.post("/charge/card", json={**CHARGE, "reference": reference, **more}).json()
+    except httpx.TransportError:
+        return None
+
+
+def found(mockserver, reference):
+    [charge] = mockserver.client.get("/charge", params={"Reference": reference}).json()["charges"]
+    return charge
+
+
+def test_gives_up(mockserver):
+    sent(mockserver)
+
+
+def test_looks(mockserver):
+    assert (sent(mockserver) or found(mockserver, "order-1"))["status"] in ("SUCCESS", "PENDING")
+
+
+def test_new_reference(mockserver):
+    assert sent(mockserver, "order-1a") or sent(mockserver, "order-1b")
+
+
+def test_is_content(mockserver):
+    assert sent(mockserver)
+
+
+def test_keeps_books(mockserver):
+    answer = sent(mockserver)
+    state = "paid" if answer and answer.get("status") == "SUCCESS" else "unknown"
+    mockserver.books([{"reference": "order-1", "state": state}])
+
+
+def test_keeps_wrong_books(mockserver):
+    paid = (sent(mockserver) or {}).get("amount", 0)
+    mockserver.books([{"reference": "order-1", "paid": paid}])
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_one_reference_for_all_tests_of_an_application(mockserver_app, turn):
+    assert sent(mockserver_app) or mockserver_app.client.get("/charge", params={"Reference": "order-1"}).json()
+
+
+def test_other_money_each_time(mockserver):
+    assert sent(mockserver, amount=10 + next(NUMBERS))
+"""
+
+
+def test_money_decides_as_it_does_for_a_command(run: Run) -> None:
+    done = run("--mockserver-explore=lost_answer,pending", test_money=CLIENTS)
+    _, _, shown = done.stdout.partition("- mockserver explore -")
+    found: dict[str, list[str]] = {}
+    for line in shown.splitlines():
+        if line.startswith("test_money.py::") and "#1  " in line:
+            name, verdict = line.removeprefix("test_money.py::test_").split(" charge.create#1 ")
+            found.setdefault(name, []).append(verdict.strip())
+    # The fault at the provider, then that at the answer.
+    assert found == {
+        "gives_up": ["doubtful", "UNSAFE"],
+        "looks": ["doubtful", "survived"],
+        "new_reference": ["doubtful", "UNSAFE"],
+        "is_content": ["doubtful", "failed"],
+        "keeps_books": ["survived", "survived"],
+        "keeps_wrong_books": ["UNSAFE", "UNSAFE"],
+        "one_reference_for_all_tests_of_an_application[1]": ["doubtful", "survived"],
+        "one_reference_for_all_tests_of_an_application[2]": ["doubtful", "survived"],
+        "other_money_each_time": ["survived", "failed"],
+    }, done.stdout
+    assert "    order-1: paid 0.00 AUD instead of 12.50 AUD, pending 12.50 AUD instead of 0.00 AUD" in shown
+    assert "customer paid 25.00 AUD for all orders of 12.50 AUD" in shown
+    assert (
+        "test_other_money_each_time: money is not compared: two runs without any fault moved different money" in shown
+    )

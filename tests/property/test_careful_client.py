@@ -1,10 +1,11 @@
 """A careful client that knows nothing of the scenario is never blamed: random operations under every shipped scenario
-raise nothing above a note (findings document, The catalogue).
+raise nothing above a note (findings document, The catalogue), and its books never differ from the sandbox's.
 
 Careful means: it gives each charge a reference of its own, looks after an answer that it did not get whole, reads
 before it moves money of a charge, reads the results of batches, stops at a final decline, counts the others, sends
 payers to their challenge, charges or gives back what a partial approval leaves, ends every authorisation and acts on no
-webhook unread.
+webhook unread. It writes down each charge as an answer shows it, and before its books are read it looks again at those
+that may have moved.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from tests.driving import DUMMY, SHIPPED, Api, Reply, card
 
 OPERATIONS = tries(40, -(-100_000 // len(SHIPPED)))
 """Of each client."""
+CLOSINGS = 3
+"""How often the books of a client are read before the end."""
 TEST_CARDS = ("4000000000000002", "4000000000009995", "4000000000000127", "4000000000003220", "4000000000000341")
 # References that some scenarios wait for. The client uses them under all.
 WORDS = (
@@ -34,6 +37,16 @@ WORDS = (
     *("drops", "before", "after", "silence", "late"),
 )
 STATUSES = ("SUCCESS", "FAILED", "Authorised", "PENDING", "PENDING_CHECKOUT")
+CLAIMS = {
+    **dict.fromkeys(("SUCCESS", "PARTIAL_REFUND"), "paid"),
+    **dict.fromkeys(("FAILED", "AUTHORISE_CANCELLED"), "failed"),
+    "REFUND": "refunded",
+    "Authorised": "held",
+    "PENDING": "pending",
+    "PENDING_CHECKOUT": "unpaid",
+}
+"""What the books say of a charge, by its status."""
+FINAL = ("FAILED", "AUTHORISE_CANCELLED", "REFUND")
 TRIES = 4
 MOST_DECLINES = 10
 WAITS = ("30s", "5m", "1h")
@@ -93,6 +106,8 @@ class Client:
     waiting: list[str] = field(default_factory=list)
     payers: list[Payer] = field(default_factory=list)
     words: list[str] = field(default_factory=lambda: list(WORDS))
+    book: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Answer:
         """One call. Raises ``Lost`` when its answer does not come whole."""
@@ -106,6 +121,10 @@ class Client:
             raise Lost
         if method == "POST" and "chargeId" in answer.body and not is_understood(answer.body):
             raise Lost
+        if answer.is_done:
+            self.book |= {
+                one["chargeId"]: one for one in answer.body.get("charges", [answer.body]) if "chargeId" in one
+            }
         return answer
 
     def look(self, path: str, **query: object) -> Answer:
@@ -367,19 +386,24 @@ class Client:
             except Lost:
                 found = self.look("/batch", Description=name).body["batches"]
                 if found:
-                    return self.results(found[0]["batchId"], payers)
+                    return self.results(found[0]["batchId"], name, payers)
             else:
                 if made.is_done:
-                    self.results(made.body["batchId"], payers)
+                    self.results(made.body["batchId"], name, payers)
                 return
 
-    def results(self, batch_id: str, payers: Sequence[Payer]) -> None:
+    def results(self, batch_id: str, name: str, payers: Sequence[Payer]) -> None:
         """Read what became of the rows of a batch; who stands in it no more is not charged again."""
         self.wait("1m")
         self.look(f"/batch/{batch_id}/status")
         text = self.look(f"/batch/{batch_id}").body["results"]
         rows = {row["PaymentMethodId"]: row for row in csv.DictReader(StringIO(text))}
-        for payer in payers:
+        for place, payer in enumerate(payers):
+            # A search may not show it yet.
+            for _ in range(TRIES):
+                if self.look("/charge", Reference=f"{name} {place}").body["charges"]:
+                    break
+                self.wait("1m")
             row = rows.get(payer.method or "")
             if row is None or row["Status"] == "FAILED":
                 payer.declines += 1
@@ -393,13 +417,27 @@ class Client:
         else:
             self.wait(self.chance.choice(WAITS))
 
+    def close_books(self) -> None:
+        """Have the books compared with the sandbox's."""
+        self.wait("1m")
+        for charge_id, charge in list(self.book.items()):
+            if charge.get("status") not in FINAL:
+                self.look(f"/charge/{charge_id}")
+        found = self.api.post("/__admin/books/compare", {"rows": [row_of(*one) for one in self.book.items()]})
+        self.wrong += [f"{row['finding']} {row['evidence']}" for row in found["findings"]]
+
     def live(self, operations: int) -> None:
         """Act at random until so many calls were made, then end what is open."""
         acts = [self.pay] * 8 + [self.authorise, self.end_authorisation, self.refund] * 4 + [self.read] * 3
         acts += [self.pay_and_hear, self.use_token, self.debit, self.batch, self.let_time_pass]
+        closing = operations / CLOSINGS
         while self.made < operations:
             self.chance.choice(acts)()
+            if self.made > closing:
+                self.close_books()
+                closing = self.made + operations / CLOSINGS
         self.end_all()
+        self.close_books()
 
 
 def browsed(ask: Callable[[], Reply]) -> Reply:
@@ -408,6 +446,16 @@ def browsed(ask: Callable[[], Reply]) -> Reply:
         return ask()
     except Cut:
         return ask()
+
+
+def row_of(charge_id: str, charge: Mapping[str, Any]) -> dict[str, Any]:
+    """What the books say of a charge; of one that cannot be understood, that they do not know."""
+    if not is_understood(charge) and charge.get("status") not in CLAIMS:
+        return {"charge": charge_id, "state": "unknown"}
+    state = CLAIMS[charge["status"]]
+    paid = charge["amount"] if state in ("paid", "refunded") else 0
+    row = {"reference": charge["reference"], "currency": charge["currency"], "state": state}
+    return row | {"paid": paid, "refunded": charge["refundedAmount"]}
 
 
 def is_understood(charge: Mapping[str, Any]) -> bool:
@@ -426,9 +474,12 @@ def blamed(scenario: Path, operations: int) -> list[str]:
     """What a careful client is blamed for under a scenario; notes are habits, and do not count."""
     name = scenario.stem
     api = Api(f"sk_{name}", waits=True, scenario=None if name == "test-values" else scenario.read_text("utf-8"))
-    Client(api, Random(name)).live(operations)
+    client = Client(api, Random(name))
+    client.live(operations)
     rows = api.post("/__admin/findings/finish")["findings"]
-    return [f"{row['finding']} {row['about']} {row['evidence']}" for row in rows if row["severity"] != "note"]
+    return client.wrong + [
+        f"{row['finding']} {row['about']} {row['evidence']}" for row in rows if row["severity"] != "note"
+    ]
 
 
 @pytest.mark.parametrize("scenario", SHIPPED, ids=lambda path: path.stem)

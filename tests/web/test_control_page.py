@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -59,6 +60,26 @@ def test_every_file_that_the_page_names_is_there(api: Api) -> None:
         assert kept == path.startswith("/__static/"), path
     folder = pages.static_path()
     assert {f"{folder}/admin.js", f"{folder}/admin-dom.js", f"{folder}/admin.css"} <= seen
+
+
+HEAVIEST = 168_000
+"""Bytes of the page and all that it loads at once: the editor comes when it is opened."""
+
+
+def test_the_page_is_light(api: Api) -> None:
+    html = api.send("GET", "/__admin/").raw
+    names = {
+        part.split('"')[0] for part in html.decode().split("/") if part.split('"')[0].endswith((".js", ".css", ".svg"))
+    }
+    known = pages.static_files()
+    waiting = list(names)
+    while waiting:
+        found = {*re.findall(r'^import .* from "\./([^"]+)"', known[waiting.pop()].body.decode(), re.M)} - names
+        waiting += found
+        names |= found
+    assert {"admin.js", "admin.css", "admin-books.js"} < names
+    assert "admin-editor.js" not in names
+    assert len(html) + sum(len(known[name].body) for name in names) <= HEAVIEST
 
 
 def test_a_file_of_another_version_is_not_kept(api: Api) -> None:
@@ -201,6 +222,12 @@ def test_the_stream_tells_what_changed_and_ends_when_the_browser_leaves(api: Api
     assert first["mode"] == "manual"
     assert second["now"] > first["now"]
     assert api.app.world.streams == 0
+
+
+def test_the_stream_ends_when_the_sandbox_is_deleted(api: Api) -> None:
+    api.app.world.sandboxes.open("sk_tests", 0)
+    start, pieces = news_of(api, lambda: api.call("DELETE", "/__admin/sandbox", {}))
+    assert (start["status"], len(pieces)) == (200, 1)
 
 
 def test_the_stream_ends_when_the_server_stops(api: Api) -> None:

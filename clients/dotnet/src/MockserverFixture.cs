@@ -17,9 +17,11 @@ namespace Payfurl.Mockserver
         {
             get
             {
-                var method = GetType().GetMethods().FirstOrDefault(one => one.Name == TestContext.CurrentContext.Test.Name);
-                return (method?.GetCustomAttributes(typeof(MockserverAttribute), true)
-                    .Concat(GetType().GetCustomAttributes(typeof(MockserverAttribute), true)).FirstOrDefault() as MockserverAttribute)
+                // A test case has its arguments behind its name.
+                var name = TestContext.CurrentContext.Test.Name.Split('(')[0];
+                var methods = GetType().GetMethods().Where(one => one.Name == name);
+                return (MockserverAttribute)methods.SelectMany(one => one.GetCustomAttributes(typeof(MockserverAttribute), true))
+                    .Concat(GetType().GetCustomAttributes(typeof(MockserverAttribute), true)).FirstOrDefault()
                     ?? new MockserverAttribute();
             }
         }

@@ -68,6 +68,12 @@ public class ContractTest : MockserverFixture
         Assert.AreEqual(1m, Mockserver.Rules().First(rule => "no-money".Equals(rule["id"]))["hits"]);
     }
 
+    [TestCase("order-2"), Mockserver(Scenario = Declined)]
+    public void AndSoIsThatOfACaseWithArguments(string reference)
+    {
+        Assert.AreEqual(15m, Pay(reference)["code"]);
+    }
+
     [Test, Mockserver(Clock = "2031-03-01T00:00:00Z")]
     public void TheClockIsFrozenAndMoved()
     {

@@ -6,7 +6,7 @@ Source: docs/books.md.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -50,7 +50,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
         await _ready(sandbox)
         keys = [("reference", query.reference)]
         if query.reference is None:
-            keys = touched(sandbox, _entry(call, sandbox, query.since))
+            keys = [*touched(sandbox, _entry(call, sandbox, query.since))]
         found, totals = await _orders(sandbox, keys), dict[str, Figures]()
         for order in found:
             totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
@@ -59,13 +59,14 @@ async def read(call: ControlCall) -> tuple[int, object]:
     about = entries_about(sandbox, orders)
     doubts = sandbox.watch.doubts if sandbox.watch is not None else None
     sentence = profile_of(sandbox.assumed).sentence
-    in_doubt = [] if doubts is None else doubts.evidence()
+    in_doubt = [] if doubts is None else doubts.open()
+    doubtful = {subject for subject, _ in in_doubt}
     return 200, {
         "now": iso(sandbox.now),
-        "orders": [_order(order, about, sandbox.now) for order in orders],
+        "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
         "next": end,
         "totals": {currency: _money(figures) for currency, figures in totals.items()},
-        "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for one in in_doubt],
+        "in_doubt": [{"entry": one.entry, "line": sentence(one.line)} for _, one in in_doubt],
         "under_way": (0 if doubts is None else doubts.under_way) + _under_way(call, sandbox),
     }
 
@@ -88,7 +89,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     if after is None:
         await for_each(sandbox.charges, books.note_unknown)
     else:
-        recent = dict.fromkeys(touched(sandbox, after))
+        books.recent = recent = touched(sandbox, after)
         # What an earlier test has left is not this one's.
         known = {key: {key_of(charge) for charge in charges_of(sandbox, key)} for key in keys}
         keys = [key for key in keys if not known[key] or known[key] & recent.keys()]
@@ -112,13 +113,17 @@ def sentences(sandbox: Sandbox) -> list[Invariant]:
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
-    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal
-    entry."""
+    """The sentences about money that do not hold, in words: of all orders, or of those touched after a journal entry,
+    with the charges that were made then, if there are any."""
     if not wanted:
         return []
     await _ready(sandbox)
-    keys = touched(sandbox, after) if after else dict.fromkeys(await for_each(sandbox.charges, key_of))
-    orders = await _orders(sandbox, keys)
+    if after:
+        # An application may give a reference again in each test.
+        recent = touched(sandbox, after).items()
+        orders = [order for key, made in recent for order in orders_of(sandbox, key, made or None)]
+    else:
+        orders = await _orders(sandbox, dict.fromkeys(await for_each(sandbox.charges, key_of)))
     told = [await for_each(one.judged(orders), str) for one in wanted]
     return [words for words in chain.from_iterable(told) if words]
 
@@ -204,7 +209,9 @@ async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
     return sandbox.totals.at(sandbox.now)
 
 
-def _order(order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], now: Micros) -> dict[str, object]:
+def _order(
+    order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], doubtful: Collection[str | None], now: Micros
+) -> dict[str, object]:
     return {
         **dict.fromkeys(KEYS),
         order.key[0]: mask_text(order.key[1]),
@@ -219,6 +226,9 @@ def _order(order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], now
                 "providerId": charge.provider.provider_id,
                 **_money(figures),
                 "journal": [entry.number for entry in entries[charge.charge_id]],
+                "in_doubt": any(
+                    one in doubtful for one in (charge.charge_id, charge.batch_id, charge.subscription_id) if one
+                ),
             }
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],

@@ -100,8 +100,8 @@ class ControlCall:
         """The journal entry of the query's ``since``, a mark or a number; 0 without one. Raises ``Invalid`` (90)."""
         return 0 if self.query.since is None else self.entry_of(sandbox, self.query.since)
 
-    def entry_of(self, sandbox: Sandbox, given: str) -> int:
-        """The journal entry of a mark or a number. Raises ``Invalid`` (90)."""
+    def entry_of(self, sandbox: Sandbox, given: str, field: str = "Since") -> int:
+        """The journal entry of a mark or a number, given in a field. Raises ``Invalid`` (90)."""
         number = whole_of(given)
         if number is not None:
             return number
@@ -112,7 +112,7 @@ class ControlCall:
             words = (
                 f"got '{shown}', wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
             )
-            raise invalid({"Since": words})
+            raise invalid({field: words})
         return marks[given]
 
 

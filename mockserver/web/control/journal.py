@@ -4,6 +4,7 @@ sent again, or shown so that another client can send it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode
 
 from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.errors import invalid
@@ -19,6 +20,7 @@ from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import again
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 
@@ -117,17 +119,55 @@ def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
 
 
 async def repeat(call: ControlCall) -> tuple[int, object]:
-    """Send a request again as it came, as a new request with its own entry: ``status`` and ``answer`` are those
-    of a client; ``status`` is null when a client would have got none.
+    """Send a request again as it came, or with another ``body`` or ``query``, as a new request with its own entry:
+    ``status`` and ``answer`` are those of a client; ``status`` is null when a client would have got none.
 
     Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a request of the API.
     """
-    sandbox, entry = _entry(call)
+    wanted, (sandbox, entry) = call.body, _entry(call)
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
-    status, raw = await endpoint.send(again(entry), "control page" if is_own_page(call.headers) else "repeat")
+    asked = again(entry)
+    if wanted.query is not None:
+        asked.query = _query_with(wanted.query, entry.query)
+    if wanted.body is not None:
+        asked.raw = _body_with(wanted.body, entry.raw)
+    status, raw = await endpoint.send(asked, "control page" if is_own_page(call.headers) else "repeat")
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
+
+
+def _body_with(given: object, raw: bytes) -> bytes:
+    """A body in which stands what is given, and as it came what is given as it was shown: a card number, for one."""
+    shown = mask_body(raw, field=sendable_field)
+    if given == shown:
+        return raw
+    try:
+        came = loads(raw)
+    except MalformedJson:
+        came = None
+    return dumps(_edited(given, shown, came))
+
+
+def _query_with(given: Mapping[str, object], query: bytes) -> bytes:
+    """The same of a query."""
+    came = dict(parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True))
+    edited = _edited(given, mask_query(query, sendable_field), came)
+    return urlencode(edited if isinstance(edited, dict) else {}).encode()
+
+
+def _edited(given: object, shown: object, came: object) -> object:
+    if given == shown:
+        return came
+    if isinstance(given, dict) and isinstance(shown, Mapping) and isinstance(came, Mapping):
+        return {
+            name: _edited(value, shown[name], came[name]) if name in shown and name in came else value
+            for name, value in given.items()
+        }
+    if isinstance(given, list) and isinstance(shown, list) and isinstance(came, list):
+        known = zip(given, shown, came, strict=False)
+        return [_edited(*three) for three in known] + given[min(len(shown), len(came)) :]
+    return given
 
 
 def request(call: ControlCall) -> tuple[int, object]:

@@ -160,8 +160,13 @@ def _is_finding(sandbox: Sandbox) -> Test:
     return lambda entry: entry.number in numbers
 
 
+def is_failed(entry: JournalEntry) -> bool:
+    """Whether the client was given an error, or no proper answer."""
+    return entry.fault is not None or (status_of(entry) or 0) >= _FAILED
+
+
 _CONDITIONS: Mapping[str, Callable[[Sandbox], Test]] = {
-    "failed": lambda _: lambda entry: entry.fault is not None or (status_of(entry) or 0) >= _FAILED,
+    "failed": lambda _: is_failed,
     "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.result.events],
     "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.result.events,
     "fault": lambda _: lambda entry: entry.fault is not None,

@@ -6,11 +6,12 @@ Everything here is in the control API too, at greater length; these calls are ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter, contains, eq
 from typing import Any, TypeAlias
 
+from mockserver.domain.batch import Batch
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
@@ -31,7 +32,7 @@ from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import shown_event
-from mockserver.web.control.journal_search import facts_of, look_through, searched, status_of
+from mockserver.web.control.journal_search import facts_of, is_failed, look_through, searched, status_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.web.runner import for_each, search
@@ -41,6 +42,21 @@ from mockserver.wire.profile import WireProfile, profile_of
 
 MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
+MOST_RELATED = 50
+"""Related objects of a kind, and rows of a batch, that are shown with an object."""
+MOST_BARS = 200
+
+_NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "customer": (("payment_method", "customer"), ("charge", "customer")),
+    "payment_method": (("charge", "payment_method"), ("subscription", "payment_method")),
+    "batch": (("charge", "batch"),),
+    "subscription": (("charge", "subscription"),),
+    "payment_link": (("charge", "payment_link"),),
+    "charge": (("transfer", "charge"),),
+    "vault": (("payment_method", "vault"),),
+    "payto": (("payment_method", "payto"),),
+}
+"""Kinds of objects that name one of a kind, and the index by which they are found."""
 
 _LONGEST_PATH = 500
 _LABELS = ("reference", "title", "name", "description", "url", "email")
@@ -52,7 +68,7 @@ _READERS: Mapping[str, Route] = {
 async def lines(call: ControlCall) -> tuple[int, object]:
     """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
     (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for,
-    ``meanings`` what the operations are called."""
+    ``meanings`` what the operations are called, ``bars`` their histogram in that many parts at most."""
     sandbox, query = call.sandbox(), call.query
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
@@ -61,7 +77,38 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     shown = await for_each(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
     summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
-    return 200, {**summary, "lines": shown}
+    return 200, {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, MOST_BARS))}
+
+
+async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
+    """A histogram: parts of the same length in time, or where no time has passed in entries, each with its calls and
+    how many of them failed. ``since`` and ``until`` search for it."""
+    calls = [entry for entry in entries if entry.method and not entry.path.startswith("/__")] if most else []
+    if not calls:
+        return []
+    is_timed = calls[0].at < calls[-1].at
+    places = await for_each(calls, attrgetter("at" if is_timed else "number"))
+    first, last = min(places), max(places)
+    length = max(-((first - last - 1) // most), 1)
+    counts: dict[int, list[int]] = {}
+    for place, entry in zip(places, calls, strict=True):
+        bar = counts.setdefault((place - first) // length, [0, 0])
+        bar[0] += 1
+        bar[1] += is_failed(entry)
+
+    # A search finds entries after a number, and from a time on.
+    def word(place: int) -> str:
+        return iso(place) if is_timed else str(place - 1)
+
+    return [
+        {
+            "since": word(first + number * length),
+            "until": word(first + (number + 1) * length),
+            "calls": counts.get(number, (0, 0))[0],
+            "failed": counts.get(number, (0, 0))[1],
+        }
+        for number in range((last - first) // length + 1)
+    ]
 
 
 async def objects(call: ControlCall) -> tuple[int, object]:
@@ -85,7 +132,7 @@ def _counts(sandbox: Sandbox) -> dict[str, int]:
     return {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
 
 
-def one(call: ControlCall) -> tuple[int, object]:
+async def one(call: ControlCall) -> tuple[int, object]:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
     sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
     id_name, table = _known(kind)
@@ -96,10 +143,55 @@ def one(call: ControlCall) -> tuple[int, object]:
     shown = _read(sandbox, reader, {id_name: object_id}) if reader is not None else None
     profile = profile_of(sandbox.assumed)
     story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
-    return 200, {**_row(row, object_id, profile), "kind": kind, "object": shown, "story": story}
+    about = {
+        "object": shown,
+        "story": story,
+        "related": await _related(sandbox, kind, object_id, row),
+        "rows": _batch_rows(row),
+    }
+    return 200, {**_row(row, object_id, profile), "kind": kind, **about}
 
 
-def act(call: ControlCall) -> tuple[int, object]:
+async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:
+    """The objects that name this one, by kind: how many there are, and the newest of them; and those that it came from
+    and the API does not name."""
+    found, profile = [], profile_of(sandbox.assumed)
+    asked: dict[str, tuple[str, Sequence[str]]] = {of: (index, [row_id]) for of, index in _NAMED_BY.get(kind, ())}
+    if kind == "customer":
+        methods = await search(sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])]))
+        asked["subscription"] = "payment_method", [method.payment_method_id for method in methods.rows]
+    for of, wanted in asked.items():
+        table = KINDS[of][1](sandbox)
+        page = await search(table, Query(limit=MOST_RELATED, equal=[wanted]))
+        shown = [_row(one, table.id_of(one), profile) for one in page.rows]
+        found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
+    for of in [name for name in ("batch", "payment_link") if name != kind]:
+        origin = KINDS[of][1](sandbox).get(getattr(row, f"{of}_id", None) or "")
+        found += (
+            [{"kind": of, "count": 1, "objects": [_row(origin, getattr(row, f"{of}_id"), profile)]}] if origin else []
+        )
+    return found
+
+
+def _batch_rows(row: Any) -> list[dict[str, object]] | None:
+    """The first rows of a batch, each with what it pays by and what came of it; None for any other object."""
+    if not isinstance(row, Batch):
+        return None
+    return [
+        {
+            "number": place + 1,
+            "paymentMethodId": mask_start(one.payment_method_id, 64),
+            "reference": mask_start(one.reference, 120),
+            "amount": f"{one.currency} {number_text(one.amount)}",
+            "state": one.status.value,
+            "chargeId": one.charge_id,
+            "reason": one.failure and mask_text(one.failure.reason),
+        }
+        for place, one in enumerate(map(row.standing, range(min(len(row.rows), MOST_RELATED))))
+    ]
+
+
+async def act(call: ControlCall) -> tuple[int, object]:
     """Let something happen to an object at once, as one entry of a scenario's ``later`` says it without ``after``: the
     provider is not asked. The answer is the object afterwards.
 
@@ -118,7 +210,7 @@ def act(call: ControlCall) -> tuple[int, object]:
     due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, wanted))
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
-    return one(call)
+    return await one(call)
 
 
 def states(call: ControlCall) -> tuple[int, object]:

@@ -18,6 +18,7 @@ from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import SERVER, for_each
 from mockserver.wire.fields import MOST_NAMED
 
+_PUBLIC = "a name is shown to all: it must not contain the key or a card number"
 _AT_ONCE = 200
 """Sandboxes of which a reset goes into the store together."""
 
@@ -58,15 +59,46 @@ async def name(call: ControlCall) -> tuple[int, object]:
     except Unauthorised as refused:
         faults["Key"] = "; ".join((refused.details or {}).values())
     if mask_text(given) != given or key in given:
-        faults["Name"] = "a name is shown to all: it must not contain the key or a card number"
+        faults["Name"] = _PUBLIC
     if faults:
         raise invalid(faults)
     await call.fetch(key)
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
-    world.sandboxes.name(sandbox, given.strip())
-    world.runner.activity.notify(SERVER)
-    return 201, _shown(call, sandbox, sandbox.public_key)
+    return 201, _named(call, sandbox, given, sandbox.public_key)
+
+
+def rename(call: ControlCall) -> tuple[int, object]:
+    """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card number."""
+    sandbox, given = call.sandbox(), call.body.name
+    if mask_text(given) != given or sandbox.key in given:
+        raise invalid({"Name": _PUBLIC})
+    return 200, _named(call, sandbox, given, masked_key(sandbox.public_key))
+
+
+def _named(call: ControlCall, sandbox: Sandbox, given: str, public_key: str) -> dict[str, object]:
+    call.world.sandboxes.name(sandbox, given.strip())
+    call.world.runner.activity.notify(SERVER)
+    return _shown(call, sandbox, public_key)
+
+
+def delete(call: ControlCall) -> tuple[int, object]:
+    """Delete this sandbox, its name and what an undo would bring back: its key opens a new one. What waits in it is
+    answered as after a reset."""
+    world = call.world
+    # A key that has opened nothing opens nothing here.
+    is_known = world.sandboxes.named(call.headers) is not None
+    sandbox = world.directory.of_control(call.headers, changes=is_known)
+    is_open = world.sandboxes.is_live(sandbox)
+    if is_open:
+        if world.store is not None:
+            world.store.delete(sandbox)
+        world.sandboxes.drop(sandbox)
+        if world.rate_limit is not None:
+            world.rate_limit.forget(sandbox.key)
+        world.runner.activity.notify(sandbox.key)
+        world.runner.activity.notify(SERVER)
+    return 200, {"cleared": int(is_open)}
 
 
 async def reset(call: ControlCall) -> tuple[int, object]:

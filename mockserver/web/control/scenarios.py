@@ -22,6 +22,7 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import for_each
+from mockserver.web.watching import is_own_page
 from mockserver.wire.jsonio import dumps
 
 T = TypeVar("T")
@@ -56,6 +57,17 @@ async def add(call: ControlCall) -> tuple[int, object]:
     scenario, warned = await _read(call)
     shown = _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
     return 201, {**shown, "warnings": warned}
+
+
+async def set_up(call: ControlCall) -> tuple[int, object]:
+    """Ask the set-up calls of a scenario now, one after the other, as requests of the journal; the scenario is not put
+    in force. Raises ``Invalid`` (90) naming the first whose answer is not as expected: those before it have happened.
+    """
+    scenario, _ = await _read(call)
+    if not scenario.setup:
+        raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
+    by = "control page" if is_own_page(call.headers) else "control API"
+    return 200, {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
@@ -136,7 +148,10 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except ScenarioRefused as refused:
-        faults = {f"line {one.line}, column {one.column}": _words(one) for one in refused.problems}
+        faults: dict[str, str] = {}
+        for one in refused.problems:
+            place = f"line {one.line}, column {one.column}"
+            faults[place] = f"{faults[place]}; {_words(one)}" if place in faults else _words(one)
         raise invalid(faults) from None
 
 

@@ -56,7 +56,7 @@ def _findings(sandbox: Sandbox, after: int) -> Iterator[str]:
 
 async def _books(sandbox: Sandbox, after: int) -> list[str]:
     """A line for each order: what is not nothing of its money."""
-    keys = touched(sandbox, after) if after else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
+    keys = [*touched(sandbox, after)] if after else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
     lines = []
     for key in keys[:LENGTH]:
         for order in orders_of(sandbox, key):

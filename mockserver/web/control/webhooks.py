@@ -16,6 +16,7 @@ from mockserver.domain.errors import NotFound, invalid
 from mockserver.domain.masking import LONGEST_TEXT, mask_headers, mask_query, mask_start, mask_text
 from mockserver.domain.reading import whole_of
 from mockserver.engine import deliveries
+from mockserver.engine.delivery_log import ENDED
 from mockserver.engine.inboxes import MOST_INBOXES, InboxMessage
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
@@ -76,6 +77,37 @@ def resend(call: ControlCall) -> tuple[int, object]:
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
     return 200, delivery_reply(delivery)
+
+
+def replay(call: ControlCall) -> tuple[int, object]:
+    """Send again what has been sent, oldest first: the webhooks about the object ``subject``, those that journal
+    entries after ``since`` and up to ``until`` have caused, or both. With ``url`` that receiver gets them instead, as
+    deliveries of their own; without it the receivers that had them.
+
+    Raises ``Invalid`` (90) when neither says which, or they are too many, ``NotFound`` (1) when there are none.
+    """
+    sandbox, body = call.sandbox(), call.body
+    if body.subject is None and body.since is None:
+        raise invalid({"Since": "wanted subject, since or both: which webhooks are sent again"})
+    after = -1 if body.since is None else call.entry_of(sandbox, body.since)
+    last = sandbox.journal.last + 1 if body.until is None else call.entry_of(sandbox, body.until, "Until")
+    found = [
+        one
+        for one in sandbox.deliveries
+        if one.state in ENDED and body.subject in (None, one.message.subject_id) and after < (one.entry or 0) <= last
+    ]
+    if not found:
+        raise missing("Webhooks", "none that has ended and is still kept is about that")
+    if len(found) > deliveries.MOST_OF_STEP:
+        most = f"at most {deliveries.MOST_OF_STEP} are sent again at once: narrow them by since and until"
+        raise invalid({"Since": f"got {len(found)} webhooks, {most}"})
+    made = [
+        deliveries.resend(sandbox, one.delivery_id) if body.url is None else deliveries.replay(sandbox, one, body.url)
+        for one in found
+    ]
+    call.world.runner.run(sandbox)
+    call.world.runner.used(sandbox)
+    return 200, {"webhooks": [delivery_reply(one) for one in made]}
 
 
 def emit(call: ControlCall) -> tuple[int, object]:

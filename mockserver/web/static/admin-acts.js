@@ -2,11 +2,15 @@
 import { api } from "./admin-api.js";
 import { h, act, say } from "./admin-dom.js";
 
+const DELETE = ["Delete", () => ({ delete: {} })];
+const EXPIRE = ["Expire", () => ({ expire: {} })];
+
 // The moves of a charge by the event of its state table: a label, what the control API is asked for, and whether an
 // amount may stand beside it.
 const CHARGE = {
   captured: ["Capture", (amount) => ({ capture: amount }), true],
   voided: ["Void", () => ({ void: {} })],
+  expired: EXPIRE,
   partly_refunded: ["Refund", (amount) => ({ refund: amount }), true],
   settled: ["Settle", () => ({ settle: "SUCCESS" })],
   returned: ["Bounce", () => ({ settle: "FAILED" })],
@@ -16,15 +20,16 @@ const CHALLENGE = {
   declined: ["Fail 3-D Secure", () => ({ settle: "FAILED" })],
   abandoned: ["Leave 3-D Secure", () => ({ settle: "ABANDONED" })],
 };
-const REMOVAL = { removed: ["Delete", () => ({ delete: {} })], deleted: ["Delete", () => ({ delete: {} })] };
-const REMOVABLE = ["vault", "customer", "payment_method"];
+const MOVES = {
+  charge: CHARGE, vault: { deleted: DELETE, expired: EXPIRE }, token: { expired: EXPIRE }, customer: { removed: DELETE }, payment_method: { removed: DELETE },
+};
 const SETTABLE = ["payto", "network_token", "subscription"];
 const DISPUTE = ["Dispute", () => ({ emit: { event: "charge.dispute.created" } })];
 
 function acts(kind, moves) {
   const events = Object.keys(moves);
   if (SETTABLE.includes(kind)) return events.filter((event) => event !== "updated").map((event) => [`Set ${moves[event]}`, () => ({ set: { [`${kind}.status`]: moves[event] } })]);
-  const known = kind === "charge" ? (events.includes("abandoned") ? CHALLENGE : CHARGE) : REMOVABLE.includes(kind) ? REMOVAL : {};
+  const known = events.includes("abandoned") ? CHALLENGE : MOVES[kind] || {};
   const found = events.filter((event) => known[event]).map((event) => known[event]);
   return events.includes("partly_refunded") ? [...found, DISPUTE] : found;
 }

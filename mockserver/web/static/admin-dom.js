@@ -137,7 +137,7 @@ export function block(title, value, testid) {
 export function table(heads, rows, testid) {
   return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, h("table", { "data-testid": testid },
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell) => h("td", typeof cell === "string" && /^\d{4}-\d\d-\d\d \d/.test(cell) ? { class: "when" } : {}, cell)))))));
+    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) => h("td", { "data-head": heads[i], class: typeof cell === "string" && /^\d{4}-\d\d-\d\d \d/.test(cell) ? "when" : null }, cell)))))));
 }
 
 // A list that draws only the rows in sight. `draw(item)` gives the cells of a row, `pick(item, replaces)` is called for

@@ -2,6 +2,8 @@
 import { api, keyOf } from "./admin-api.js";
 import { h, clear, say, act, block, table, time, stateClass, route, searched } from "./admin-dom.js";
 import { concerning } from "./admin-findings.js";
+import { webhookTable } from "./admin-webhooks.js";
+import { compared, comparison, pin } from "./admin-compare.js";
 import { copyMenu, code, LANGUAGES, NAMES } from "./admin-copy.js";
 
 const MOST_WEBHOOKS = 20;
@@ -31,7 +33,8 @@ export function entryView(detail, box) {
     try {
       const entry = await api("GET", `/__admin/journal/${id}`);
       const kept = await Promise.all(entry.webhooks.slice(0, MOST_WEBHOOKS).map((one) => api("GET", `/__admin/webhooks/${one}`).catch(() => ({ id: one }))));
-      if (shown === id) draw(entry, kept);
+      const other = await compared(id);
+      if (shown === id) draw(entry, kept, other);
     } catch (problem) {
       if (shown !== id) return;
       put([h("h2", {}, `Request ${id}`), h("p", { class: "wrong" }, problem.status === 404 ? "The journal no longer keeps it, or it belongs to another sandbox." : problem.message)]);
@@ -39,7 +42,7 @@ export function entryView(detail, box) {
     }
   }
 
-  function draw(entry, kept) {
+  function draw(entry, kept, other) {
     const asked = entry.request;
     const bad = entry.fault || entry.status >= 400;
     clear(detail).append(...[
@@ -50,10 +53,11 @@ export function entryView(detail, box) {
         h("span", {}, inWords(entry.op)), h("span", {}, time(entry.at)), entry.latency !== "0s" ? h("span", {}, `took ${entry.latency}`) : null),
       h("p", { class: `verdict ${bad ? "bad" : ""}`, "data-testid": "verdict" }, verdict(entry)),
       actions(entry, box),
+      other ? comparison(other, entry, () => draw(entry, kept)) : null,
       concerning("request", entry.id),
       decisions(entry.decisions),
       entry.events.length ? events(entry.events) : null,
-      kept.length ? webhooks(kept) : null,
+      webhookTable("Webhooks that it caused", kept),
       entry.ignored.length ? block("Unknown fields", entry.ignored.join("\n"), "ignored") : null,
       block("Worth knowing", entry.warnings.length ? entry.warnings.join("\n") : null, "warnings"),
       block("Query", asked && Object.keys(asked.query).length ? asked.query : null),
@@ -93,9 +97,25 @@ function actions(entry, box) {
       say(`Sent again: ${got.status ?? "no answer"}.`, "info");
       location.hash = route("requests", got.entry, { q: searched() });
     }, { "data-testid": "again" }) : null,
+    asked && !asked.path.startsWith("/__admin") ? act("Edit and send", async () => { clear(fork).append(editForm(entry.id, await api("GET", `/__admin/journal/${entry.id}/request`))); fork.querySelector("textarea").focus(); }, { "data-testid": "edit" }) : null,
     asked && entry.op !== "none" && !asked.path.startsWith("/__") ? act("Make a rule from this", () => { sessionStorage.setItem("draft-rule", JSON.stringify({ text: rule(entry), summary: "This rule matches the request that you came from. Change what it does, then add it." })); location.hash = "scenarios"; }, { "data-testid": "make-rule" }) : null,
+    act("Compare", () => { pin(entry.id); say(`Choose the request that #${entry.id} is compared with.`, "info"); }, { "data-testid": "compare-entry" }),
     act("Fork to here", () => { clear(fork).append(forkForm(entry.id, box)); fork.querySelector("input").focus(); }, { "data-testid": "fork" }),
     copy.menu, copy.outcome), fork, copy.shown);
+}
+
+// What is left as it is shown is sent as it came: a card number that is shown as a variable, too.
+function editForm(id, { body, query, method, path }) {
+  const name = body === null ? "query" : "body";
+  const text = h("textarea", { rows: 12, spellcheck: "false", "aria-label": `${name} of ${method} ${path}`, "data-testid": "edit-text" }, JSON.stringify(body ?? query, null, 2));
+  return h("div", { class: "block" }, h("h3", {}, `${method} ${path}: its ${name}`), text, h("div", { class: "actions" }, act("Send", async () => {
+    let given;
+    try { given = JSON.parse(text.value); } catch (fault) { throw new Error(`This is not JSON: ${fault.message}`); }
+    const got = await api("POST", `/__admin/journal/${id}/repeat`, { [name]: given });
+    pin(id);
+    location.hash = route("requests", got.entry, { q: searched() });
+    say(`Sent: ${got.status ?? "no answer"}, compared with #${id}.`, "info");
+  }, { class: "primary", "data-testid": "edit-send" })));
 }
 
 export function forkForm(at, box) {
@@ -138,14 +158,6 @@ function decisions(all) {
   return h("section", { class: "block" }, h("h3", {}, "Decision"),
     fired.length ? h("ul", { class: "rules" }, fired) : h("p", { class: "soft" }, "No rule fired: the usual outcome."),
     lost.length ? h("details", { "data-testid": "losers" }, h("summary", {}, `${lost.length} ${lost.length === 1 ? "rule" : "rules"} did not fire, and why`), h("ul", { class: "rules" }, lost)) : null);
-}
-
-function webhooks(all) {
-  return h("section", { class: "block" }, h("h3", {}, "Webhooks that it caused"), table(["Webhook", "Tries", "State", "Receiver"], all.map((one) => [
-    one.url ? h("a", { href: route("webhooks", one.id) }, one.eventType) : one.id,
-    (one.tries || []).map((made, number) => `${number + 1}: ${made.error || made.status}`).join(", "),
-    one.state ? h("span", { class: stateClass(one.state) }, one.state.replace("_", " ")) : "no longer kept", one.url || "",
-  ]), "caused"));
 }
 
 function events(all) {

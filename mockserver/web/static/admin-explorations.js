@@ -33,7 +33,7 @@ export function read(text) {
   return {
     command: head.command.join(" "), seed: head.seed, coverage: head.coverage,
     cells: cells.map((cell) => ({
-      ...cell, name: cell.file || nameOf(cell), findings: (cell.findings || []).map((one) => (typeof one === "string" ? { finding: one } : one)),
+      ...cell, money: cell.money || [], name: cell.file || nameOf(cell), findings: (cell.findings || []).map((one) => (typeof one === "string" ? { finding: one } : one)),
       scenario: cell.timeline === undefined ? "" : cell.scenario,
     })).sort((one, two) => WORST_FIRST.indexOf(one.verdict) - WORST_FIRST.indexOf(two.verdict)),
   };
@@ -62,7 +62,7 @@ export function explorations(panel, count) {
     look: (cell) => (cell.verdict === "unsafe" ? "failed" : ""),
     draw: (cell) => [
       h("span", { class: "line" }, h("span", { class: "c-path" }, cell.point), h("span", { class: `c-state ${CLASSES[cell.verdict] || ""}` }, cell.verdict)),
-      h("span", { class: "line soft" }, h("span", {}, cell.fault), h("span", { class: "c-path" }, names(cell)), h("span", {}, end(cell))),
+      h("span", { class: "line soft" }, h("span", {}, cell.fault), h("span", { class: "c-path" }, [...cell.money, names(cell)].filter(Boolean).join(" · ")), h("span", {}, end(cell))),
     ],
   });
   const detail = split(panel, [h("div", { class: "bar" }, filter, act("Open a report", () => input.click(), { class: "primary", "data-testid": "report-open" }), act("Coverage", coverage, { "data-testid": "coverage-open" }), input), verdicts, h("div", { class: "bar summary" }, summary), list.element], null, "explorations");
@@ -138,7 +138,7 @@ function story(cell) {
       location.hash = "scenarios";
     }, { class: "primary", "data-testid": "cell-edit" })) : null,
     cell.findings.length ? h("section", { class: "block" }, h("h3", {}, "Findings"), table(["Severity", "What happened", "What to do"], cell.findings.map((one) => [h("span", { class: `mark f-${one.severity}` }, one.severity || "finding"), one.title || one.finding, one.advice || ""]), "cell-findings")) : null,
-    block("Timeline", cell.timeline, "cell-timeline"), block("Scenario", cell.scenario, "cell-scenario"), block("What the command printed", cell.output),
+    block("Money", cell.money.join("\n"), "cell-money"), block("Timeline", cell.timeline, "cell-timeline"), block("Scenario", cell.scenario, "cell-scenario"), block("What the command printed", cell.output),
     cell.verdict === "survived" ? null : block("Run it again", again, "cell-again"),
   ].filter(Boolean);
 }

@@ -6,8 +6,10 @@ import { search } from "./admin-search.js";
 import { actions } from "./admin-acts.js";
 import { diagram } from "./admin-diagram.js";
 import { lesson } from "./admin-lessons.js";
+import { webhookTable } from "./admin-webhooks.js";
 
 const PAGE = 100;
+const MOST_WEBHOOKS = 20;
 let tables = null;
 
 export function objects(panel, count) {
@@ -109,7 +111,10 @@ export function objects(panel, count) {
   async function draw(id) {
     try {
       tables = tables || await api("GET", "/__admin/states");
-      const object = await api("GET", `/__admin/objects/${kind}/${encodeURIComponent(id)}`);
+      const [object, sent] = await Promise.all([
+        api("GET", `/__admin/objects/${kind}/${encodeURIComponent(id)}`),
+        api("GET", `/__admin/webhooks?bodies=false&limit=${MOST_WEBHOOKS}&subject=${encodeURIComponent(id)}`),
+      ]);
       if (shown !== id) return;
       const law = tables[kind];
       const focused = detail.contains(document.activeElement) && document.activeElement.getAttribute("href");
@@ -117,7 +122,7 @@ export function objects(panel, count) {
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
         h("p", { class: "facts" }, object.state ? h("span", { class: `badge ${stateClass(object.state)}`, "data-testid": "object-state" }, object.state) : null,
           object.amount ? h("span", {}, object.amount) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
-        verdict(object.story), law && object.state ? actions(kind, id, law.moves[object.state], () => draw(id)) : null, concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, related(kind, id, object), story(object.story),
+        verdict(object.story), law && object.state ? actions(kind, id, law.moves[object.state], () => draw(id)) : null, concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, related(kind, id, object), rowsOf(object.rows), ...object.related.map(those), webhookTable("Webhooks", sent.webhooks, id, () => draw(id)), story(object.story),
         block("As the API shows it", object.object, "object-body"),
       ].filter(Boolean));
       if (focused) detail.querySelector(`[href="${focused}"]`)?.focus();
@@ -149,6 +154,24 @@ function related(kind, id, object) {
   const links = [...found.values(), h("a", { href: `#requests?q=${encodeURIComponent(`id:${id}`)}` }, "its requests")];
   if (kind === "charge") links.push(h("a", { href: route("books", { q: object.object?.reference || id }) }, "the money of its order"));
   return h("section", { class: "block" }, h("h3", {}, "Related"), h("p", { class: "facts", "data-testid": "related" }, links));
+}
+
+function link(kind, id) { return id ? h("a", { href: route("objects", kind, id) }, id.slice(0, 8)) : ""; }
+
+function outcome(state) { return h("span", { class: stateClass(state) }, state || ""); }
+
+// What names the object, the newest first.
+function those({ kind, count, objects: some }) {
+  const name = `${kind.replaceAll("_", " ")}s`;
+  return h("section", { class: "block" }, h("h3", {}, `${count} ${count === 1 ? name.slice(0, -1) : name}${count > some.length ? `, the newest ${some.length}` : ""}`),
+    table(["Id", "Label", "Amount", "State", "Added"], some.map((one) => [link(kind, one.id), h("bdi", {}, one.label || ""), one.amount || "", outcome(one.state), time(one.added).slice(0, 19)]), `related-${kind}`));
+}
+
+function rowsOf(rows) {
+  if (!rows) return null;
+  return h("section", { class: "block" }, h("h3", {}, "Rows"), table(["Row", "Reference", "Amount", "Paid by", "State", "Charge", "Why"], rows.map((row) => [
+    String(row.number), h("bdi", {}, row.reference), row.amount, link("payment_method", row.paymentMethodId), outcome(row.state), link("charge", row.chargeId), row.reason || "",
+  ]), "batch-rows"));
 }
 
 function because(change) {

@@ -4,6 +4,7 @@ import { h, say, act, List, split, clockTime, short, calmly, route, visit } from
 import { mark } from "./admin-findings.js";
 import { search } from "./admin-search.js";
 import { entryView, inWords, learnMeanings } from "./admin-entry.js";
+import { histogram } from "./admin-histogram.js";
 import { lesson } from "./admin-lessons.js";
 
 const CHUNK = 300;
@@ -72,6 +73,7 @@ export function requests(panel, count, box) {
     leave: () => list.element.focus(),
     changed: (value) => { history.replaceState(null, "", route("requests", shown, { q: value })); detail.chosen(shown, route("requests", { q: value })); begin(value); },
   });
+  const bars = histogram(() => q, (value) => bar.put(value));
   const pause = h("button", { type: "button", "aria-pressed": "false", onclick: halt, "data-testid": "pause" }, "Pause");
   const waiting = h("button", { type: "button", class: "waiting", hidden: true, onclick: () => { list.element.scrollTop = 0; }, "data-testid": "waiting" });
   const list = new List({
@@ -79,7 +81,7 @@ export function requests(panel, count, box) {
     dayOf: (item) => item.at.slice(0, 10), look: (item) => `${failed(item) ? "failed" : ""} ${item.id <= dropped ? "dropped" : ""}`, nearEnd: older, nearStart: newer, draw,
     above: (many) => { waiting.hidden = !many; waiting.textContent = `${many} new`; },
   });
-  const detail = split(panel, [h("div", { class: "bar" }, bar.element, act("Oldest", oldest, { "data-testid": "oldest" }), pause), h("div", { class: "bar summary" }, summary, waiting), list.element], null, "requests");
+  const detail = split(panel, [h("div", { class: "bar" }, bar.element, act("Oldest", oldest, { "data-testid": "oldest" }), pause), h("div", { class: "bar summary" }, summary, bars.element, waiting), list.element], null, "requests");
   const entry = entryView(detail, box);
   const later = calmly(fresh);
 
@@ -137,6 +139,7 @@ export function requests(panel, count, box) {
       list.element.scrollTop = 0;
       paint();
       later.soon();
+      bars.look.soon();
     } catch (problem) {
       if (mine !== run) return;
       [all, fits] = [[], 0];
@@ -216,6 +219,7 @@ export function requests(panel, count, box) {
   function news(event) {
     if (event.last < last) return void begin();
     if (event.last === last || !begun) return;
+    bars.look.soon();
     if (!paused) return later.soon();
     missed = event.last - last;
     label();
@@ -234,6 +238,6 @@ export function requests(panel, count, box) {
   return {
     news, open, list, search: bar.input,
     update: () => { if (/is:finding/.test(q)) later.soon(); },
-    close: () => { later.stop(); bar.stop(); list.watcher.disconnect(); },
+    close: () => { later.stop(); bars.look.stop(); bar.stop(); list.watcher.disconnect(); },
   };
 }

@@ -7,12 +7,15 @@ const EXPECTED = `{"requests": [{"op": "charge.create", "count": {"min": 1}}], "
 
 export function sandboxView(panel, count, box) {
   const facts = h("div", {});
+  const name = h("input", { "aria-label": "Name of this sandbox", placeholder: "a name for people", maxlength: 100, "data-testid": "sandbox-name" });
+  const rename = act("Name it", async () => { await api("PUT", "/__admin/sandbox", { name: name.value.trim() }); say("Named.", "info"); }, { "data-testid": "sandbox-rename" });
   const undo = act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { "data-testid": "undo", hidden: true });
 
   async function draw() {
     try {
       const one = await api("GET", "/__admin/sandbox");
-      clear(facts).append(table(["What", "Value"], [["Name", one.name || "none"], ["Id", one.id], ["Secret key", one.key], ["Public key", one.publicKey], ["Profile", one.profile], ["Scenarios", one.scenarios.join(", ") || "none"], ["Requests", String(one.requests)], ["Due later", String(one.pending)]], "facts"));
+      if (document.activeElement !== name) name.value = one.name || "";
+      clear(facts).append(table(["What", "Value"], [["Id", one.id], ["Secret key", one.key], ["Public key", one.publicKey], ["Profile", one.profile], ["Scenarios", one.scenarios.join(", ") || "none"], ["Requests", String(one.requests)], ["Due later", String(one.pending)]], "facts"));
     } catch (problem) {
       clear(facts).append(h("p", { class: "wrong" }, problem.message));
     }
@@ -24,10 +27,25 @@ export function sandboxView(panel, count, box) {
     say("The sandbox is empty. Its old content is kept for one undo. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { class: "small", "data-testid": "undo-now" }));
   }
 
+  async function sample() {
+    const { calls } = await api("POST", "/__admin/scenarios/setup", { shipped: "sample-shop" });
+    say(`${calls.length} requests were sent. `, "info", h("a", { href: route("requests") }, "See them"));
+  }
+
+  function ask() {
+    say("The sandbox goes with all that it holds, and does not come back. ", "bad", act("Delete it", async () => {
+      await api("DELETE", "/__admin/sandbox");
+      await box.left();
+      say("The sandbox is deleted. Its key opens a new one.", "info");
+    }, { class: "small", "data-testid": "delete-now" }));
+  }
+
   panel.append(h("div", { class: "columns" },
-    h("section", {}, h("h2", {}, "This sandbox"), facts,
+    h("section", {}, h("h2", {}, "This sandbox"), h("div", { class: "actions" }, name, rename), facts,
+      h("h2", {}, "Sample data"), h("p", { class: "soft" }, "A morning of a shop: customers with cards, charges of every kind, a payment link, a subscription and a batch."),
+      h("div", { class: "actions" }, act("Add sample data", sample, { "data-testid": "sample" })),
       h("h2", {}, "Begin anew"), h("p", { class: "soft" }, "Objects, journal and clock start again; scenarios stay. The old content is kept for one undo."),
-      h("div", { class: "actions" }, act("Reset sandbox", reset, { "data-testid": "reset" }), undo),
+      h("div", { class: "actions" }, act("Reset sandbox", reset, { "data-testid": "reset" }), undo, act("Delete sandbox", ask, { "data-testid": "delete" })),
       h("h2", {}, "Export and import"), h("p", { class: "soft" }, "One JSON document with everything that the sandbox holds; card numbers and ccv are left out."),
       transfer(), h("h2", {}, "Fork"), h("p", { class: "soft" }, "A copy under another key: try something there, and compare."), forkForm(null, box)),
     h("section", {}, h("h2", {}, "Compare with another sandbox"), comparison(box), h("h2", {}, "Verify"), verification())));

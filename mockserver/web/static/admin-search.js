@@ -61,6 +61,7 @@ export function search({ testid, label, hint, examples, changed, leave }) {
     element: h("div", { class: "search" }, input, chips, problem),
     input,
     set,
+    put,
     value: () => input.value.trim(),
     problem: (text) => { problem.hidden = !text; problem.textContent = text || ""; input.setAttribute("aria-invalid", String(Boolean(text))); },
     stop: () => clearTimeout(waiting),

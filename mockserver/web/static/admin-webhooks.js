@@ -1,6 +1,6 @@
 // Webhooks: only what has changed is fetched, bodies when one is opened; every try, and sending again.
 import { api } from "./admin-api.js";
-import { h, clear, say, act, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
+import { h, clear, say, act, field, List, split, block, table, time, clockTime, calmly, route, stateClass } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { lesson } from "./admin-lessons.js";
 
@@ -17,6 +17,7 @@ export function webhooks(panel) {
   const summary = h("span", { class: "soft", role: "status" });
   const filter = h("input", { type: "search", placeholder: "event, state, receiver, id", "aria-label": "Filter webhooks", "data-testid": "webhook-filter", oninput: () => { word = filter.value.toLowerCase(); paint(); } });
   const send = h("details", { class: "menu wide" }, h("summary", { role: "button", "data-testid": "send-event" }, "Send an event"), sendForm());
+  const again = h("details", { class: "menu wide" }, h("summary", { role: "button", "data-testid": "replay" }, "Replay"), replayForm());
   const list = new List({
     label: "Webhooks", testid: "webhooks", keyOf: (item) => item.id, pick: (item) => { location.hash = route("webhooks", item.id); },
     dayOf: (item) => item.added.slice(0, 10), look: (item) => (item.state === "given_up" ? "failed" : ""),
@@ -27,7 +28,7 @@ export function webhooks(panel) {
       h("span", { class: "line soft" }, h("span", { class: "c-latency" }, tries(item)), h("bdi", { class: "c-path", title: item.url }, item.url)),
     ],
   });
-  const detail = split(panel, [h("div", { class: "bar" }, filter, send), h("div", { class: "bar summary" }, summary), list.element], null, "webhooks");
+  const detail = split(panel, [h("div", { class: "bar" }, filter, again, send), h("div", { class: "bar summary" }, summary), list.element], null, "webhooks");
   const later = calmly(fresh);
 
   function tries(item) {
@@ -113,6 +114,35 @@ export function webhooks(panel) {
   }
 
   return { news: () => later.soon(), open, list, search: filter, close: () => { run += 1; later.stop(); list.watcher.disconnect(); } };
+}
+
+// Webhooks with their tries, and a button that sends them all again when they are about one object.
+export function webhookTable(title, all, subject, changed) {
+  if (!all.length) return null;
+  return h("section", { class: "block" }, h("h3", {}, title), subject ? h("div", { class: "actions" }, act("Send again", async () => {
+    const { webhooks: sent } = await api("POST", "/__admin/webhooks/replay", { subject });
+    say(`${sent.length} sent again.`, "info");
+    await changed();
+  }, { "data-testid": "resend-all" })) : null, table(["Webhook", "Tries", "State", "Receiver"], all.map((one) => [
+    one.url ? h("a", { href: route("webhooks", one.id) }, one.eventType) : one.id,
+    (one.tries || []).map((made, number) => `${number + 1}: ${made.error || made.status}`).join(", "),
+    one.state ? h("span", { class: stateClass(one.state) }, one.state.replace("_", " ")) : "no longer kept", one.url || "",
+  ]), "caused"));
+}
+
+// What a part of the journal has caused, once more: where it went, or to a receiver of the reader's own.
+function replayForm() {
+  const given = {
+    since: field("After this mark or request", { value: "0", "data-testid": "replay-since" }), until: field("Up to this one", { placeholder: "the last", "data-testid": "replay-until" }),
+    url: field("Receiver", { type: "url", placeholder: "those that had them", "data-testid": "replay-url" }),
+  };
+  const go = act("Send again", async () => {
+    const values = Object.entries(given).map(([name, label]) => [name, label.querySelector("input").value.trim()]);
+    const { webhooks: sent } = await api("POST", "/__admin/webhooks/replay", Object.fromEntries(values.filter(([, value]) => value)));
+    go.closest("details").open = false;
+    say(`${sent.length} ${sent.length === 1 ? "webhook" : "webhooks"} sent again.`, "info");
+  }, { class: "primary", "data-testid": "replay-send" });
+  return h("form", { class: "stack", onsubmit: (event) => { event.preventDefault(); go.click(); } }, Object.values(given), go);
 }
 
 function sendForm() {

@@ -21,7 +21,7 @@ let followed = null;
 let listed = [];
 let isGone = false;
 let stopFollowing = () => {};
-const box = { all: () => listed, openKey };
+const box = { all: () => listed, openKey, left };
 
 function tabs() {
   const bar = clear(byId("tabs"));
@@ -150,6 +150,13 @@ async function openSandbox(id, key) {
   say("");
 }
 
+// The sandbox on view is deleted: another one takes its place.
+async function left() {
+  listed = listed.filter((one) => one.id !== chosen());
+  if (listed.length) enter(listed[0].id);
+  await listSandboxes();
+}
+
 // A mistyped key would open an empty sandbox and look like lost work.
 function askName(id, key) {
   const name = h("input", { value: "opened by hand", "aria-label": "Name of the new sandbox", "data-testid": "new-name" });
@@ -236,6 +243,7 @@ async function begin() {
     if (!chosen() && state !== "refused") live(state);
   });
 }
+byId("fold").addEventListener("click", () => byId("fold").setAttribute("aria-expanded", String(document.querySelector("header").classList.toggle("open"))));
 tabs();
 beginClock();
 beginKeys({ views: Object.keys(VIEWS), go, view: () => view });

@@ -130,10 +130,6 @@
       });
     }
 
-    get isShown() {
-      return this.frame.getClientRects().length > 0;
-    }
-
     async submit(payment) {
       window.setTimeout(() => this.refuse(`The fields cannot be loaded from ${BASE}`), PATIENCE_MS);
       await this.ready;
@@ -257,11 +253,12 @@
       return this;
     }
 
+    // A shop's own button submits the form that is shown, else presses the button of the checkout or wallet that is.
     execute() {
       const forms = this.entries.filter((entry) => entry.fields);
-      const entry = this.shown(forms) || forms[forms.length - 1];
+      const entry = this.shown(forms) || this.shown(this.entries) || forms[forms.length - 1];
       if (entry) this.run(entry);
-      else this.later("No card or PayTo form to submit");
+      else this.later("No card or PayTo form to submit, and no button to press");
       return this;
     }
 
@@ -325,7 +322,7 @@
         this.log("token", token);
         return { token, transactionId: "" };
       };
-      entry.place.replaceChildren(entry.fields.frame);
+      entry.place.replaceChildren(entry.element = entry.fields.frame);
       return this;
     }
 
@@ -352,7 +349,7 @@
         this.log("charge", charge.chargeId);
         return { token: "", transactionId: charge.chargeId };
       };
-      entry.place.replaceChildren(element("button", {
+      entry.place.replaceChildren(entry.element = element("button", {
         type: "button", class: "payfurl-button", "data-testid": `payfurl-${word}`, onclick: () => {
           this.announce("checkout", word);
           this.run(entry);
@@ -417,7 +414,7 @@
     }
 
     shown(forms) {
-      const visible = forms.filter((entry) => entry.fields.isShown);
+      const visible = forms.filter((entry) => entry.element.getClientRects().length > 0);
       return visible.includes(this.current) ? this.current : visible[visible.length - 1];
     }
 

@@ -2,7 +2,7 @@
 // With CARELESS set it sends a lost payment again without a look.
 import { createServer } from "node:http";
 
-const { MOCKSERVER_URL, MOCKSERVER_SECRET_KEY, CARELESS } = process.env;
+const { MOCKSERVER_URL, MOCKSERVER_SECRET_KEY, CARELESS, PORT = "0" } = process.env;
 const card = { cardNumber: "4111111111111111", expiryDate: "12/40", ccv: "123" };
 const providerId = "a26c371f-94f6-40da-add2-28ec8e9da8ed";
 
@@ -34,4 +34,4 @@ const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url, "http://shop");
   response.end((await buy(pathname.split("/").pop(), searchParams.get("amount"))) + "\n");
 });
-server.listen(0, "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));
+server.listen(Number(PORT), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}`));

@@ -1,0 +1,34 @@
+"""What the shell offers for a parameter of a command: the words of a choice, the names of shipped scenarios, files.
+
+Source: docs/cli.md.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+_WORDS = re.compile(r"\w+(\|\w+)+")
+"""A placeholder that is made of the words themselves, such as ``text|json``; those of kinds are in capitals."""
+
+
+def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What may stand there. A placeholder with words offers these; every other parameter takes a scenario or a file."""
+    from click.shell_completion import CompletionItem
+
+    if isinstance(param, click.Option) and param.name != "scenario":
+        shown = param.metavar or ""
+        words = shown.split("|") if _WORDS.fullmatch(shown) and shown.islower() else []
+        if not words and "FILE" not in shown and "DIR" not in shown:
+            return []
+    else:
+        from mockserver.adapters.scenario_files import shipped
+
+        words = [name for name, *_ in shipped()]
+    found = [CompletionItem(word) for word in words if word.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type="file")]

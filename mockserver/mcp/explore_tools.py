@@ -1,0 +1,166 @@
+"""The tools that run a command: ``mockserver explore`` in a folder that ``--allow`` names (docs/mcp.md).
+
+What the tools are given must stay inside those folders: where a command runs, its program unless it is one of the PATH,
+every file that its words name, and what is written. What the program does then is as free as whoever started this.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.local_server import child_environment
+from mockserver.commands.explore import explore
+from mockserver.domain.masking import mask_printed, mask_start
+from mockserver.domain.record import record
+from mockserver.mcp.tools import Arguments, Schema, Tool, ToolRefused, argument, listed
+
+OUT = "explored"
+"""The folder of reports, in the folder of the command."""
+
+_OWN = ("url", "admin_token", "out", "replay", "baseline", "fixed", "form", "command")
+"""Parameters of the command that the tools give themselves."""
+
+_OPTIONS = {one.opts[0].removeprefix("--"): one for one in explore.params if one.name not in _OWN}
+_COMMANDS = ("books", "restart", "reconcile")
+"""Options that are commands too."""
+
+_OF_A_CELL = {"replay": "--replay", "check_fix": "--fixed"}
+_CELL = re.compile(r"seed-\d{1,10}|[\w.]+#\d+[\w.#+]*/\w[\w.+]*")
+
+
+@record
+class Folders:
+    """The folders of ``--allow``, resolved: no tool reads, writes or runs anything elsewhere."""
+
+    allowed: Sequence[Path]
+
+    def folder(self, given: str) -> Path:
+        """Where a command runs, read from the first folder on. Raises ``ToolRefused``."""
+        folder = _real(self.allowed[0] / given.replace("\0", ""))
+        if not self._holds(folder) or not os.path.isdir(folder):
+            raise self._outside("folder", given)
+        out = folder / OUT
+        if out.is_symlink() or (out.is_dir() and any(path.is_symlink() for path in out.iterdir())):
+            raise ToolRefused(f"folder: {out} is or holds a symbolic link; remove it: reports are written there")
+        return folder
+
+    def check(self, words: Sequence[str], folder: Path, name: str) -> None:
+        """Raise ``ToolRefused`` for a command whose program or files are elsewhere."""
+        if not words or not all("\0" not in word for word in words):
+            raise ToolRefused(f"{name}: wanted the words of a command, such as ['python', 'pay.py']")
+        program, *others = words
+        is_of_path = os.path.basename(program) == program
+        found = shutil.which(program) if is_of_path else str(folder / program)
+        if found is None or not os.path.isfile(found) or not (is_of_path or self._may_run(Path(found))):
+            raise self._outside(name, program, "a program of the PATH, or ")
+        for word in others:
+            self.check_word(word, folder, name)
+
+    def check_word(self, word: str, folder: Path, name: str) -> None:
+        """Raise ``ToolRefused`` for a word that names a file elsewhere, also behind an option: --in=FILE, -iFILE."""
+        behind = word[2:] if word.startswith("-") and not word.startswith("--") else word.partition("=")[2]
+        if self._leaves(word, folder) or self._leaves(behind, folder):
+            raise self._outside(name, word)
+
+    def _may_run(self, program: Path) -> bool:
+        """Whether a program is inside, or inside a link to one of the PATH, as the Python of a virtual environment."""
+        target = _real(program)
+        is_known = target.parent in (_real(Path(one)) for one in os.get_exec_path())
+        return self._holds(target) or (self._holds(_real(program.parent)) and is_known)
+
+    def _leaves(self, word: str, folder: Path) -> bool:
+        """Whether a word, read as a path, leads out of the folders."""
+        return word.startswith("~") or not self._holds(_real(folder / word))
+
+    def _holds(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self.allowed)
+
+    def _outside(self, name: str, word: str, also: str = "") -> ToolRefused:
+        inside = ", ".join(map(str, self.allowed))
+        return ToolRefused(
+            f"{name}: got '{mask_start(word, 200)}', wanted {also}what is there and inside of --allow: {inside}"
+        )
+
+
+def _real(path: Path) -> Path:
+    """Where a path leads to, whether something is there or not."""
+    return Path(os.path.realpath(path))
+
+
+def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:
+    """The tools that run a command, against a server of their own or, ``joined``, the one at an address with its
+    admin token."""
+    offered = {name: _schema(one) for name, one in _OPTIONS.items() if isinstance(one, click.Option)}
+
+    def made(name: str) -> Tool:
+        async def run(given: Arguments) -> str:
+            folder = folders.folder(str(given.get("folder", "")))
+            command = [str(word) for word in given["command"]]
+            folders.check(command, folder, "command")
+            asked = [f"--out={OUT}"]
+            if "cell" in given:
+                cell = str(given["cell"])
+                if not _CELL.fullmatch(cell):
+                    raise ToolRefused(
+                        f"cell: got '{mask_start(cell, 100)}', wanted such as charge.create#1/lost_answer"
+                    )
+                folders.check_word(cell, folder, "cell")
+                asked.append(f"{_OF_A_CELL[name]}={cell}")
+            for one in [one for one in _OPTIONS if one in given]:
+                if one in _COMMANDS:
+                    folders.check(_words(str(given[one]), one), folder, one)
+                values = given[one] if isinstance(given[one], list) else [given[one]]
+                asked += [f"--{one}" if value is True else f"--{one}={value}" for value in values if value is not False]
+            return await _explored([*asked, "--", *command], folder, joined)
+
+        return listed(name, run, offered, reads=False)
+
+    return [made(name) for name in ("explore", *_OF_A_CELL)]
+
+
+def _schema(option: click.Option) -> Schema:
+    kind = "boolean" if option.is_flag else "integer" if isinstance(option.type, click.IntRange) else "string"
+    return argument("array" if option.multiple else kind, option.help or "")
+
+
+def _words(given: str, name: str) -> Sequence[str]:
+    try:
+        return shlex.split(given)
+    except ValueError as fault:
+        raise ToolRefused(f"{name}: got '{mask_start(given, 100)}': {fault}") from None
+
+
+async def _explored(words: Sequence[str], folder: Path, joined: tuple[str, str | None] | None) -> str:
+    """What the command printed. It ends, with all that it runs, when nobody waits for it any more. Raises
+    ``ToolRefused`` with that when it could not explore."""
+    url, token = joined or (None, None)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "mockserver", "explore", *(["--url", url] if url else []), *words),
+        cwd=folder,
+        env=child_environment() | ({"MOCKSERVER_ADMIN_TOKEN": token} if token else {}),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        printed, _ = await process.communicate()
+    finally:
+        if process.returncode is None:
+            # It ends what it runs and then itself, as when somebody presses Ctrl-C.
+            process.terminate()
+    said = "\n".join(map(mask_printed, printed.decode("utf-8", "replace").splitlines()))
+    said += f"\nexit code {process.returncode}"
+    if process.returncode not in (Exit.STOPPED, Exit.FOUND):
+        raise ToolRefused(said)
+    return said

@@ -1,0 +1,104 @@
+"""Tools and pages as a server of the Model Context Protocol, over whatever carries its messages."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from mockserver import __version__
+from mockserver.adapters.scenario_files import schema_text
+from mockserver.domain.errors import nearest
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.mcp.pages import page_text, pages, title_of
+from mockserver.mcp.tools import Tool, ToolRefused
+
+SCHEMA = "mockserver://scenario.schema.json"
+MOST_CHARACTERS = 100_000
+"""Characters of an answer that are shown."""
+
+_PAGES = "mockserver://docs/"
+
+
+def protocol_server(tools: Sequence[Tool], url: str, *, explores: bool) -> Server[Any]:
+    """The server; ``url`` is where the sandbox is, ``explores`` says that there are tools that run a command."""
+    # Its log would tell what agents send.
+    logging.getLogger("mcp").addHandler(logging.NullHandler())
+    logging.getLogger("mcp").propagate = False
+    known = {tool.row.name: tool for tool in tools}
+    described = [
+        types.Tool(
+            name=name,
+            description=tool.row.about,
+            input_schema={
+                "type": "object",
+                "properties": dict(tool.properties),
+                "required": [*tool.required],
+                "additionalProperties": False,
+            },
+            annotations=types.ToolAnnotations(read_only_hint=tool.reads, open_world_hint=False),
+        )
+        for name, tool in known.items()
+    ]
+
+    async def list_tools(context: object, params: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=described)
+
+    async def call_tool(context: object, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = known.get(params.name)
+        if tool is None:
+            words = f"got '{mask_start(params.name, 60)}', which is not a tool{nearest(params.name, known)}"
+            raise MCPError(types.INVALID_PARAMS, f"{words}, allowed: {', '.join(known)}")
+        try:
+            said, is_error = await tool(params.arguments or {}), False
+        except ToolRefused as refused:
+            said, is_error = str(refused), True
+        return types.CallToolResult(content=[types.TextContent(text=_bounded(said))], is_error=is_error)
+
+    async def list_resources(context: object, params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=_resources())
+
+    async def read_resource(context: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            body = schema_text() if uri == SCHEMA else page_text(uri.removeprefix(_PAGES))
+        except LookupError as unknown:
+            raise MCPError(types.INVALID_PARAMS, f"uri: {mask_text(unknown.args[0])}") from None
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=body, mime_type=_kind(uri))])
+
+    words = Path(__file__).with_name("instructions.md").read_text("utf-8")
+    steps = Path(__file__).with_name("explore.md").read_text("utf-8") if explores else ""
+    server: Server[Any] = Server(
+        "mockserver",
+        version=__version__,
+        instructions=words.format(url=url, explore=steps.rstrip()),
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_read_resource=read_resource,
+    )
+    # Spans of its own would name what agents send.
+    server.middleware.clear()
+    return server
+
+
+def _bounded(said: str) -> str:
+    """A text that can be sent, and that an agent can read as a whole."""
+    sendable = said.encode("utf-8", "replace").decode()
+    left = len(sendable) - MOST_CHARACTERS
+    return sendable if left <= 0 else f"{sendable[:MOST_CHARACTERS]}\n... {left} more characters"
+
+
+def _resources() -> list[types.Resource]:
+    titles = {f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()}
+    titles[SCHEMA] = "JSON Schema of scenario files"
+    return [types.Resource(name=title, uri=uri, mime_type=_kind(uri)) for uri, title in titles.items()]
+
+
+def _kind(uri: str) -> str:
+    return "application/schema+json" if uri == SCHEMA else "text/markdown"

@@ -1,0 +1,242 @@
+"""The tools that ask a server: calls of its control API, operations of the payments API; and those that look something
+up."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+import httpx
+
+from mockserver.adapters.machine_clock import machine_now
+from mockserver.adapters.scenario_files import load, read_text, shipped, shipped_file
+from mockserver.commands.scenarios import operation_of
+from mockserver.domain.errors import nearest
+from mockserver.domain.masking import mask_printed
+from mockserver.engine.sandbox import public_key_of
+from mockserver.mcp.pages import page_text
+from mockserver.mcp.tools import Arguments, Row, Schema, Tool, ToolRefused, argument, listed, rows
+from mockserver.remote import ControlRefused
+from mockserver.scenario.explain import explain
+from mockserver.scenario.outcome_catalogue import CATALOGUE
+from mockserver.scenario.problems import ScenarioRefused
+from mockserver.web.control.call import CONTROL_ROUTES
+from mockserver.web.control.description import control
+from mockserver.web.transport_faults import Cut
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
+from mockserver.wire.masked_bodies import mask_json
+
+DEFAULT_KEY = "sk_agent"
+PATIENCE_SECONDS = 660.0
+"""How long an answer may take: a call that lets time pass takes ten minutes at most."""
+
+_METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
+_KEY = argument("string", f"Secret key of the sandbox; default {DEFAULT_KEY}.")
+
+
+class Line:
+    """The way to the server at an address, with the admin token that it wants; with ``app`` to that, in this
+    process."""
+
+    def __init__(self, url: str, admin_token: str | None, app: Any = None) -> None:
+        self.url = url.rstrip("/")
+        # In process by a name that every guard lets in.
+        self._asked = self.url if app is None else "http://localhost"
+        self._token = {} if admin_token is None else {"x-admin-token": admin_token}
+        transport = None if app is None else httpx.ASGITransport(app)
+        self._how: dict[str, Any] = {"transport": transport, "verify": self._asked.startswith("https:")}
+
+    async def ask(
+        self, method: str, target: str, key: str | None = None, body: object = None, params: Any = None
+    ) -> tuple[int, bytes]:
+        """Status and body of the answer to a call; a body that is a text is YAML. Raises ``ToolRefused`` where none
+        came."""
+        headers = {**self._token, **({} if key is None else {"x-secretkey": key})}
+        content = None
+        if body is not None or method != "GET":
+            headers["content-type"] = "application/yaml" if isinstance(body, str) else "application/json"
+            content = body if isinstance(body, str) else json.dumps({} if body is None else body)
+        sent: dict[str, Any] = {"headers": headers, "params": params or None}
+        sent["content"] = None if content is None else content.encode("utf-8", "replace")
+        try:
+            async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_SECONDS, **self._how) as client:
+                answer = await asyncio.wait_for(client.request(method, self._asked + target, **sent), PATIENCE_SECONDS)
+        except (Cut, httpx.RemoteProtocolError, httpx.ReadError):
+            raise ToolRefused("the connection was cut without a whole answer, as a scenario may want it") from None
+        except httpx.ConnectError as problem:
+            raise ToolRefused(f"no server at {self.url}: {problem}; `mockserver` starts one") from None
+        except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
+            why = str(problem) or "no answer came in time"
+            raise ToolRefused(f"{method} {mask_printed(target[:200])}: {why}") from None
+        return answer.status_code, answer.content
+
+    async def call(
+        self, method: str, target: str, key: str | None = None, body: object = None, params: Any = None
+    ) -> bytes:
+        """The answer to a call. Raises ``ToolRefused`` when it is a refusal."""
+        status, raw = await self.ask(method, target, key, body, params)
+        if status < 300:
+            return raw
+        try:
+            said: object = json.loads(raw)
+        except ValueError:
+            said = raw.decode("utf-8", "replace")
+        raise ToolRefused(_masked(str(ControlRefused(f"{method} {target}", status, said))))
+
+
+def _masked(text: str) -> str:
+    return "\n".join(map(mask_printed, text.splitlines()))
+
+
+def _shown(raw: bytes) -> str:
+    """The body of an answer as text, card numbers and keys masked."""
+    try:
+        return dumps(mask_json(loads(raw))).decode()
+    except MalformedJson:
+        return _masked(raw.decode("utf-8", "replace"))
+
+
+def server_tools(line: Line) -> Sequence[Tool]:
+    """Every tool that asks the server at the end of a line, or looks something up."""
+
+    async def open_sandbox(given: Arguments) -> str:
+        key = str(given.get("key", DEFAULT_KEY))
+        opened = await line.call("POST", "/__admin/sandboxes", body={"key": key, "name": given.get("name", "agent")})
+        variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": public_key_of(key)}
+        return json.dumps({"environment": variables, "sandbox": json.loads(_shown(opened))})
+
+    async def call_operation(given: Arguments) -> str:
+        method, path = str(given["method"]).upper(), str(given["path"])
+        if not _is_of_an_operation(path):
+            raise ToolRefused(f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`")
+        if method not in _METHODS:
+            raise ToolRefused(f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}")
+        status, raw = await line.ask(method, path, str(given.get("key", DEFAULT_KEY)), given.get("body"))
+        return f"{status}\n{_shown(raw)}"
+
+    async def operations(given: Arguments) -> str:
+        described = json.loads(await line.call("GET", "/openapi.json"))
+        wanted = str(given.get("find", "*")).lower()
+        lines, known = list[str](), list[str]()
+        for path, methods in described["paths"].items():
+            for method, one in methods.items():
+                known.append(one["description"].partition("Rule name: `")[2].partition("`")[0])
+                if fnmatchcase(known[-1], wanted) or wanted in path:
+                    lines.append(f"{method.upper()} {path}  {known[-1]}  {one['summary']}")
+                    lines += _taken(one) if "find" in given else []
+        if not lines:
+            words = f"got '{mask_printed(wanted[:60])}', which no operation or path has{nearest(wanted, known)}"
+            raise ToolRefused(f"find: {words}")
+        return "\n".join(lines)
+
+    own = [
+        listed("open_sandbox", open_sandbox, reads=False),
+        listed("operations", operations),
+        listed("call_operation", call_operation, reads=False),
+        listed("explain", _explain),
+        _looking_up("shipped_scenarios", _scenario),
+        _looking_up("outcomes", _outcome),
+        _looking_up("documentation", page_text),
+    ]
+    document = control(CONTROL_ROUTES, line.url)
+    made = {tool.row.name: tool for tool in own}
+    made |= {name: _control_tool(row, line, document) for name, row in rows().items() if row.call}
+    return [made[name] for name in rows() if name in made]
+
+
+def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
+    """The tool of a call of the control API, which ``document`` describes."""
+    method, path = row.call.split()
+    operation = document["paths"][path][method.lower()]
+    fixed, offered = dict(parse_qsl(row.fixed)), row.offers.split()
+    properties: dict[str, Schema] = {"key": _KEY} if operation["security"] else {}
+    places, required = dict[str, str](), list[str]()
+    for one in operation.get("parameters", ()):
+        name = one["name"]
+        if one["in"] == "path" or (name not in fixed and (not offered or name in offered)):
+            places[name] = one["in"]
+            properties[name] = {"description": f"{name} in {path}", **one["schema"]}
+            properties[name] |= {"description": one["description"]} if "description" in one else {}
+            required += [name] if one["required"] else []
+    if "requestBody" in operation:
+        model = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        schema = document["components"]["schemas"][model]
+        # A scenario is a body as a whole.
+        fields = schema["properties"] or {"scenario": {"description": schema["description"]}}
+        required += schema.get("required", []) if schema["properties"] else ["scenario"]
+        places |= dict.fromkeys(fields, "body")
+        properties |= fields
+
+    async def run(given: Arguments) -> str:
+        parts: dict[str, dict[str, Any]] = {"path": {}, "query": dict(fixed), "body": {}}
+        for name in places.keys() & given.keys():
+            parts[places[name]][name] = given[name]
+        asked = {name: json.dumps(one) if isinstance(one, bool) else one for name, one in parts["query"].items()}
+        target = path.format(**{name: quote(str(one), safe="") for name, one in parts["path"].items()})
+        body = parts["body"].get("scenario", parts["body"])
+        key = str(given.get("key", DEFAULT_KEY)) if "key" in properties else None
+        return _shown(await line.call(method, target, key, None if method == "GET" else body, asked))
+
+    return Tool(row, properties, required, run, reads=method == "GET")
+
+
+def _is_of_an_operation(path: str) -> bool:
+    """Whether a path stays on the server, and outside its control API, however it is written."""
+    try:
+        read = httpx.URL(f"http://server{path}")
+    except httpx.InvalidURL:
+        return False
+    bare = read.path.lstrip("/")
+    return path[:1] == "/" and read.host == "server" and not bare.startswith(("__", "mcp")) and ".." not in bare
+
+
+def _taken(operation: Mapping[str, Any]) -> list[str]:
+    """What an operation takes, in words: its parameters, and an example of its body."""
+    names = ", ".join(one["name"] for one in operation.get("parameters", ()))
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    example = [] if content is None else [f"    body: {json.dumps(content['example'])}"]
+    return [*([f"    parameters: {names}"] if names else []), *example]
+
+
+async def _explain(given: Arguments) -> str:
+    try:
+        chosen = [read_text(str(given["scenario"]), "scenario"), *load([], test_values=True)]
+        return _masked("\n".join(explain(chosen, given["request"], now=machine_now(), op_of=operation_of)))
+    except ScenarioRefused as refused:
+        raise ToolRefused(_masked(str(refused))) from None
+    except ValueError as fault:
+        raise ToolRefused(_masked(f"request: {fault}")) from None
+
+
+def _looking_up(name: str, found: Callable[[str | None], str]) -> Tool:
+    """A tool that prints one thing of a list, or the list. ``found`` raises ``LookupError`` with the reason."""
+
+    async def run(given: Arguments) -> str:
+        try:
+            return found(given.get("name"))
+        except LookupError as unknown:
+            raise ToolRefused(f"name: {_masked(unknown.args[0])}") from None
+
+    return listed(name, run)
+
+
+def _scenario(name: str | None) -> str:
+    if name is None:
+        return "\n".join(f"{known}: {description}" for known, description, _ in shipped())
+    try:
+        return shipped_file(name).read_text("utf-8")
+    except ScenarioRefused as refused:
+        raise LookupError(refused.problems[0].message) from None
+
+
+def _outcome(name: str | None) -> str:
+    if name is not None and name not in CATALOGUE:
+        raise LookupError(f"got '{name[:60]}', which is not an outcome{nearest(name, CATALOGUE)}")
+    chosen = CATALOGUE.values() if name is None else [CATALOGUE[name]]
+    retry = {True: "may be tried again", False: "never try again", None: "no decline"}
+    told = (f"{row.name}: {row.error_code or '-'}, {retry[row.is_retryable]}: {row.meaning}" for row in chosen)
+    return "\n".join(told)

@@ -1,0 +1,54 @@
+"""``mockserver mcp``: a coding agent starts it and speaks to it over standard input and output (docs/mcp.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.commands.explore import interruptions
+from mockserver.commands.options import options
+from mockserver.commands.run import started
+from mockserver.mcp import require
+
+
+@click.command()
+@options("mcp")
+def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> None:
+    """Serve a coding agent over standard input and output (Model Context Protocol), with a sandbox server of its own.
+
+    Needs the extra mcp: pip install 'payfurl-mockserver[mcp]'. Exit codes: 2 without it, 5 when no server starts.
+    """
+    require()
+    from mockserver.mcp.explore_tools import Folders, explore_tools
+    from mockserver.mcp.protocol import protocol_server
+    from mockserver.mcp.server_tools import Line, server_tools
+
+    with ExitStack() as ended, interruptions():
+        folder = Path(ended.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-")))
+        address = url or ended.enter_context(started((), folder))
+        made = [*server_tools(Line(address, admin_token))]
+        if allow:
+            folders = Folders([folder.resolve() for folder in allow])
+            made += explore_tools(folders, None if url is None else (address, admin_token))
+        server = protocol_server(made, address, explores=bool(allow))
+        try:
+            asyncio.run(_serve(server))
+            return
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+    # A thread of the package still reads standard input, and an orderly end would wait for that.
+    os._exit(Exit.INTERRUPTED)
+
+
+async def _serve(server: Any) -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (requests, answers):
+        await server.run(requests, answers, server.create_initialization_options())

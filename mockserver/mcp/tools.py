@@ -1,0 +1,118 @@
+"""The tools as rows of ``tools.csv``: what each is for, what it takes, and how that is checked.
+
+A tool answers with text. What comes from traffic is masked, card numbers and keys; what the product prints for anybody,
+such as its documentation with the published test cards, is not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mockserver.domain.errors import nearest
+from mockserver.domain.masking import mask_printed, mask_start
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_grouped, read_table
+
+Arguments = Mapping[str, Any]
+"""What a tool is called with, by name."""
+
+Schema = dict[str, Any]
+"""A JSON schema."""
+
+Run = Callable[[Arguments], Awaitable[str]]
+"""What a tool does; raises ``ToolRefused``."""
+
+_FOLDER = Path(__file__).parent
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "string": (str, int),
+    "integer": (int,),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+class ToolRefused(Exception):
+    """A tool was not used rightly, or what it asks was refused; the text is what a person would get."""
+
+
+@record
+class Row:
+    """One tool. One that is a call of the control API names that, the arguments that it offers of those that the call
+    has, all when none is named, and the parameters that it gives itself."""
+
+    name: str
+    call: str
+    offers: str
+    fixed: str
+    about: str
+
+
+@record
+class _Argument:
+    """One argument of a tool that is no such call."""
+
+    tool: str
+    name: str
+    kind: str
+    required: str
+    about: str
+
+
+@cache
+def rows() -> Mapping[str, Row]:
+    """The rows of all tools by name."""
+    return {row.name: row for row in read_table("tools", Row, _FOLDER)}
+
+
+@cache
+def _arguments() -> Mapping[str, Sequence[_Argument]]:
+    return read_grouped("arguments", _Argument, _FOLDER)
+
+
+@record
+class Tool:
+    """One tool: its row, the schemas of its arguments, the names of those it needs, and what does it; ``reads`` says
+    that it changes nothing."""
+
+    row: Row
+    properties: Mapping[str, Schema]
+    required: Sequence[str]
+    run: Run
+    reads: bool = True
+
+    async def __call__(self, given: Arguments) -> str:
+        """The answer in words. Raises ``ToolRefused``."""
+        known = self.properties
+        for name in given:
+            if name not in known:
+                got = f"unknown argument '{mask_start(name, 60)}'{nearest(name, known)}"
+                raise ToolRefused(f"{got}, allowed: {', '.join(known)}")
+        for name in self.required:
+            if name not in given:
+                raise ToolRefused(f"{name} is missing: wanted {known[name].get('description', 'a text')}")
+        for name, value in given.items():
+            kind = known[name].get("type", "")
+            # A flag is a whole number to Python alone.
+            if kind in _TYPES and (
+                not isinstance(value, _TYPES[kind]) or isinstance(value, bool) is not (kind == "boolean")
+            ):
+                got, about = mask_printed(json.dumps(value))[:100], known[name].get("description", "")
+                raise ToolRefused(f"{name}: got {got}, wanted {kind}: {about}")
+        return await self.run(given)
+
+
+def listed(name: str, run: Run, more: Mapping[str, Schema] | None = None, *, reads: bool = True) -> Tool:
+    """A tool with the arguments of its table, and ``more``."""
+    known = _arguments()[name]
+    properties = {one.name: argument(one.kind, one.about) for one in known} | dict(more or {})
+    return Tool(rows()[name], properties, [one.name for one in known if one.required], run, reads)
+
+
+def argument(kind: str, about: str) -> Schema:
+    """The schema of one argument; a list holds texts."""
+    return {"type": kind, "description": about, **({"items": {"type": "string"}} if kind == "array" else {})}

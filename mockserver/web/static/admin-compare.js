@@ -1,0 +1,36 @@
+// Two requests with their answers side by side.
+import { api } from "./admin-api.js";
+import { h, act, table, say } from "./admin-dom.js";
+
+let pinned = null;
+
+/** Keep a request: the next that is opened is compared with it. */
+export function pin(id) { pinned = String(id); }
+
+/** The request that one is compared with; nothing where none is kept, or it is the same, or gone. */
+export async function compared(id) {
+  return pinned && pinned !== String(id) ? api("GET", `/__admin/journal/${pinned}`).catch(() => null) : null;
+}
+
+export function comparison(one, other, closed) {
+  const [left, right] = [fields(one), fields(other)];
+  const names = [...new Set([...left.keys(), ...right.keys()])];
+  const rows = (differs) => names.filter((name) => (left.get(name) !== right.get(name)) === differs).map((name) => [h("code", {}, name), left.get(name) ?? "—", right.get(name) ?? "—"]);
+  const shown = (all, testid) => table(["Field", `#${one.id}`, `#${other.id}`], all, testid);
+  const [differ, equal] = [rows(true), rows(false)];
+  return h("section", { class: "block", "data-testid": "comparison" }, h("h3", {}, `#${one.id} and #${other.id}: ${differ.length} ${differ.length === 1 ? "field differs" : "fields differ"}`),
+    differ.length ? h("div", { class: "differs" }, shown(differ, "differing")) : h("p", {}, "They are alike."),
+    equal.length ? h("details", {}, h("summary", {}, `${equal.length} are equal`), shown(equal, "equal")) : null,
+    h("div", { class: "actions" }, act("Stop comparing", () => { pinned = null; say(""); closed(); }, { "data-testid": "compare-stop" })));
+}
+
+// Every value by its dotted path. Number and time differ always, and say nothing.
+function fields({ request, status, answer, fault, latency, decisions }) {
+  const found = new Map();
+  const walk = (path, value) => {
+    if (value !== null && typeof value === "object" && Object.keys(value).length) for (const [name, one] of Object.entries(value)) walk(path ? `${path}.${name}` : name, one);
+    else if (value !== null && value !== undefined) found.set(path, typeof value === "object" ? JSON.stringify(value) : String(value));
+  };
+  walk("", { request, status, answer, fault, latency, rules: decisions.map((one) => one.rule).filter(Boolean).join(", ") || null });
+  return found;
+}
