@@ -240,6 +240,10 @@ def checked(client: Client, given: Mapping[str, str]) -> dict[str, str]:
         name = situation["name"]
         if situation.get("kill"):
             found[name] = killed(client, name)
+        elif situation.get("others"):
+            found[name] = "; ".join(
+                f"{test}: {seen.text[:600]}" for test, seen in others(together).items() if seen.failed
+            )
         elif situation.get("alone"):
             test = situation.get("runs", name)
             variables = {key: value.format(**given) for key, value in situation.get("environment", {}).items()}
@@ -248,6 +252,12 @@ def checked(client: Client, given: Mapping[str, str]) -> dict[str, str]:
         else:
             found[name] = fault(situation, together.get(slug(name)), printed)
     return found
+
+
+def others(found: Mapping[str, Seen]) -> dict[str, Seen]:
+    """The tests that are no situation of the contract."""
+    situations = {slug(situation["name"]) for situation in SITUATIONS}
+    return {test: seen for test, seen in found.items() if test not in situations}
 
 
 def unreported(printed: str) -> Seen | None:

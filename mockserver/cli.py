@@ -45,8 +45,8 @@ POLL_SECONDS = 0.05
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
-    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "mcp"),
+    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema", "import"),
+    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift", "mcp"),
     "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version", "help"),
 }
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
@@ -77,6 +77,7 @@ class ServeByDefault(click.Group):
         from mockserver.commands import (
             books,
             coverage,
+            drift,
             explore,
             findings,
             printed_tables,
@@ -92,7 +93,8 @@ class ServeByDefault(click.Group):
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
         clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
-        for command in (*tables, *library, *files, *clients, sample.sample, store.store, mcp):
+        others = drift.drift, drift.import_traffic, sample.sample, store.store, mcp
+        for command in (*tables, *library, *files, *clients, *others):
             self.add_command(command)
         return super().list_commands(ctx)
 

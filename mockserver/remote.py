@@ -6,17 +6,20 @@ to the documented control API (docs/control-api.md), so nothing can be done that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from hashlib import sha256
-from http.client import HTTPConnection, HTTPException
 from json import dumps, loads
 from pathlib import Path
 from select import select
+from socket import IPPROTO_TCP, TCP_NODELAY, create_connection, socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
+
+from httptools import HttpParserError, HttpResponseParser
 
 if TYPE_CHECKING:
     import httpx
@@ -34,6 +37,8 @@ __tracebackhide__ = True
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _LONGEST_NAME = 100
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_PART = 1 << 16
 _AS_IT_IS = "/?&=%:+,;@!$'()*~-._[]"
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
 
@@ -385,39 +390,71 @@ class ControlLine:
 
     def __init__(self, url: str) -> None:
         self._place = urlsplit(url)
-        self._free: list[HTTPConnection] = []
+        self._free: list[socket] = []
 
     def exchange(
         self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], *, patience: float | None
     ) -> tuple[int, bytes]:
-        """One call. Raises ``httpx.TransportError`` when it is not answered."""
-        connection = self._taken(patience)
+        """One call. Raises ``httpx.TransportError`` when it is not answered, ``ValueError`` for a header that HTTP
+        cannot carry."""
+        own = {"host": self._place.netloc, **headers, **({} if content is None else {"content-length": len(content)})}
+        lines = [
+            f"{method} {quote(self._place.path + target, safe=_AS_IT_IS)} HTTP/1.1",
+            *(f"{name}: {value}" for name, value in own.items()),
+        ]
+        if any(_CONTROL.search(line) for line in lines):
+            raise ValueError("got a header with a control character, wanted none")
+        asked = "\r\n".join([*lines, "", ""]).encode("latin-1") + (content or b"")
+        answer, connection = _Answer(), None
+        parser = HttpResponseParser(answer)
         try:
-            connection.request(method, quote(self._place.path + target, safe=_AS_IT_IS), content, dict(headers))
-            answer = connection.getresponse()
-            found = answer.status, answer.read()
-        except (OSError, HTTPException) as problem:
-            connection.close()
+            connection = self._taken(patience)
+            connection.sendall(asked)
+            while not answer.is_whole:
+                if not (part := connection.recv(_PART)):
+                    raise ConnectionError("the connection ended before the answer")
+                parser.feed_data(part)
+        except (OSError, HttpParserError) as problem:
+            if connection is not None:
+                connection.close()
             from httpx import ReadTimeout, TransportError
 
             raise (ReadTimeout if isinstance(problem, TimeoutError) else TransportError)(str(problem)) from problem
         self._free.append(connection)
-        return found
+        return parser.get_status_code(), b"".join(answer.parts)
 
-    def _taken(self, patience: float | None) -> HTTPConnection:
+    def _taken(self, patience: float | None) -> socket:
         """A connection that nobody else uses, and that the server has not closed."""
         while self._free:
             connection = self._free.pop()
-            if connection.sock is not None and not select([connection.sock], [], [], 0)[0]:
-                connection.sock.settimeout(patience)
+            if not select([connection], [], [], 0)[0]:
+                connection.settimeout(patience)
                 return connection
             connection.close()
-        return HTTPConnection(self._place.hostname or "", self._place.port, timeout=patience)
+        connection = create_connection((self._place.hostname or "", self._place.port or 80), patience)
+        connection.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        return connection
 
     def close(self) -> None:
         """Give the connections back."""
         while self._free:
             self._free.pop().close()
+
+
+class _Answer:
+    """What a parser has read of an answer."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.is_whole = False
+
+    def on_body(self, part: bytes) -> None:
+        """A part of the body has come."""
+        self.parts.append(part)
+
+    def on_message_complete(self) -> None:
+        """All of it has come."""
+        self.is_whole = True
 
 
 class RemoteClock:

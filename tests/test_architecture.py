@@ -27,7 +27,8 @@ VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|
 
 
 ONE_SUBJECT = (
-    """books clock coverage findings journal payto sandboxes scenarios shrink sources three_ds vault webhooks"""
+    """books clock coverage findings journal operations payto sandboxes scenarios shrink sources three_ds vault"""
+    """ webhooks"""
 )
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
 PACKAGES = {
@@ -44,10 +45,11 @@ PACKAGES = {
     "adapters": "yaml httpx cryptography trustme opentelemetry",
     "server": "starlette uvicorn uvloop httptools",
     "explore": "jinja2 httpx",
+    "drift": "httpx pydantic yaml",
     "cli": "click",
     "commands": "click faker httpx rich",
     "mcp": "click httpx mcp mcp_types",
-    "remote": "httpx",
+    "remote": "httpx httptools",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
     "pytest_findings": "pytest",

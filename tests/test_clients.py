@@ -21,7 +21,7 @@ SOURCES = {
 }
 """The files that hold the situations, by the folder of the client."""
 
-WITHOUT_A_TEST = {situation["name"] for situation in check.SITUATIONS if "runs" in situation}
+WITHOUT_A_TEST = {situation["name"] for situation in check.SITUATIONS if "runs" in situation or "others" in situation}
 
 
 def results() -> dict[str, dict[str, str]]:
@@ -46,6 +46,15 @@ def test_every_situation_says_how_it_ends() -> None:
     for situation in yaml.safe_load((check.FOLDER / "contract.yaml").read_text("utf-8")):
         assert situation.get("ends") in ("passed", "failed") or situation.get("kill"), situation
         assert situation.get("ends") != "failed" or situation["says"], situation
+
+
+def test_tests_beside_the_contract_are_told_from_its_situations() -> None:
+    passed, failed = check.Seen(False, ""), check.Seen(True, "wrong")
+    situation = check.slug(check.SITUATIONS[0]["name"])
+    assert check.others({situation: failed, "anothertest": failed, "athird": passed}) == {
+        "anothertest": failed,
+        "athird": passed,
+    }
 
 
 def test_no_lock_file_names_a_registry() -> None:

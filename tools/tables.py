@@ -22,12 +22,13 @@ from mockserver.cli import GROUPS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
+from mockserver.domain.reference_data import read_table
 from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.paths import STORED, fields_of, names_of
+from mockserver.scenario.paths import STORED, names_of, testable
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute
@@ -52,6 +53,12 @@ def markdown(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def code(text: str) -> str:
     """``text`` in Markdown's code marks; nothing for nothing."""
     return f"`{text}`" if text else ""
+
+
+def unseen() -> str:
+    """What no walk of ``mockserver drift`` shows."""
+    rows = read_table("unseen", lambda key, reason: [code(key), reason], PACKAGE / "drift")
+    return markdown(["assumption", "why"], rows)
 
 
 def settings() -> str:
@@ -196,7 +203,7 @@ def corpus() -> str:
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
         where = [*row.get("bare", {}), *row.get("books", {})]
         found = (", ".join(dict.fromkeys(map(code, row.get(how, {}).values()))) for how in ("bare", "books"))
-        named = {"baseline": "no fault", "replay": "a scenario"}
+        named = {"baseline": "no fault", "replay": "a scenario", "seeds": "two faults at once, `--seeds`"}
         where = [named.get(one, one) for one in where]
         link = f"[`{name}`](../tests/corpus/{name})"
         rows.append([row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)])
@@ -376,9 +383,7 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
 
 def request_fields() -> str:
     """What the request of each operation holds that rules can name."""
-    rows = [
-        [code(op), row.meaning, ", ".join(map(code, fields_of({op}))) or "nothing"] for op, row in OPERATIONS.items()
-    ]
+    rows = [[code(op), row.meaning, ", ".join(map(code, testable(op))) or "nothing"] for op, row in OPERATIONS.items()]
     return markdown(["operation", "is", "`request.` and"], rows)
 
 
@@ -394,6 +399,7 @@ PRINT: Mapping[str, Callable[[], str]] = {
     "control": control,
     "control-calls": control_calls,
     "clients": clients,
+    "unseen": unseen,
     "metrics": metrics,
     "states": states,
     "outcomes": outcomes,

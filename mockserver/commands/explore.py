@@ -46,7 +46,7 @@ from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.held_run import held_until
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
 from mockserver.explore.verdicts import Judged, Reference, judged
-from mockserver.remote import ControlRefused
+from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import OWN_AXES
 from mockserver.scenario.problems import ScenarioRefused
 
@@ -204,7 +204,8 @@ def trial_runner(
             return
         started, process = local_server.start(SERVER_OPTIONS, Path(folder))
         try:
-            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, **way)
+            line = ControlLine(started)
+            yield TrialRunner(started, argv, commands, Path(folder), seed, run, is_shared=False, line=line, **way)
         finally:
             # No command runs any more, so no answer is on its way.
             process.kill()

@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from mockserver.commands.options import options
-from mockserver.domain.reading import camel
 
 _UNWRAPPED = 1_000_000
 """Characters of a line that no row has."""
@@ -120,40 +119,21 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
     `mockserver routes` goes by the paths.
     """
     from mockserver.scenario.operations import OPERATIONS, operations_like
+    from mockserver.web.control.operations import named_operation
 
     try:
         chosen = frozenset().union(*map(operations_like, names)) if names else frozenset(OPERATIONS)
     except ValueError as unknown:
         raise click.UsageError(str(unknown)) from None
-    rows = [operation_row(op) for op in OPERATIONS if op in chosen]
+    rows = [named_operation(op) for op in OPERATIONS if op in chosen]
     if as_json:
         show(rows, as_json=True)
         return
     for row in rows:
         click.echo(f"{row['op']}: {row['means']}")
-        for word in ("calls", "request", "state", "events"):
+        for word in ("calls", "request", "state", "also", "events"):
             if row[word]:
                 click.echo(textwrap.fill(f"{word}: {', '.join(row[word])}", 118, initial_indent="  ", **_WRAPPED))
 
 
 _WRAPPED: dict[str, Any] = {"subsequent_indent": "      ", "break_long_words": False, "break_on_hyphens": False}
-
-
-def operation_row(op: str) -> dict[str, Any]:
-    """An operation as rules name it: the calls that ask for it, the members that rules may use, and the events."""
-    from mockserver.scenario.operations import OPERATIONS
-    from mockserver.scenario.paths import STORED, fields_of
-    from mockserver.web.openapi import WEBHOOKS
-    from mockserver.web.routes import ROUTES
-
-    subject = op.partition(".")[0]
-    kinds = [camel(kind) for kind in STORED if op == "webhook.deliver" or kind == subject]
-    return {
-        "op": op,
-        "means": OPERATIONS[op].meaning,
-        "asks_provider": bool(OPERATIONS[op].asks_provider),
-        "calls": [f"{row.method} {row.path}" for row in ROUTES if row.op == op],
-        "request": [f"request.{name}" for name in fields_of({op})],
-        "state": [f"state.{kind}" for kind in kinds],
-        "events": [name for kind in WEBHOOKS for name in kind.event_types] if op == "webhook.deliver" else [],
-    }

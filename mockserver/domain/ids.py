@@ -16,8 +16,8 @@ Seed = NewType("Seed", int)
 
 Kind: TypeAlias = Literal[
     "batch", "charge", "customer", "gateway_token", "network_token", "page_view", "payment_link", "payment_method",
-    "payto", "provider", "provider_latency", "provider_payment_method", "scheme_token", "subscription", "token",
-    "transfer", "vault", "webhook", "webhook_subscription",
+    "payto", "provider", "provider_latency", "provider_payment_method", "replay", "scheme_token", "subscription",
+    "token", "transfer", "vault", "webhook", "webhook_subscription",
 ]  # fmt: skip
 """What is counted: a sandbox has no counters but these, and those of a document that it was made from."""
 

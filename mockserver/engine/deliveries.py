@@ -94,7 +94,7 @@ def come_due(step: Step, delivery_id: str) -> None:
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None or delivery.state is not DeliveryState.WAITING or delivery.due > sandbox.now:
         return
-    if sandbox.deliveries.blocking.get(delivery.url, delivery_id) != delivery_id:
+    if sandbox.deliveries.is_blocked(delivery):
         return
     if delivery.blocks:
         sandbox.deliveries.blocking[delivery.url] = delivery_id
@@ -154,7 +154,8 @@ def _end(sandbox: Sandbox, delivery: Delivery) -> None:
     if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
         del sandbox.deliveries.blocking[delivery.url]
         for one in sandbox.deliveries:
-            if one.url == delivery.url and one.state is DeliveryState.WAITING and one.due <= sandbox.now:
+            is_blocked = one.url == delivery.url and one.state is DeliveryState.WAITING and one.due <= sandbox.now
+            if is_blocked and one.delivery_id not in sandbox.deliveries.unanswered:
                 one.due = sandbox.now
                 sandbox.deliveries.note_changed(one)
                 sandbox.schedule.plan(one.due, Due.WEBHOOK, one.delivery_id)
@@ -188,7 +189,7 @@ def replay(sandbox: Sandbox, delivery: Delivery, url: str) -> Delivery:
         raise Full(Code.RETRY_LATER, {"Url": f"{MOST_UNDER_WAY} webhooks are under way, the most; ask again later"}, 1)
     copy = replace(
         delivery,
-        delivery_id=sandbox.ids.hex32("webhook"),
+        delivery_id=sandbox.ids.hex32("replay"),
         url=url,
         content=replace(delivery.content, is_ordinary=False),
         added=sandbox.now,

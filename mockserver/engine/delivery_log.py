@@ -54,6 +54,10 @@ class DeliveryLog:
         """Whether one more may be under way."""
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
+    def is_blocked(self, delivery: Delivery) -> bool:
+        """Whether a delivery waits for another to the same receiver to end."""
+        return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
+
     def add(self, delivery: Delivery) -> None:
         """Keep a new delivery."""
         self._by_id[delivery.delivery_id] = delivery

@@ -156,8 +156,9 @@ class Sandbox(Tables):
         self.assumed = above if own is None else above.or_else(own.profile, {**above.overrides, **own.overrides})
 
     def is_untouched(self) -> bool:
-        """Whether nothing has been asked of it since it was opened, so that it can as well be opened anew."""
-        return self.opened == (self.ids.counters, self.schedule.order)
+        """Whether nothing has been made or held in it since it was opened, so that it can as well be opened anew."""
+        was_held = self.holding.held or self.holding.releases
+        return not was_held and self.opened == (self.ids.counters, self.schedule.order)
 
     def note_opened(self) -> None:
         """It has been opened, and its set-up calls have run."""

@@ -30,6 +30,12 @@ _MODE = re.compile("(?i:(?<![a-z])(?:live|prod|production|test|demo|sandbox|dev|
 _FOR_TESTS = frozenset({"test", "demo", "sandbox", "dev", "uat", "staging", "non", "pre"})
 
 
+def looks_live(key: str) -> bool:
+    """Whether a key says that it is one for real payments."""
+    mode = _MODE.search(key[:LONGEST_KEY])
+    return mode is not None and mode[0].lower() not in _FOR_TESTS
+
+
 class SandboxStorage(Protocol):
     """Where sandboxes stand that are not in memory (``--store``)."""
 
@@ -277,7 +283,7 @@ class Sandboxes:
             fault = None if key in self._keys else "this server knows only the keys of --keys"
         elif begin.lower().startswith("invalid"):
             fault = "keys that begin with 'invalid' are always refused"
-        elif (mode := _MODE.search(begin)) and mode[0].lower() not in _FOR_TESTS:
+        elif looks_live(begin):
             fault = "this looks like a live key; a sandbox must never see one"
         elif len(key) > LONGEST_KEY:
             fault = f"got a key of {len(key)} characters, wanted at most {LONGEST_KEY}"

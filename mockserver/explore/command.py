@@ -37,7 +37,7 @@ class Ended:
         return "not done in time" if self.exit is None else f"exit code {self.exit}"
 
 
-Beside = Callable[[Callable[[], bool], Callable[[], None]], None]
+Beside = Callable[[Callable[[], bool], Callable[[], object]], None]
 """What is done while a command runs, with what says whether it still does and what kills it with all its processes."""
 
 
@@ -53,6 +53,7 @@ class Commands:
         self._running: set[_Running] = set()
         self._lock = Lock()
         self._is_over = False
+        self._before: Set[str] = _processes()
 
     @contextmanager
     def run(
@@ -78,8 +79,8 @@ class Commands:
         with ExitStack() as files, self._lock:
             if self._is_over:
                 raise Interrupted
-            # What runs already is none of its processes.
-            before = _processes()
+            # What ran when the last command had ended is none of its processes.
+            before = self._before
             process = subprocess.Popen(
                 argv,
                 env={**self._environ, **variables, MARK: mark},
@@ -101,9 +102,10 @@ class Commands:
             yield Ended(None if running.was_ended else code, time.monotonic() - began)
         finally:
             patience.cancel()
-            running.clear(mark)
+            now = running.clear(mark)
             process.wait()
             with self._lock:
+                self._before = now
                 self._running.discard(running)
         self._check()
 
@@ -136,13 +138,17 @@ class _Running:
         if not self._has_ended.wait(GRACE_SECONDS):
             self._signal(signal.SIGKILL)
 
-    def clear(self, mark: str) -> None:
-        """Kill what a command has left behind that has ended."""
+    def clear(self, mark: str) -> Set[str]:
+        """Kill what a command has left behind that has ended; all processes that ran then."""
         self._has_ended.set()
         self._signal(signal.SIGKILL)
-        for pid in _marked(mark, self._before):
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        end = time.monotonic() + GRACE_SECONDS
+        # One may have begun another after they were counted.
+        while (left := _marked(mark, (now := _processes()) - self._before)) and time.monotonic() < end:
+            for pid in left:
+                with suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        return now
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(OSError):
@@ -157,11 +163,11 @@ def _processes() -> set[str]:
         return set()
 
 
-def _marked(mark: str, known: Set[str]) -> list[int]:
-    """The processes that inherited a mark, as far as this user may see them, without those that are ``known``."""
+def _marked(mark: str, numbers: Set[str]) -> list[int]:
+    """Those of some processes that inherited a mark, as far as this user may see them."""
     wanted = f"{MARK}={mark}".encode()
     found = []
-    for number in _processes() - known:
+    for number in numbers:
         with suppress(OSError):
             if wanted in (_PROC / number / "environ").read_bytes().split(b"\0"):
                 found.append(int(number))

@@ -59,7 +59,9 @@ class Trial:
     @property
     def rules(self) -> list[dict[str, Any]]:
         """The rules that make it happen."""
-        return [fault.rule(point) for point, fault in self.injections]
+        # A rule does not count what a rule before it has decided: the last comes first.
+        ordered = sorted(self.injections, key=lambda pair: -pair[0].nth if pair[0].is_counted else 0)
+        return [fault.rule(point) for point, fault in ordered]
 
     @property
     def is_ours(self) -> bool:

@@ -47,7 +47,7 @@ class HeldRun:
     ended: Ended | None = None
     why_not: str = "nothing was held before the command had ended"
 
-    def go(self, is_running: Callable[[], bool], kill: Callable[[], None]) -> None:
+    def go(self, is_running: Callable[[], bool], kill: Callable[[], object]) -> None:
         """Wait until the call is held, and act."""
         began = time.monotonic()
         while is_running():
@@ -65,7 +65,7 @@ class HeldRun:
     def _release(self) -> None:
         self.sandbox.call("DELETE", "/__admin/hold")
 
-    def _kill(self, kill: Callable[[], None]) -> None:
+    def _kill(self, kill: Callable[[], object]) -> None:
         kill()
         left = self._look(until="gone", timeout=_GONE)["underWay"]
         self.why_not = (

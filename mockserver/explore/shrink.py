@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +26,7 @@ Source = Mapping[str, Any]
 _RENEWAL, _ROW, _DELIVERY = "subscription.renew", "batch.row", "webhook.deliver"
 _DUE = "clock."
 _NO_FAULT = ("times", "as_usual")
-_NOT_AIMED = "replay"
-"""An earlier answer again: a rule for one call has seen none."""
+_REPLAY = "replay"
 
 _REPLACED = ("version", "name", "description", "draws", "rules", "examples")
 
@@ -56,12 +56,14 @@ _NOWHERE = Place("", 0)
 
 @record
 class FiredFault:
-    """One part of what a rule made happen: ``level`` is a key of an outcome, ``what`` stands under it in the file."""
+    """One part of what a rule made happen: ``level`` is a key of an outcome, ``what`` stands under it in the file. An
+    answer that was given again (``replay``) is that of the ``first`` call."""
 
     rule: str
     place: Place
     level: str
     what: Any
+    first: int = 0
 
     @property
     def is_fault(self) -> bool:
@@ -74,22 +76,29 @@ def fired_faults(
     entries: Iterable[Mapping[str, Any]], source: Source
 ) -> tuple[tuple[FiredFault, ...], tuple[str, ...]]:
     """What the rules of a scenario did, by the journal (``GET /__admin/journal``) of a sandbox in which it was in
-    force; and the rules that fired where none can be aimed: after a sequence had ended, or with an earlier answer."""
+    force; and the rules that fired where none can be aimed: after a sequence had ended."""
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
     found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
+    firsts: dict[tuple[str, str, str], int] = {}
+    entries = list(entries)
+    answers = {(entry["op"], entry["call"]): entry.get("answer") for entry in entries}
     for place, decision in _placed(entries, rules):
         name = decision["rule"]
         outcome = _outcome(rules[name], decision) if name in rules else {}
-        if outcome is None or place is None or _NOT_AIMED in outcome:
+        if outcome is None or place is None:
             fired = (FiredFault(name, _NOWHERE, *part) for part in (outcome or {}).items())
             beyond |= {name: None} if outcome is None or any(one.is_fault for one in fired) else {}
             continue
         for level, what in outcome.items():
-            if level == "latency" and place.op in UNREQUESTED:
+            first = 0
+            if level == _REPLAY:
+                # The first call acts as usual, and the answers of those that repeat it are the same.
+                first = firsts.setdefault((name, place.op, json.dumps(answers[place[:2]])), place.nth)
+            if first == place.nth or (level == "latency" and place.op in UNREQUESTED):
                 continue  # Nobody waits there.
             # The first rule that says something of a level decides it.
-            found.setdefault((place, level), FiredFault(name, place, level, what))
+            found.setdefault((place, level), FiredFault(name, place, level, what, first))
     return tuple(found.values()), tuple(beyond)
 
 
@@ -155,14 +164,36 @@ def scenario_of(faults: Sequence[FiredFault], source: Source, *, name: str, stor
 
 
 def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
-    """A rule for each place, with all that strikes there."""
+    """A rule for each place, with all that strikes there; one for calls that get the same answer."""
     places: dict[Place, list[FiredFault]] = {}
     for fault in faults:
         places.setdefault(fault.place, []).append(fault)
+    repeats: dict[Place, list[Place]] = {}
+    for fault in faults:
+        if fault.first:
+            repeats.setdefault(first := Place(fault.place.op, fault.first), [first]).append(fault.place)
+    again = [_repeating({place: places.pop(place, ()) for place in calls}) for calls in repeats.values()]
     # A rule does not count what a rule before it has decided: the last comes first.
     counted = sorted((place for place in places if place.is_counted), key=lambda place: -place.nth)
     known = [place for place in places if not place.is_counted]
-    return [_rule(place, places[place]) for place in (*known, *counted)]
+    return [*again, *(_rule(place, places[place]) for place in (*known, *counted))]
+
+
+def _repeating(calls: Mapping[Place, Sequence[FiredFault]]) -> dict[str, Any]:
+    """A rule for calls that get the answer of the first of them again, with what else strikes each."""
+    first = next(iter(calls))
+    steps = [{_REPLAY: True, **{fault.level: fault.what for fault in faults}} for faults in calls.values()]
+    return {
+        "id": f"{first}-{_REPLAY}".replace("#", "-"),
+        "description": _origin(fault for faults in calls.values() for fault in faults),
+        "when": {"op": first.op, "call": {"in": [place.nth for place in calls]}},
+        "key": ["op"],
+        "sequence": steps,
+    }
+
+
+def _origin(faults: Iterable[FiredFault]) -> str:
+    return "from " + " and ".join(dict.fromkeys(fault.rule for fault in faults))
 
 
 def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
@@ -175,7 +206,7 @@ def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
     stage = "-upload" if place.is_upload else "" if place.attempt is None else f"-provider-{place.attempt}"
     return {
         "id": f"{place.op}-{place.nth}{stage}",
-        "description": "from " + " and ".join(dict.fromkeys(fault.rule for fault in faults)),
+        "description": _origin(faults),
         "when": when,
         **key,
         "then": {fault.level: fault.what for fault in faults},

@@ -3,6 +3,7 @@ became of it. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -20,8 +21,7 @@ from mockserver.domain.record import record
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
-from mockserver.explore.run_money import unseen
-from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
 
@@ -29,7 +29,7 @@ from mockserver.scenario.operations import OPERATIONS
 def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     """The calls that a journal (``GET /__admin/journal``) holds, in their order. Requests that are not operations of
     the service, and those refused unread, are left out."""
-    found, rows, webhooks = list[InjectionPoint](), 0, 0
+    found, rows, webhooks, renewals = list[InjectionPoint](), 0, 0, 0
     entries = list(entries)
     # Rows that are not taken before the command ends cannot fail.
     ran = any(entry["op"] == _ROWS for entry in entries)
@@ -42,10 +42,15 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
             rows += point.rows
         elif entry["webhooks"] and entry["call"] is None:
             found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
-        if entry["op"] == _RENEWAL and _FIRST_RENEWAL not in found:
-            found.append(_FIRST_RENEWAL)
+        if entry["op"] == _RENEWAL:
+            renewals += 1
+            found.append(_renewal(renewals))
         webhooks += len(entry["webhooks"])
     return found
+
+
+def _renewal(nth: int) -> InjectionPoint:
+    return InjectionPoint("subscription.renew", nth)
 
 
 def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
@@ -71,7 +76,6 @@ def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
 
 _DIGITS, _TAKEN = 10, (200, 201)
 _ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
-_FIRST_RENEWAL = InjectionPoint("subscription.renew", 1)
 
 
 def differences(first: Iterable[Mapping[str, Any]], second: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -119,6 +123,9 @@ _LONGEST_OUTPUT = 20_000
 _CLAIM = "exploring-"
 """How the scenarios begin that say who is at work on a server; they hold no rules."""
 
+_CUT = "("
+"""How a timeline begins that does not show all entries."""
+
 _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
 
@@ -148,16 +155,11 @@ class Observed:
         return self.after.findings
 
     @property
-    def unseen(self) -> list[Mapping[str, Any]]:
-        """The rows of the shop's books about orders that the sandbox never saw."""
-        return unseen(self.after.rows, self.after.books)
-
-    @property
     def points(self) -> list[InjectionPoint]:
         """The calls that it made, and what came due, in the time that passed afterwards too."""
         found = points_of(self.entries)
-        renews = f"came due: {_RENEWAL}" in self.timeline and _FIRST_RENEWAL not in found
-        return [*found, _FIRST_RENEWAL] if renews else found
+        later = range(1, self.timeline.count(f"came due: {_RENEWAL}") + 1)
+        return [*found, *(point for nth in later if (point := _renewal(nth)) not in found)]
 
     def has_come_due(self, what: Iterable[str]) -> bool:
         """Whether everything has come due that was to."""
@@ -187,7 +189,7 @@ class TrialRunner:
     output, unmasked. ``run`` distinguishes runs of one program from those of another at the same time; ``salt``
     is part of the names of sandboxes while another uses the same server with the same seed. ``restart`` is what the
     shop runs after a reboot, the command itself when it is empty; ``aftermath`` follows each run. ``is_shared``: the
-    server was there before."""
+    server was there before; ``line`` are connections to it for all runs."""
 
     url: str
     argv: Sequence[str]
@@ -200,6 +202,7 @@ class TrialRunner:
     aftermath: Aftermath = NOTHING_MORE
     restart: Sequence[str] = ()
     is_shared: bool = True
+    line: ControlLine | None = None
 
     def try_out(
         self,
@@ -220,10 +223,10 @@ class TrialRunner:
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
         """
         key = key or _key(self.seed, name, self.salt)
-        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token)
+        sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
         if self.is_shared:
             # Another exploration may have used the server before.
-            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.call("DELETE", "/__admin/sandbox")
         try:
             sandbox.call("POST", "/__admin/scenarios", json=scenario)
         except TypeError:
@@ -263,11 +266,16 @@ class TrialRunner:
                 entries = sandbox.journal()
                 is_loud = ended.exit not in (0, None)
                 after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored, is_loud=is_loud)
-                return _seen(sandbox, ended, entries, after, output, held.why_not if held is not None else "")
+                why_not = held.why_not if held is not None else ""
+                story, rules = sandbox.report("timeline"), {rule["id"] for rule in scenario.get("rules", ())}
+                fired = _fired(sandbox, rules, entries, story)
+                # How the clock runs is asked of the runs without a fault.
+                is_manual = not rules and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=why_not)
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
-            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.call("DELETE", "/__admin/sandbox")
             sandbox.close()
 
 
@@ -298,19 +306,15 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
 
 
-def _seen(
-    sandbox: RemoteSandbox,
-    ended: Ended,
-    entries: Sequence[Mapping[str, Any]],
-    after: RunEnd,
-    output: Path,
-    why_not: str,
-) -> Observed:
-    story = sandbox.report("timeline")
-    fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    # How the clock runs is asked of the runs without a fault.
-    is_manual = not fired and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-    return Observed(ended, entries, after, fired, story, output=output, is_manual=is_manual, why_not=why_not)
+def _fired(
+    sandbox: RemoteSandbox, rules: Collection[str], entries: Sequence[Mapping[str, Any]], story: str
+) -> frozenset[str]:
+    """The rules that fired, by the journal when the command had ended, and the timeline of what came afterwards."""
+    told = {part.removeprefix("rule ") for part in re.split("  |\n", story) if part.startswith("rule ")}
+    told |= {one["rule"] for entry in entries for one in entry["decisions"] if one["rule"]}
+    if story.startswith(_CUT) and not told.issuperset(rules):
+        return frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
+    return frozenset(told)
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
@@ -54,7 +54,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
 Where = Annotated[
     tuple[FieldTest, ...] | None,
     PlainValidator(_read_where),
-    WithJsonSchema({"anyOf": [{"type": "object", "additionalProperties": True}, {"type": "null"}]}),
+    WithJsonSchema({}),
 ]
 
 
@@ -119,14 +119,17 @@ class BatchScript:
     progress: tuple[Progress, ...] = ()
     stall_at: Share | None = None
     end: BatchEnd | None = None
-    results: ResultsPlan = ResultsPlan()
+    results: Annotated[
+        ResultsPlan,
+        BeforeValidator(lambda value: {} if value is None else value, json_schema_input_type=ResultsPlan | None),
+    ] = ResultsPlan()
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """Results that are null are as usual. Refuses a script that says nothing."""
+        """Refuses a script that says nothing."""
         if not data:
             raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(cls))}")
-        return {key: value for key, value in data.items() if key != "results" or value is not None}
+        return data
 
     def __post_init__(self) -> None:
         stalls = any(row.stall is not None for row in self.rows)

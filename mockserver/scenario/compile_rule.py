@@ -38,6 +38,9 @@ NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGU
 _NEED_PROVIDER = ("provider", "attempt", "source", "card", "bank_account.", "batch.row")
 _KNOWN_EARLY = ("op", "nth", "clock")
 _DELIVERY = frozenset({"webhook.deliver"})
+_UNDER_WAY = {"in_flight": UNREQUESTED, "overlaps": _DELIVERY}
+"""What looks at calls that are not answered yet, and where no such call can be meant."""
+_TESTED_OF_DELIVERIES = "request.<path>, state.<path>, age, idle, nth and clock"
 _ASKED_WITH_PROVIDER = UNREQUESTED - _DELIVERY
 """Operations whose rules are all asked as the provider is: nothing arrives before."""
 
@@ -55,7 +58,7 @@ def compile_rule(
 ) -> Rule | None:
     """A rule from a model of sound shape, or None when ``problems`` got a fault of it."""
     before = len(problems.found)
-    operations = operations_of(model.when.get("op"), problems.below("when", "op"))
+    operations = operations_of(model.when, problems.below("when"))
     plan = _plan(model, operations, problems)
     stage = Stage.ARRIVAL
     if plan is not None and len(problems.found) == before:
@@ -147,6 +150,7 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
         return Stage.CONNECT, frozenset({CONNECTION})
     looks = [key for key in (*model.when, *(model.key or ())) if key.startswith(_NEED_PROVIDER)]
     fits = [(key, PROVIDER_OPERATIONS) for key in looks]
+    fits += [(word, ALL_OPERATIONS - lost) for word, lost in _UNDER_WAY.items() if word in model.when]
     if isinstance(plan, Named):
         fits.append(("outcome_from", PROVIDER_OPERATIONS))
     else:
@@ -169,7 +173,7 @@ def _placed(model: RuleMap, plan: Plan, operations: frozenset[str], problems: Pr
         fit = everywhere - (BY_NAME.get(word, frozenset()) - exact)
         lost = exact - fit if left & fit else left
         if lost:
-            problems.add(("when", "op"), _misfit(word, lost, everywhere))
+            problems.add(("when", word if word in _UNDER_WAY else "op"), _misfit(word, lost, everywhere))
             return Stage.ARRIVAL, operations
         left &= fit
     if any(_strikes(At.UPLOAD, one) for one in outcomes):
@@ -244,6 +248,9 @@ def _misfit(word: str, lost: frozenset[str], fit: frozenset[str]) -> str:
     named = " and ".join(sorted(lost))
     if word == "batch":
         return "batch scripts a whole batch: use op: batch.create, and rows for its rows"
+    if word in _UNDER_WAY:
+        allowed = f"; a rule for it may test {_TESTED_OF_DELIVERIES}" if lost == _DELIVERY else ""
+        return f"no request comes in for {named}, so {word} cannot be used there{allowed}"
     if lost == _DELIVERY:
         return "a delivery takes only webhook outcomes, such as webhook: {receiver: [500, 200]}"
     if word == "transport":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from mockserver.domain.masking import mask_text
 from mockserver.scenario.scalars import Text
@@ -24,17 +24,13 @@ def _path(text: str) -> str:
     return text
 
 
-def _some(value: object) -> object:
-    if value == []:
-        raise ValueError("got nothing, wanted at least one path of a member")
-    return value
-
-
 EditPath = Annotated[
-    Text, AfterValidator(_path), WithJsonSchema({"type": "string", "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": 200})
+    Text,
+    AfterValidator(_path),
+    WithJsonSchema({"type": ["string", "integer"], "pattern": r"^[^.]+(\.[^.]+)*$", "maxLength": 200}),
 ]
 Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
-Omit = Annotated[tuple[EditPath, ...], Field(max_length=100), BeforeValidator(_some)]
+Omit = Annotated[tuple[EditPath, ...], Field(min_length=1, max_length=100)]
 
 
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:

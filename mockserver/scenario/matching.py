@@ -86,7 +86,7 @@ def _number(value: object) -> Decimal | None:
 
 def _values(wanted: object) -> frozenset[Value]:
     if not isinstance(wanted, list) or not wanted:
-        raise ValueError("wanted a list of values")
+        raise ValueError(f"got {shown(wanted)}, wanted a list of values")
     return frozenset(map(canonical, wanted))
 
 
@@ -99,10 +99,10 @@ def _bound(wanted: object) -> Decimal:
 
 def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     if not isinstance(wanted, list) or len(wanted) != 2:
-        raise ValueError("wanted a list of the lowest and the highest number, both included")
+        raise ValueError(f"got {shown(wanted)}, wanted a list of the lowest and the highest number, both included")
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
-        raise ValueError(f"got [{low:f}, {high:f}], wanted the lower number first")
+        raise ValueError(f"got [{shown(wanted[0])}, {shown(wanted[1])}], wanted the lower one first")
     return low, high
 
 
@@ -290,13 +290,18 @@ def known_operators(wanted: object) -> None:
     """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can have."""
     if isinstance(wanted, list):
         raise ValueError("got a list, wanted a value or a map such as {in: [...]}")
-    for word in wanted if isinstance(wanted, dict) else ():
+    for word, operand in wanted.items() if isinstance(wanted, dict) else ():
         if word not in OPERATORS:
             raise ValueError(f"unknown test '{word[:60]}'{nearest(word, OPERATORS)}, allowed: {', '.join(OPERATORS)}")
+        operands = operand if word == "in" and isinstance(operand, list) else [operand] if word in _PLAIN else []
+        if any(isinstance(one, (list, dict)) for one in operands):
+            raise ValueError(
+                f"{word}: got {shown(operand)}, wanted {'plain values' if word == 'in' else 'a plain value'}"
+            )
 
 
 _PLAIN = ("eq", "ne", "in")
-_ORDER = ("above", "gt", "gte", "lt", "lte", "between")
+ORDER = ("above", "gt", "gte", "lt", "lte", "between")
 
 
 @record
@@ -318,10 +323,10 @@ class Kind:
         """A test, its operands read in the same way. Raises ``ValueError`` for one that no value can ever meet."""
         if not isinstance(wanted, dict):
             return self._operand(wanted)
-        for word in _ORDER:
+        for word in ORDER:
             if word in wanted and not self.is_ordered:
                 raise ValueError(f"got {word}, and {self.words} is neither more nor less than another")
-        known = _PLAIN + _ORDER
+        known = _PLAIN + ORDER
         return {word: self._operand(operand) if word in known else operand for word, operand in wanted.items()}
 
     def _operand(self, value: object) -> object:

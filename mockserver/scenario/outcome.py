@@ -7,14 +7,15 @@ under which a file says what happens, in ``then``, in a step, in a chance.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.file_model import Empty, any_of, at_most_one_of, file_model, given, keys_of, needs
+from mockserver.scenario.file_model import Empty, at_most_one_of, file_model, given, given_as, keys_of, needs
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -116,42 +117,41 @@ EXPIRABLE: Mapping[str, str] = {
 that it was paid with."""
 
 
+_REQUESTED = ALL_OPERATIONS - UNREQUESTED
+FITS: Mapping[str, frozenset[str]] = {
+    "latency": _WAITED_FOR,
+    "transport": _REQUESTED,
+    "transport.edit": _REQUESTED - PAGES,
+    "transport.omit": _REQUESTED - PAGES,
+    "webhook": NOTIFYING,
+    "batch": frozenset({"batch.create"}),
+    "lag": READS,
+    "replay": _REQUESTED - READS - PAGES,
+}
+"""Operations in which the parts of an outcome can happen, the words of providers and later work apart."""
+
+
 def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which it can."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
         if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
             yield "approve: copies", TAKING
-    if outcome.latency is not None:
-        yield "latency", _WAITED_FOR
-    if outcome.transport is not None:
-        yield "transport", ALL_OPERATIONS - UNREQUESTED
-        if outcome.transport.at is At.UPLOAD:
-            yield "at: upload", BODIES
-        if outcome.transport.edit or outcome.transport.omit:
-            yield "edit" if outcome.transport.edit else "omit", ALL_OPERATIONS - UNREQUESTED - PAGES
-    if outcome.webhook is not None:
-        yield "webhook", NOTIFYING
-    if outcome.batch is not None:
-        yield "batch", frozenset({"batch.create"})
-    if outcome.lag:
-        yield "lag", READS
-    if outcome.replay:
-        yield "replay", ALL_OPERATIONS - READS - UNREQUESTED - PAGES
+    if outcome.transport is not None and outcome.transport.at is At.UPLOAD:
+        yield "at: upload", BODIES
+    whole: Any = outcome
+    for path, operations in FITS.items():
+        if reduce(lambda part, name: getattr(part, name, None), path.split("."), whole):
+            yield path.rpartition(".")[2], operations
     for later in outcome.later:
-        yield from _of_later(later)
+        for path in later.changes if later.move is Move.SET else ("",):
+            yield f"later: {later.move} {path}".rstrip(), fits_later(later.move, path)
 
 
-_ENDS = {Move.DELETE: DELETABLE, Move.EXPIRE: EXPIRABLE}
-
-
-def _of_later(later: Later) -> Iterator[tuple[str, frozenset[str]]]:
-    if later.move is Move.SET:
-        yield from ((f"later: set {path}", _SET[path.partition(".")[0]]) for path in later.changes)
-    elif later.move in _ENDS:
-        yield f"later: {later.move}", frozenset(_ENDS[later.move])
-    else:
-        yield f"later: {later.move}", _ABOUT_A_CHARGE
+def fits_later(move: Move, path: str = "") -> frozenset[str]:
+    """The operations after which something can happen on its own; a change of fields by the path of one."""
+    ends = {Move.DELETE: DELETABLE, Move.EXPIRE: EXPIRABLE}
+    return _SET[path.partition(".")[0]] if move is Move.SET else frozenset(ends.get(move, _ABOUT_A_CHARGE))
 
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")
@@ -161,7 +161,12 @@ def _schema(schema: dict[str, Any]) -> None:
     """What an outcome refuses as a whole, for editors."""
     words = [word for word in schema["properties"] if word != "times"]
     others = [word for word in words if word != "as_usual"]
-    schema["allOf"] = [any_of(words), at_most_one_of(PROVIDER_WORDS), needs(given("as_usual"), {"not": any_of(others)})]
+    # Later work that is none says nothing.
+    says, no_other = (
+        {"anyOf": [given_as(one, {"minItems": 1}) if one == "later" else given(one) for one in chosen]}
+        for chosen in (words, others)
+    )
+    schema["allOf"] = [says, at_most_one_of(PROVIDER_WORDS), needs(given("as_usual"), {"not": no_other})]
     if "outcome_from" in words:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 
@@ -222,7 +227,7 @@ class OutcomeMap:
 class ThenMap(OutcomeMap):
     """What happens; or, alone, where its name stands."""
 
-    outcome_from: Text | None = None
+    outcome_from: Annotated[Text, WithJsonSchema({"type": "string", "pattern": r"^(request|header)\..+"})] | None = None
 
     def __post_init__(self) -> None:
         if self.outcome_from is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BeforeValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import no_info_after_validator_function
@@ -18,7 +18,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
-from mockserver.scenario.file_model import Empty, any_of, file_model
+from mockserver.scenario.file_model import Empty, file_model, given, given_as
 from mockserver.scenario.operations import FOREIGN_DECLINES, hint
 from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, ProviderOutcome, Settlement
 from mockserver.scenario.scalars import Flag, Text, whole
@@ -83,7 +83,7 @@ def decline(name: str) -> Decline:
 class DeclineMap:
     """A refusal: a row of the catalogue with single fields replaced, or all one's own (then errorCode is required)."""
 
-    schema = any_of(("name", "errorCode"))
+    schema: ClassVar[dict[str, Any]] = {"anyOf": [given_as("name", {"enum": list(DECLINES)}), given("errorCode")]}
     bare = "errorCode"
     others = "the name of a decline (`mockserver outcomes`), or "
 

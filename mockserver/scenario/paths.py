@@ -10,7 +10,7 @@ docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
@@ -164,6 +164,13 @@ def parts_of(name: str) -> Mapping[str, Field]:
     return dict(map(_field, _table().get(name, "").split()))
 
 
+def testable(op: str) -> Iterator[str]:
+    """The fields of the request of an operation that rules may name: of one that holds card data those inside it."""
+    for name in fields_of({op}):
+        inside = [f"{name}.{part}" for part in parts_of(name)] if name == _CARD_DATA else [name]
+        yield from (path for path in inside if path.rpartition(".")[2].lower() not in _SECRET)
+
+
 @cache
 def _table() -> Mapping[str, str]:
     text = "".join((_FOLDER / f"{name}.txt").read_text("utf-8") for name in ("requests", "unrequested"))
@@ -187,8 +194,9 @@ def _choice(name: str) -> Kind:
     return choice(resolve_name(f"mockserver.domain.{name.replace('.', ':', 1)}"))
 
 
+_CARD_DATA = "paymentInformation"
 _SECRET = frozenset({"cardnumber", "ccv", "cvv", "paymentdata"})
-_SECRET_HEADERS = frozenset({"x-secretkey", "x-publickey", "authorization"})
+SECRET_HEADERS = frozenset({"x-secretkey", "x-publickey", "authorization"})
 _MOST_PARTS = 12
 
 CARD_FACTS = ("brand", "bin", "last4", "test")
@@ -244,6 +252,10 @@ DAY_OF_CLOCK = "clock.day"
 """The day of the call, by which only a key counts: ``when`` has ``clock``."""
 
 
+NAMED = ("call", "in_flight", DAY_OF_CLOCK, *_PLAIN)
+"""Paths besides those of requests, headers and stored objects."""
+
+
 def day_reader(zone: Zone) -> Reader:
     """Reads the day of a call (2031-03-01) in a zone."""
     return lambda attempt: iso(zone.wall(attempt.now))[:10]
@@ -268,7 +280,7 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
             pass
     if path in _PLAIN:
         return _PLAIN[path]
-    known = ["request.", "header.", "state.", "call", DAY_OF_CLOCK, *_PLAIN]
+    known = ["request.", "header.", "state.", *NAMED]
     raise ValueError(
         f"got '{path[:60]}', wanted request.<path>, header.<name>, state.<path>, op, call, source, provider, attempt, "
         f"{DAY_OF_CLOCK} or card.<{'|'.join(CARD_FACTS)}>{nearest(path, known)}"
@@ -277,7 +289,7 @@ def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known
 
 def _of_header(name: str, operations: Collection[str]) -> Known:
     folded = name.lower()
-    if folded in _SECRET_HEADERS:
+    if folded in SECRET_HEADERS:
         raise ValueError(f"header '{name}' is a secret and cannot be tested or counted by")
     if operations and UNREQUESTED.issuperset(operations):
         raise ValueError(f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers")
@@ -308,7 +320,7 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
     if not all(parts) or len(parts) > _MOST_PARTS:
         raise ValueError(f"got '{path[:60]}', wanted names joined by single dots, such as request.metadata.tier")
     first = parts[0]
-    _refuse_secret(path, "ccv" if rest.lower() == "paymentinformation" else parts[-1])
+    _refuse_secret(path, "ccv" if rest.lower() == _CARD_DATA.lower() else parts[-1])
     kind = _field_at(path, parts, operations)
     if first == "metadata" and len(parts) == 2:
         return Known(_metadata_reader(parts[1]))

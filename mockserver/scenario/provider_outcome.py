@@ -20,7 +20,7 @@ from mockserver.domain.record import record
 from mockserver.domain.states import ChargeEvent
 from mockserver.scenario.file_model import any_of, file_model, given, needs
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, TAKING
-from mockserver.scenario.scalars import Duration, Positive, whole
+from mockserver.scenario.scalars import Duration, Period, Positive, whole
 
 _SPREAD = 1 << 32
 _LN_99 = 4.59511985013459
@@ -174,8 +174,8 @@ class Latency:
 
     low: Annotated[Duration, Field(alias="min")] = 0
     high: Annotated[Duration, Field(alias="max")] = 0
-    p50: Duration | None = None
-    p99: Duration | None = None
+    p50: Period | None = None
+    p99: Period | None = None
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
@@ -187,11 +187,14 @@ class Latency:
 
     def __post_init__(self) -> None:
         if (self.p50 is not None or self.p99 is not None) and (
-            self.p50 is None or self.p99 is None or not 0 < self.p50 <= self.p99
+            self.p50 is None or self.p99 is None or self.p50 > self.p99
         ):
-            raise ValueError("wanted both p50 and p99, above 0 and the shorter first")
+            said = {"p50": self.p50, "p99": self.p99}
+            got = " and ".join(f"{name} {duration_text(at)}" for name, at in said.items() if at is not None)
+            raise ValueError(f"got {got}, wanted both p50 and p99, the shorter first")
         if self.high < self.low:
-            raise ValueError("wanted min to be no longer than max")
+            low, high = duration_text(self.low), duration_text(self.high)
+            raise ValueError(f"got min {low} and max {high}, wanted the shorter first")
 
     @property
     def words(self) -> str:

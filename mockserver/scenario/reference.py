@@ -17,7 +17,7 @@ from mockserver.domain.record import record
 from mockserver.scenario.file_model import adapter
 from mockserver.scenario.model import ScenarioFile
 from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.when import TEST_SCHEMA
+from mockserver.scenario.rule_schema import repeated, where_schema
 
 SCHEMA_ID = "urn:payfurl-mockserver:scenario:1"
 """The name of the schema. Its number is that of ``version`` in a file."""
@@ -60,19 +60,29 @@ def _key(row: str) -> Key:
 SECTIONS = tuple(map(_section, Path(__file__).with_name("reference.md").read_text("utf-8").split("\n## ")[1:]))
 
 
+_NULL_IS_ABSENT = ("Latency", "Expectation", "Transport")
+"""Models in which a key may also be null, which says nothing."""
+
+
 @cache
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scenario file, for editors: each key with its meaning, its default and an example. One for
     all callers: not to be changed."""
+    named = repeated()
     model = adapter(ScenarioFile).json_schema(by_alias=True, mode="validation")
+    model["$defs"]["RowRule"]["properties"]["where"] = where_schema()
     schema: dict[str, Any] = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": SCHEMA_ID,
-        **_tests_once(model),
+        **_below(model, named),
         "title": "mockserver scenario",
         "description": f"{model['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
     }
-    schema["$defs"]["Test"] = TEST_SCHEMA["anyOf"][1]
+    schema["$defs"] |= {name: _below(one, named) for name, one in named.items()}
+    for name in _NULL_IS_ABSENT:
+        part = schema["$defs"][name]
+        for key in part["properties"].keys() - set(part.get("required", ())):
+            part["properties"][key] = {"anyOf": [part["properties"][key], {"type": "null"}]}
     for section in SECTIONS:
         for part in parts_of(schema, section):
             properties = part["properties"]
@@ -92,17 +102,16 @@ def _durations_as_text(key: dict[str, Any]) -> dict[str, Any]:
     return {**key, "default": duration_text(default)} if "pattern" in key and isinstance(default, int) else key
 
 
-def _tests_once(schema: Json) -> Json:
-    """The schema with the tests of values, which stand in dozens of places, in one."""
+def _once(schema: Json, named: dict[str, Json]) -> Json:
+    """The schema with what it has in many places in one."""
+    name = next((name for name, one in named.items() if one == schema), None)
+    return {"$ref": f"#/$defs/{name}"} if name is not None else _below(schema, named)
+
+
+def _below(schema: Json, named: dict[str, Json]) -> Json:
     if isinstance(schema, list):
-        return [_tests_once(one) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if schema == TEST_SCHEMA["anyOf"][1]:
-        return {"$ref": "#/$defs/Test"}
-    if schema.get("anyOf") == TEST_SCHEMA["anyOf"]:
-        return {**schema, "anyOf": [TEST_SCHEMA["anyOf"][0], {"$ref": "#/$defs/Test"}]}
-    return {name: _tests_once(value) for name, value in schema.items()}
+        return [_once(one, named) for one in schema]
+    return {key: _once(one, named) for key, one in schema.items()} if isinstance(schema, dict) else schema
 
 
 def parts_of(schema: dict[str, Any], section: Section) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ Every reader raises ``ValueError`` with what was got and what is allowed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
@@ -130,24 +130,55 @@ def whole(low: int, high: int) -> BeforeValidator:
     return BeforeValidator(read, json_schema_input_type=Annotated[int, Field(ge=low, le=high)])
 
 
+def folded(words: Iterable[str], *others: str) -> str:
+    """The pattern of some words in any letter case, which JSON Schema has no flag for, and of others."""
+    spelt = ["".join(f"[{one.upper()}{one.lower()}]" if one.isalpha() else one for one in word) for word in words]
+    return f"^({'|'.join((*spelt, *others))})$"
+
+
+# 0 needs no unit. JSON Schema compares only texts with a pattern, and only numbers with bounds.
+_OR_0: dict[str, Any] = {"type": ["string", "integer"], "minimum": 0, "maximum": 0}
 DURATION_SCHEMA: dict[str, Any] = {
-    "type": "string",
+    **_OR_0,
     "pattern": _DURATION_PATTERN,
     "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
 }
-_NUMBER_SCHEMA: dict[str, Any] = {"type": "number", "minimum": 0}
+PERIOD_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "pattern": f"^(?=.*[1-9]){_DURATION_PATTERN[1:]}",
+    "description": DURATION_SCHEMA["description"],
+}
+"""A duration above 0."""
+
+_DATE = r"[0-9]{4}-?([0-9]{2}-?[0-9]{2}|W[0-9]{2}(-?[1-7])?)([^0-9][0-9].*)?"
+_INSTANT_SCHEMA: dict[str, Any] = {"type": "string", "format": "date-time", "pattern": rf"^\s*{_DATE}$"}
+POINT_SCHEMA: dict[str, Any] = {
+    "type": "string",
+    "pattern": rf"^\s*({_TIME_OF_DAY.replace('?:', '')}\s*|{_DATE})$",
+    "description": "a time of day (18:05) or an ISO 8601 date-time",
+}
+ZONE_SCHEMA: dict[str, Any] = {
+    "type": ["string", "null"],
+    "pattern": "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
+    "examples": ["Australia/Sydney"],
+}
+_NUMBER_SCHEMA: dict[str, Any] = {
+    "type": ["number", "string"],
+    "minimum": 0,
+    "pattern": r"^\s*\+?[0-9]+(\.[0-9]+)?\s*$",
+}
 _SWITCH_SCHEMA: dict[str, Any] = {"anyOf": [{"type": "object", "maxProperties": 0}, {"const": True}]}
 
 Duration = Annotated[Micros, BeforeValidator(read_duration), WithJsonSchema(DURATION_SCHEMA)]
 Period = Annotated[
     Micros,
     _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
-    WithJsonSchema(DURATION_SCHEMA),
+    WithJsonSchema(PERIOD_SCHEMA),
 ]
 ZoneName = Annotated[
     Zone | None,
     PlainValidator(read_zone),
-    WithJsonSchema({"type": ["string", "null"], "examples": ["Australia/Sydney"]}),
+    WithJsonSchema(ZONE_SCHEMA),
 ]
 LAST_MOVE: Micros = -1
 """A lag that ends just before the last change."""
@@ -160,7 +191,7 @@ Lag = Annotated[
         lambda lag: lag == LAST_MOVE or 0 < lag <= DAY,
         "a duration above 0 and at most 1d, such as 15s, or last_move",
     ),
-    WithJsonSchema({"anyOf": [{"const": "last_move"}, DURATION_SCHEMA]}),
+    WithJsonSchema({"anyOf": [{"const": "last_move"}, PERIOD_SCHEMA]}),
 ]
 Shift = Annotated[
     Micros,
@@ -169,31 +200,43 @@ Shift = Annotated[
         {**DURATION_SCHEMA, "pattern": "^-?" + _DURATION_PATTERN[1:], "description": "-10m: ago; 10m: ahead"}
     ),
 ]
-Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema({"type": "string", "format": "date-time"})]
+Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema(_INSTANT_SCHEMA)]
 Point = Annotated[
     tuple[Micros, bool],
     BeforeValidator(read_point),
-    WithJsonSchema({"type": "string", "description": "a time of day (18:05) or an ISO 8601 date-time"}),
+    WithJsonSchema(POINT_SCHEMA),
 ]
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[
     Decimal,
     _only(number_of, lambda share: share is not None and 0 <= share <= 1, "a share from 0 to 1, such as 0.2"),
-    WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1}),
+    WithJsonSchema({**_NUMBER_SCHEMA, "maximum": 1, "pattern": r"^\s*\+?(0+(\.[0-9]+)?|0*1(\.0+)?)\s*$"}),
 ]
 Positive = Annotated[
     Decimal,
     _only(read_number, lambda number: number > 0, "a number above 0"),
-    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+    WithJsonSchema(
+        {
+            "type": ["number", "string"],
+            "exclusiveMinimum": 0,
+            "pattern": rf"^(?=.*[1-9]){_NUMBER_SCHEMA['pattern'][1:]}",
+        }
+    ),
 ]
-Id = Annotated[str, BeforeValidator(read_id), WithJsonSchema({"type": "string", "pattern": f"^{_ID}$"})]
+Id = Annotated[
+    str, BeforeValidator(read_id), WithJsonSchema({"type": ["string", "integer"], "minimum": 0, "pattern": f"^{_ID}$"})
+]
 Text = Annotated[str, BeforeValidator(read_text), WithJsonSchema({"type": ["string", "integer"]})]
 Flag = Annotated[bool, BeforeValidator(read_flag), WithJsonSchema({"type": "boolean"})]
 Switch = Annotated[bool, BeforeValidator(read_switch), WithJsonSchema(_SWITCH_SCHEMA)]
 Swap = Annotated[
     bool | Micros,
-    BeforeValidator(lambda value: value if isinstance(value, bool) else read_duration(value)),
-    WithJsonSchema({"anyOf": [{"type": "boolean"}, DURATION_SCHEMA]}),
+    _only(
+        lambda value: value if isinstance(value, bool) else read_duration(value),
+        lambda length: isinstance(length, bool) or length > 0,
+        "true, false or a duration above 0, such as 2s",
+    ),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, PERIOD_SCHEMA]}),
 ]
 Count = Annotated[
     int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.scenario.file_model import apart, file_model, given, keys_of
+from mockserver.scenario.file_model import any_of, apart, file_model, given, keys_of
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
 from mockserver.scenario.rule import Rule
@@ -39,7 +39,7 @@ class TlsMap:
     yet."""
 
     schema: ClassVar[dict[str, Any]] = {
-        "minProperties": 1,
+        **any_of(("certificate", "refuse", "hang", "min_version")),
         **apart(given("refuse"), given("hang")),
     }
 

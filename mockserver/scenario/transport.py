@@ -19,7 +19,7 @@ from mockserver.findings.facts import UncertainResult
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, file_model, given, given_as, needs, one_of
 from mockserver.scenario.matching import shown
-from mockserver.scenario.scalars import DURATION_SCHEMA, Duration, Switch, Text, read_duration, whole
+from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, Duration, Switch, Text, read_duration, whole
 
 _FIRST_BAD, _BROKEN = 400, 500
 UNAVAILABLE = 503
@@ -134,7 +134,7 @@ def _hold(value: object) -> Micros | HoldUntil:
 
 
 Hold = Annotated[
-    int | HoldUntil, BeforeValidator(_hold), WithJsonSchema({"anyOf": [{"enum": list(HoldUntil)}, DURATION_SCHEMA]})
+    int | HoldUntil, BeforeValidator(_hold), WithJsonSchema({"anyOf": [{"enum": list(HoldUntil)}, PERIOD_SCHEMA]})
 ]
 
 
@@ -158,7 +158,7 @@ def _pause(value: object) -> object:
             raise ValueError(f"got '{value}', wanted whole seconds: Retry-After has no fractions")
         value = pause // SECOND
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
-        raise ValueError(f"got {value!r}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s")
+        raise ValueError(f"got {shown(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s")
     return value
 
 
@@ -166,7 +166,9 @@ Headers = dict[Annotated[str, AfterValidator(_header_name)], Annotated[Text, Aft
 Pause = Annotated[
     int,
     BeforeValidator(_pause),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {"type": "string"}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0, "maximum": _LONGEST_PAUSE}, {**DURATION_SCHEMA, "type": "string"}]}
+    ),
 ]
 
 
@@ -221,11 +223,11 @@ class Transport:
         """What is null is absent, but for the body. Refuses a fault that names none, or parts of an answer without its
         status."""
         data = {key: value for key, value in data.items() if value is not None or key == "body"}
-        if not data.keys() & set(_WORDS):
-            raise ValueError(f"wanted one of {', '.join(_WORDS)}")
         extra = [word for word in ("body", "retry_after") if word in data]
         if extra and "status" not in data:
             raise ValueError(f"{' and '.join(extra)} need status, which is missing")
+        if not data.keys() & set(_WORDS):
+            raise ValueError(f"got {', '.join(data) or 'nothing'}, wanted one of {', '.join(_WORDS)}")
         return data
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.edits import Edit, Omit
 from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 
 MOST_BYTES = 1_000_000
@@ -32,7 +33,7 @@ _WRONG = ("bad_signature", "signature", "edit", "omit")
 def _read_answer(value: object) -> object:
     if value == "timeout" or (isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599):
         return value
-    raise ValueError(f"got '{value}', wanted an HTTP status from 100 to 599 or timeout")
+    raise ValueError(f"got {shown(value)}, wanted an HTTP status from 100 to 599 or timeout")
 
 
 Answer = Annotated[
@@ -58,7 +59,8 @@ def _in_envelope(paths: Iterable[str]) -> None:
 def _schema() -> dict[str, Any]:
     """What a plan refuses as a whole, for editors."""
     on = {"const": True}
-    is_long = {"pattern": "[1-9]"}
+    is_long = {"type": "string", "pattern": "[1-9]"}
+    in_envelope = {"pattern": rf"^({'|'.join(_ENVELOPE)})(\.|$)"}
     together = given_as("together", on)
     against = [
         given_as("blocks", on),
@@ -70,6 +72,12 @@ def _schema() -> dict[str, Any]:
     return {
         "minProperties": 1,
         "allOf": [
+            {
+                "properties": {
+                    "edit": {"propertyNames": in_envelope},
+                    "omit": {"items": {"type": "string", **in_envelope}},
+                }
+            },
             needs(given_as("drop", on), {"maxProperties": 1}),
             apart(given_as("before_answer", on), given_as("delay", is_long)),
             apart(given_as("bad_signature", on), given("signature")),

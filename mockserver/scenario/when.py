@@ -20,103 +20,27 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.file_model import file_model, read_model
-from mockserver.scenario.matching import LENGTH, OPERATORS, Difference, FieldTest, compile_test, known_operators, shown
+from mockserver.scenario.file_model import file_model, in_words, read_model
+from mockserver.scenario.matching import LENGTH, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
-from mockserver.scenario.paths import CARD_FACTS, STORED, known_path, overlap
+from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.scalars import DURATION_SCHEMA, Duration, Point, ZoneName
+from mockserver.scenario.scalars import Duration, Point, ZoneName
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 LAST = "last"
 """The last day of a month, whichever that is."""
 
-MONTH_DAY_SCHEMA: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": 31}
 BOUNDS = ("above", "gt", "gte", "lt", "lte")
-_PLAIN: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
-TEST_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        _PLAIN,
-        {
-            "type": "object",
-            "additionalProperties": False,
-            "minProperties": 1,
-            "properties": {
-                **dict.fromkeys(OPERATORS, _PLAIN),
-                **{key: {"anyOf": [{"type": "number"}, {"type": "string", "pattern": "^-?[0-9]"}]} for key in BOUNDS},
-                "every": {"type": "number", "multipleOf": 1, "minimum": 1},
-                "in": {"type": "array", "items": _PLAIN, "minItems": 1},
-                "between": {"type": "array", "items": {"type": ["number", "string"]}, "minItems": 2, "maxItems": 2},
-                "exists": {"type": "boolean"},
-            },
-        },
-    ]
-}
-
-
-def _one_of(*words: str) -> dict[str, Any]:
-    """The schema of a test of a field that holds one of some words."""
-    known, first = {"enum": list(words)}, words[0]
-    members = {
-        "eq": {**known, "description": "equal", "examples": [first]},
-        "ne": {**known, "description": "not equal", "examples": [first]},
-        "in": {"items": known, "description": "one of", "examples": [[first]]},
-    }
-    return {"anyOf": [known, {"allOf": [TEST_SCHEMA["anyOf"][1], {"properties": members}]}]}
-
-
-def _map(**keys: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a map that has one of some keys, or several."""
-    return {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": keys}
-
-
-_OPERATION: dict[str, Any] = {
-    "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*"}],
-    "description": "an operation, or a glob such as charge.*",
-}
-_COUNTED = ("attempt", "batch.row", "call", "in_flight", "nth")
-_DURATION = DURATION_SCHEMA
-_LENGTH_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "minProperties": 1,
-    "properties": {
-        **dict.fromkeys(BOUNDS, _DURATION),
-        "between": {"type": "array", "items": _DURATION, "minItems": 2, "maxItems": 2},
-    },
-}
 _NOT_TESTS = ("op", "nth", "clock", "idle")
 """Keys of ``when`` that are no tests of a field."""
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "properties": {
-        "op": {"anyOf": [_OPERATION, {"type": "array", "items": _OPERATION, "minItems": 1}]},
-        "source": _one_of(*SOURCES),
-        "provider": TEST_SCHEMA,
-        # In any letter case; editors offer two.
-        "card": _map(
-            brand=_one_of(*Brand, *(brand.value.lower() for brand in Brand)),
-            **dict.fromkeys(("bin", "last4"), TEST_SCHEMA),
-            test=_one_of(*TEST_CARDS),
-        ),
-        "bank_account.accountNumber": TEST_SCHEMA,
-        **{key: {"anyOf": [{"type": "integer", "minimum": 1}, TEST_SCHEMA["anyOf"][1]]} for key in _COUNTED},
-        "overlaps": {"enum": list(STORED)},
-        **dict.fromkeys(("age", "idle"), _LENGTH_SCHEMA),
-        "clock": {
-            **_map(
-                **{key: {"type": "string", "pattern": "^\\s*[0-9]"} for key in ("from", "to")},
-                **{"for": DURATION_SCHEMA, "zone": {"type": "string"}},
-                days={"type": "array", "items": {"enum": list(WEEKDAYS)}, "minItems": 1},
-                month_days={"type": "array", "items": {"anyOf": [MONTH_DAY_SCHEMA, {"const": LAST}]}, "minItems": 1},
-            ),
-            "not": {"required": ["to", "for"]},
-        },
-    },
-    "patternProperties": {r"^(request|state|header)\.[^.].*$": TEST_SCHEMA},
-}
-_KEYS = tuple(SCHEMA["properties"])
+
+KEYS = (
+    *("op", "source", "provider", "card", "bank_account.accountNumber"),
+    *("attempt", "batch.row", "call", "in_flight", "nth", "overlaps", "age", "idle", "clock"),
+)
+"""Keys of ``when``, the paths of members apart."""
+
 _PREFIXES = ("request.", "state.", "header.")
 _MOST_BIN_DIGITS = 6
 
@@ -175,10 +99,11 @@ def compile_when(
     return When(tests, nth, idle, window, begins, zone)
 
 
-def operations_of(wanted: object, problems: Problems) -> frozenset[str]:
-    """The operations that ``op`` names, all of them when it is absent."""
-    if wanted is None:
+def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[str]:
+    """The operations that ``op`` of ``when`` names, all of them when it is absent."""
+    if "op" not in when:
         return ALL_OPERATIONS
+    wanted, problems = when["op"], problems.below("op")
     found: frozenset[str] = frozenset()
     for pattern in _patterns(wanted):
         with problems.at():
@@ -199,7 +124,7 @@ def _patterns(wanted: object) -> list[object]:
 
 def is_test(key: str) -> bool:
     """Whether a key of ``when`` is known."""
-    return key in _KEYS or key.startswith(_PREFIXES)
+    return key in KEYS or key.startswith(_PREFIXES)
 
 
 def _tests(
@@ -215,8 +140,10 @@ def _tests(
                 tests += _card_tests(wanted, problems.below(key))
                 continue
             if not is_test(key):
-                keys = [*_KEYS, "request.<path>", "state.<path>", "header.<name>"]
-                raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
+                keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
+                meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
+                hint = f" - did you mean '{meant}'?" if meant else nearest(key, keys)
+                raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
             if key == "overlaps":
                 if not isinstance(wanted, str) or wanted not in STORED:
                     allowed = ", ".join(STORED)
@@ -454,7 +381,5 @@ def _window(wanted: object, problems: Problems) -> Window | None:
         return read_model(Window, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
-            is_list = fault["type"] == "tuple_type"
-            words = f"got {shown(fault['input'])}, wanted a list" if is_list else fault["msg"]
-            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or words))
+            problems.add(*in_words(fault, wanted))
         return None

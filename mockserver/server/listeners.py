@@ -155,14 +155,32 @@ async def keep_silent(raw: socket.socket) -> None:
             pass
 
 
-async def shake_hands(connection: Callable[[], GuardedProtocol], context: ssl.SSLContext, raw: socket.socket) -> None:
-    """Begin a TLS connection, whose protocol ``connection`` makes."""
+_ALERT, _TLS_1_2, _FATAL = 21, (3, 3), 2
+_ALERTS = {"CALLBACK_FAILED": ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE, "UNSUPPORTED_PROTOCOL": 70}
+"""What a client is told of a handshake that a scenario refuses, by the reason of the failure; 70 is protocol_version,
+which Python does not name."""
+
+
+async def shake_hands(
+    connection: Callable[[], GuardedProtocol], context: ssl.SSLContext, raw: socket.socket, *, alerts: bool
+) -> None:
+    """Begin a TLS connection, whose protocol ``connection`` makes; with ``alerts`` the client of a handshake that fails
+    is told why."""
     protocol = connection()
     if protocol.turns_away(raw):
         raw.close()
         return
     protocol.handshake_begun(raw)
+    # Event loops close a connection whose handshake fails before its alert is sent.
+    kept = raw.dup() if alerts else None
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, raw, ssl=context)
     except OSError as fault:
+        told = _ALERTS.get(fault.reason) if isinstance(fault, ssl.SSLError) else None
+        if kept is not None and told is not None:
+            with contextlib.suppress(OSError):
+                kept.send(bytes((_ALERT, *_TLS_1_2, 0, 2, _FATAL, told)))
         protocol.connection_lost(fault)
+    finally:
+        if kept is not None:
+            kept.close()

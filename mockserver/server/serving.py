@@ -114,7 +114,7 @@ async def _run(
         )
     try:
         plan = getattr(app, "tls", None)
-        async with _accepting_tls(server, bound.tls, context, is_silent=plan is not None and plan.hang is not None):
+        async with _accepting_tls(server, bound.tls, context, plan):
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
@@ -157,7 +157,7 @@ def _config(app: Any, *, fast_lane: bool) -> Config:
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, *, is_silent: bool
+    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, plan: Any
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -167,7 +167,8 @@ async def _accepting_tls(
     connection = partial(protocol, server.config, server.server_state, server.lifespan.state)
     for listener in listeners:
         listener.listen(BACKLOG)
-    welcome = keep_silent if is_silent else partial(shake_hands, connection, context)
+    is_silent = plan is not None and plan.hang is not None
+    welcome = keep_silent if is_silent else partial(shake_hands, connection, context, alerts=plan is not None)
     tasks = [asyncio.create_task(accept(listener, welcome)) for listener in listeners]
     try:
         yield

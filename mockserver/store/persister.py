@@ -372,10 +372,12 @@ def _config(head: Head, context: PersistenceContext, scenarios: list[Scenario]) 
 
 
 def _release(sandbox: Sandbox) -> None:
-    """Let webhooks go out whose step was still being answered."""
-    planned = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    """Let webhooks go out whose step was still being answered; those that came due behind one that blocks wait on."""
+    log = sandbox.deliveries
+    known = {entry.subject for entry in sandbox.schedule.entries if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)}
+    known |= {one.delivery_id for one in log if log.is_blocked(one) and one.due <= sandbox.now}
     waiting = (DeliveryState.HELD, DeliveryState.WAITING)
-    held = [one.delivery_id for one in sandbox.deliveries if one.state in waiting and one.delivery_id not in planned]
+    held = [one.delivery_id for one in log if one.state in waiting and one.delivery_id not in known]
     deliveries.release(sandbox, held)
 
 

@@ -116,6 +116,10 @@ def test_a_client_that_leaves_gets_no_further(server: Process, at: str, paid: in
     doubts = shop.call("GET", "/__admin/books")["in_doubt"]
     assert [one["line"].rpartition(": ")[2] for one in doubts] == ["the client hung up before the answer"]
     assert shop.paid == paid
+    # A restart sets its scenario again, and the call that was held stays the first.
+    shop.call("POST", "/__admin/scenarios", {"version": 1, "name": "again"})
+    assert shop.look()["calls"] == 2
+    assert shop.pay()["status"] == "SUCCESS"
 
 
 def test_everything_of_the_sandbox_waits_and_nothing_of_another(server: Process, pool: ThreadPoolExecutor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -377,6 +378,35 @@ def test_a_given_up_delivery_gets_a_new_series_of_tries() -> None:
     assert logged(api)[0]["state"] == "waiting"
     api.advance("10s")
     assert (logged(api)[0]["state"], len(logged(api)[0]["tries"])) == ("delivered", 8)
+
+
+def test_a_queue_that_goes_on_sends_nothing_of_a_call_that_is_not_answered_yet() -> None:
+    first = {"op": "webhook.deliver", "request.data.reference": "first"}
+    rules = [
+        {"id": "queue", "when": first, "then": {"webhook": {"blocks": True, "receiver": [500, 200]}}},
+        {
+            "id": "held",
+            "when": {"op": "charge.create", "request.reference": "held"},
+            "then": {"transport": {"at": "answer", "hold": "released"}},
+        },
+    ]
+    api = Api(scenario=json.dumps({"version": 1, "rules": rules}))
+
+    async def tell() -> list[list[int]]:
+        async def states() -> list[int]:
+            return [len(one["tries"]) for one in (await api.calling("GET", "/__admin/webhooks"))["webhooks"]]
+
+        await api.calling("POST", "/charge/card", card_charge(reference="first", webhook=HOOK))
+        held = asyncio.create_task(api.calling("POST", "/charge/card", card_charge(reference="held", webhook=HOOK)))
+        while not (await api.calling("GET", "/__admin/hold"))["held"]:
+            await asyncio.sleep(0)
+        await api.calling("POST", "/__admin/clock/advance", {"by": "1m"})
+        seen = [await states()]
+        await api.calling("DELETE", "/__admin/hold")
+        await held
+        return [*seen, await states()]
+
+    assert asyncio.run(tell()) == [[2, 0], [2, 1]]
 
 
 def test_anything_can_be_told(api: Api) -> None:

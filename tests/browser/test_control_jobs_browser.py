@@ -482,7 +482,7 @@ def explored(folder: Path) -> tuple[Path, Path]:
     cells = [
         Cell("charge.create-1-cut_answer", "charge.create#1", "cut_answer", Verdict.SURVIVED, 0, 0.5, [], "", []),
         Cell("charge.create-1-lost_answer", "charge.create#1", "lost_answer", Verdict.UNSAFE, 0, 0.5, [row],
-             "1  charge.create", [], scenario, "paid"),
+             "1  charge.create", [], scenario, "paid", money=["customer paid 40.00 AUD for order-1 of 20.00 AUD"]),
     ]  # fmt: skip
     kept.begin(["sh", "pay.sh"], 1, "1s")
     for cell in cells:
@@ -515,6 +515,8 @@ def test_the_report_of_an_exploration_is_read_and_its_scenario_edited(desk: Any,
     rows(desk, "explorations").first.click()
     expect(desk.get_by_test_id("cell-title")).to_have_text("lost_answer at charge.create#1")
     expect(desk.get_by_test_id("cell-findings")).to_contain_text("Paid twice")
+    expect(desk.get_by_test_id("cell-money")).to_contain_text("customer paid 40.00 AUD for order-1")
+    expect(rows(desk, "explorations").first).to_contain_text("customer paid 40.00 AUD")
     expect(desk.get_by_test_id("cell-again")).to_contain_text("explored/charge.create-1-lost_answer.yaml -- sh pay.sh")
     assert accessible(desk, "explorations") == []
     desk.get_by_test_id("cell-edit").click()

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from tests.browser.conftest import Box, Site, client, serving
+from mockserver.scenario.operations import OPERATIONS
+from tests.browser.conftest import Box, Site, accessible, client, serving
 
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
@@ -192,6 +193,22 @@ def test_one_scenario_is_removed_and_others_replaced_and_a_bad_one_says_where(co
     write(control, "version: 1\nrulez: []\n")
     control.get_by_test_id("scenario-add").click()
     expect(control.get_by_test_id("message")).to_contain_text("line 2")
+
+
+def test_the_editor_says_what_rules_may_name(control: Any) -> None:
+    control.get_by_test_id("tab-scenarios").click()
+    control.get_by_text("What rules may name").click()
+    count, found = control.get_by_test_id("operation-count"), control.get_by_test_id("operation-list").locator("li")
+    expect(count).to_have_text(f"{len(OPERATIONS)} of {len(OPERATIONS)} operations")
+    control.get_by_test_id("operation-filter").fill("/refund request.comment")
+    expect(count).to_have_text(f"1 of {len(OPERATIONS)} operations")
+    expect(found).to_contain_text("charge.refund give money back")
+    expect(found.locator("mark").first).to_have_text("DELETE /refund/{charge_id}")
+    assert accessible(control, "operations") == []
+    control.get_by_test_id("operation-filter").fill("customer.removed")
+    expect(found).to_contain_text("webhook.deliver")
+    control.get_by_test_id("operation-filter").fill("no such member")
+    expect(found).to_have_count(0)
 
 
 def test_an_assumption_is_overridden_and_put_back(control: Any, sandbox: Box) -> None:

@@ -128,6 +128,7 @@ def test_a_batch_shows_its_rows_with_what_they_pay_by_and_what_came_of_them() ->
     assert (bad["state"], bad["chargeId"]) == ("FAILED", None)
     assert bad["reason"]
     assert related(api, "batch", batch) == {"charge": [good["chargeId"]]}
+    assert related(api, "charge", good["chargeId"]) == {"batch": [batch]}
 
 
 def entries(api: Api) -> list[Any]:

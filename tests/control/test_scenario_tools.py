@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mockserver.engine import dry_run
+from mockserver.scenario.operations import OPERATIONS
 from tests.driving import Api, Reply
+from tests.scenario.telling import faults
 
 YAML = {"content-type": "application/yaml"}
 TWO = """version: 1
@@ -29,6 +33,13 @@ def test_a_text_is_checked_without_being_loaded(api: Api) -> None:
     told = send(api, "/__admin/scenarios/check", TWO)
     assert (told.status, told.body) == (200, {"valid": True, "problems": [], "warnings": [], "name": "two", "rules": 2})
     assert [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]] == ["test-values"]
+
+
+def test_two_faults_at_one_place_are_both_told(api: Api) -> None:
+    reply = send(api, "/__admin/scenarios", "version: 1\nexamples: [{id: a}]\n")
+    assert reply.status == 400
+    told = reply["details"]["line 2, column 12"]
+    assert told == "examples[0]: 'name' is missing; examples[0]: 'calls' is missing"
 
 
 def test_a_rule_that_another_shields_is_warned_of(api: Api) -> None:
@@ -151,6 +162,29 @@ def test_shipped_scenarios_and_the_schema_are_there(api: Api) -> None:
         assert one["description"]
         assert "version: 1" in one["text"]
     assert api.call("GET", "/__admin/scenarios/schema").body["properties"]["rules"]
+
+
+def test_rules_may_name_what_the_list_of_operations_says(api: Api) -> None:
+    long: object = {"above": "1d"}
+    values = {"clock": {"days": ["mon"]}, "age": long, "idle": long, "overlaps": "charge", "source": "card"}
+    values |= dict.fromkeys(("nth", "attempt", "in_flight", "call", "batch.row"), 2)
+    rows, refused = api.get("/__admin/operations")["operations"], []
+    assert [row["op"] for row in rows] == list(OPERATIONS)
+    for row in rows:
+        then = {"decline": "lost_card"} if row["asksProvider"] else {"as_usual": {}}
+        then = {"webhook": {"copies": 2}} if row["op"] == "webhook.deliver" else then
+        for member in (*row["request"], *row["state"], *row["also"]):
+            name = member.replace("<name>", "x-run")
+            test = values.get(name, {"exists": True})
+            test = {"card": {name[5:]: test}} if name.startswith("card.") else {name: test}
+            rule = {"id": "r", "when": {"op": row["op"], **test}, "then": then}
+            refused += faults(json.dumps({"version": 1, "rules": [rule]}))
+    assert refused == []
+    refund, deliver = (next(row for row in rows if row["op"] == op) for op in ("charge.refund", "webhook.deliver"))
+    assert "DELETE /refund/{charge_id}" in refund["calls"]
+    assert "state.charge" in refund["state"]
+    assert "customer.removed" in deliver["events"]
+    assert "in_flight" not in deliver["also"]
 
 
 def test_a_dry_run_of_very_many_rules_is_refused_and_of_many_looks_at_the_newest_entries(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from mockserver.explore.trial import Verdict
 from tests import warm
 from tests.depth import tries
 
@@ -64,6 +65,8 @@ def tried(folder: Path, url: str, shop: str, row: Mapping[str, Any], *, books: b
     assert cells
     assert [cell for cell in cells if cell["verdict"] in ("hung", "not reached")] == []
     found = {f"{cell['point']} {cell['fault']}": [cell["verdict"], *cell["findings"]] for cell in cells}
+    if "seeds" in row:
+        found |= swarmed(folder, url, shop, [*options, *asked, "--seeds", str(row["seeds"])])
     return found | (
         replayed(folder, url, shop, [*asked, "--replay", str(ROOT / row["replay"])]) if "replay" in row else {}
     )
@@ -74,6 +77,14 @@ def bookkeeping(shop: str) -> list[str]:
     command = shlex.join(started(HERE / shop))
     reconcile = ["--reconcile", f"{command} reconcile"] if shop in RECONCILING else []
     return ["--books", f"{command} books", *reconcile]
+
+
+def swarmed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str, list[str]]:
+    """The worst run of a swarm, with as few faults as it takes; two are enough."""
+    cells = json.loads(explore(folder, url, shop, *options).stdout)["cells"]
+    worst = max(cells, key=lambda cell: list(Verdict).index(cell["verdict"]))
+    assert worst["verdict"] != "unsafe" or worst["fault"].count("+") == 1
+    return {"seeds": [worst["verdict"], *worst["findings"]]}
 
 
 def replayed(folder: Path, url: str, shop: str, options: list[str]) -> dict[str, list[str]]:

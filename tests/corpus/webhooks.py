@@ -9,8 +9,9 @@ from threading import Thread
 
 
 @contextmanager
-def webhooks(take):
-    """Where webhooks arrive: each is given to ``take(body, signature)``, which returns the status to answer with."""
+def webhooks(take, port=0):
+    """Where webhooks arrive, on a free port unless one is given: each is given to ``take(body, signature)``, which
+    returns the status to answer with."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -21,7 +22,7 @@ def webhooks(take):
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield {"url": f"http://127.0.0.1:{server.server_port}/webhooks"}
         server.shutdown()

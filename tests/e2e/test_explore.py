@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
+from mockserver.scenario.failures import FAULTS, OWN_AXES
 from tests import warm
 from tests.depth import tries
 
@@ -27,7 +29,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TOKEN = "s3cret"
 HOUSE = {**os.environ, "PYTHONPATH": str(ROOT), "SHOPS": str(HERE / "shop"), "MOCKSERVER_ADMIN_TOKEN": TOKEN}
-PAY = ["sh", str(HERE / "explored" / "pay.sh")]
+PAY_SCRIPT = HERE / "explored" / "pay.sh"
+PAY = ["sh", str(PAY_SCRIPT)]
+PAY_BODY = PAY_SCRIPT.read_text().partition("'")[2].partition("'")[0]
 TELLING = (
     "lost_answer,cut_answer,too_slow,error_after,declined_hard,declined_soft,webhook_twice,webhook_forged,webhook_late"
 )
@@ -114,6 +118,44 @@ def test_the_naive_shop_is_unsafe_where_its_faults_are_planted(tmp_path: Path, d
     assert "POST /charge/card  201  fault reset at answer  rule lost_answer-charge.create-1" in again.stdout
 
 
+CALLS = ("charge.create#1", "charge.capture#1", "charge.refund#1")
+AXES = ("--crash", "--twice", "--ops", "charge.create,charge.capture,charge.refund,batch.create")
+BOOKS = {"bare": False, "books": True}
+
+
+@pytest.mark.parametrize("books", tries({"books": True}, BOOKS).values(), ids=tries({"books": True}, BOOKS))
+def test_neither_a_crash_nor_a_second_worker_harms_the_careful_shop(
+    tmp_path: Path, day: Sequence[str], books: bool
+) -> None:
+    done = explore(tmp_path, *AXES, "--faults", "lost_request", *booked(day, "careful", books), "--", *day, "careful")
+    assert done.returncode == 0, done.stdout
+    axes = [row.name for row in FAULTS.values() if row.at in OWN_AXES]
+    assert len(axes) == 5
+    assert cells(tmp_path, "survived") == {(call, fault) for call in CALLS for fault in ("lost_request", *axes)}
+
+
+@pytest.mark.parametrize("books", tries({"bare": False}, BOOKS).values(), ids=tries({"bare": False}, BOOKS))
+def test_the_naive_shop_pays_again_after_a_crash_and_beside_itself(
+    tmp_path: Path, day: Sequence[str], books: bool
+) -> None:
+    faults = tries("crash_between,twice_at_request", "crash_before,crash_between,twice_at_request,twice_at_answer")
+    ops = ("--ops", AXES[-1], "--faults", faults)
+    done = explore(tmp_path, *ops, *booked(day, "naive", books), "--", *day, "naive")
+    assert done.returncode == 1, done.stderr
+    # It captures again whatever a webhook says; with books it shows what it ships though it was never captured.
+    captured = "crash_before" if books else "crash_between"
+    assert cells(tmp_path, "unsafe") == {
+        *((call, "crash_between") for call in ("charge.create#1", "charge.refund#1", "batch.create#1")),
+        *((call, fault) for call in (*CALLS, "batch.create#1") for fault in faults.split(",") if "twice" in fault),
+        *([("charge.capture#1", captured)] if captured in faults.split(",") else []),
+    }
+
+
+def booked(day: Sequence[str], name: str, books: bool) -> list[str]:
+    """The options that read the books of a shop."""
+    return ["--books", shlex.join([*day, f"{name}_books"])] if books else []
+
+
 def test_a_swarm_finds_the_naive_shop_within_ten_seeds(tmp_path: Path, day: Sequence[str]) -> None:
     done = explore(tmp_path, "--seeds", "10", "--client-timeout", "1s", "--", *day, "naive")
     assert done.returncode == 1, done.stderr
@@ -141,6 +183,19 @@ def test_a_shop_in_a_shell_knows_nothing_but_its_environment(tmp_path: Path, url
     kept = {path.name for path in (tmp_path / "explored").iterdir() if path.suffix != ".log"}
     files = {f"charge.create-1-{fault}.yaml" for _, fault in unsafe | cells(tmp_path, "doubtful")}
     assert kept == {"cells.jsonl", "report.html", "report.json", *files}
+
+
+def test_an_answer_that_is_given_again_can_fail_too(tmp_path: Path, url: str) -> None:
+    curl = 'curl -s -o /dev/null -H "x-secretkey: $MOCKSERVER_SECRET_KEY"'
+    knows = f"""{curl} -X PUT "$MOCKSERVER_URL/__admin/assumptions" -H "x-admin-token: $MOCKSERVER_ADMIN_TOKEN" \\
+        -H "content-type: application/json" -d '{{"request.idempotency": "by_header"}}'"""
+    pay = f"""pay() {{ {curl} "$MOCKSERVER_URL/charge/card" -H 'idempotency-key: k-1' --json '{PAY_BODY}'; }}"""
+    twice = "\n".join([knows, pay, "pay || pay", "pay || pay"])
+    done = explore(tmp_path, "--faults", "lost_answer,declined_soft", "--", "sh", "-c", twice, url=url)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert cells(tmp_path, "survived") == {("charge.create#1", "lost_answer"), ("charge.create#2", "lost_answer")}
+    # No provider is asked for an answer that is known.
+    assert cells(tmp_path, "not reached") == {("charge.create#2", "declined_soft")}
 
 
 @pytest.mark.parametrize(("level", "code"), [("unsafe", 0), ("warning", 1)])

@@ -82,6 +82,16 @@ def test_what_left_the_session_of_the_command_is_ended_too(tmp_path: Path) -> No
     eventually(lambda: not lives(pid))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+def test_what_flees_from_session_to_session_is_ended_too(tmp_path: Path) -> None:
+    flees = tmp_path / "flees.sh"
+    flees.write_text(f"echo $$ >> {tmp_path}/pids\nsetsid sh $0 &\nsleep 0.01\n")
+    assert run(tmp_path, f"setsid sh {flees} & sleep 0.2").exit == 0
+    pids = (tmp_path / "pids").read_text()
+    eventually(lambda: not any(lives(int(pid)) for pid in pids.split()))
+    assert (tmp_path / "pids").read_text() == pids
+
+
 def test_no_such_program(tmp_path: Path) -> None:
     running = Commands(os.environ).run(["no-such-program"], {}, "x", tmp_path / "out", 1)
     with pytest.raises(FileNotFoundError), running:

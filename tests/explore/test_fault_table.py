@@ -185,8 +185,14 @@ def test_rows_renewals_and_later_webhooks_are_points_too() -> None:
     assert "batch.row#1" not in [str(point) for point in points_of([batch])]
     assert [str(point) for point in points_of(journal)] == [
         *("charge.create#1", "batch.create#1", "batch.row#1", "batch.row#3", "batch.row#5"),
-        *("webhook.deliver#2", "subscription.renew#1"),
+        *("webhook.deliver#2", "subscription.renew#1", "subscription.renew#2"),
     ]
+
+
+def test_what_comes_later_has_its_rule_first_as_no_rule_counts_what_another_has_decided() -> None:
+    renewals = [InjectionPoint("subscription.renew", nth) for nth in (1, 2)]
+    trial = Trial(tuple((point, FAULTS["renewal_failed"]) for point in renewals))
+    assert [rule["when"]["nth"] for rule in trial.rules] == [2, 1]
 
 
 def test_a_point_knows_what_the_call_needed_and_which_card_paid() -> None:

@@ -63,6 +63,10 @@ for order in ORDERS:
     if refused == 3:
         sys.exit(7)
 """
+COUNTS_CHARGES = """
+charges = {pay(order)[1]["chargeId"] for order in ORDERS}
+sys.exit(5 * (len(charges) < len(ORDERS)))
+"""
 STUBBORN = """
 for order in ORDERS:
     pay(order)
@@ -132,6 +136,18 @@ def test_a_planted_bug_is_found_in_a_few_rules(tmp_path: Path, url: str, client:
     assert CliRunner().invoke(main, ["check", made.file]).exit_code == 0
     # What the command printed may hold anything, and is not kept.
     assert [path.name for path in (tmp_path / "explored").iterdir()] == [f"{name}.yaml"]
+
+
+def test_an_answer_that_is_given_again_is_found_with_the_call_that_it_repeats(tmp_path: Path, url: str) -> None:
+    known = "{id: known, when: {op: charge.create}, key: [op], chance: {p: 0.4, then: {replay: true}}}"
+    slow = "{id: slow, when: {op: charge.create}, chance: {p: 0.5, then: {latency: 5ms}}}"
+    (tmp_path / "dull.yaml").write_text(f"version: 1\nseed: 3\nrules:\n  - {known}\n  - {slow}\n")
+    code, _, err = shrunk(tmp_path, COUNTS_CHARGES, "--url", url, scenario="dull.yaml")
+    assert code == 0, err
+    made = read_file(tmp_path / "explored" / "dull-exit-5.yaml")
+    [rule] = made.source["rules"]
+    assert rule["sequence"] == [{"replay": True}] * 2
+    assert len(rule["when"]["call"]["in"]) == 2
 
 
 def test_a_client_that_does_not_fail_is_reported_with_a_server_of_its_own(tmp_path: Path) -> None:

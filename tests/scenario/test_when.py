@@ -97,7 +97,7 @@ def test_operator(test: str, taken: list[object], left: list[object]) -> None:
 
 REFUSED = [
     ("{request.amount: {gt: x}}", "rules[0].when.request.amount: got 'x', wanted a number"),
-    ("{request.amount: {between: [5, 1]}}", "wanted the lower number first"),
+    ("{request.amount: {between: [5, 1]}}", "wanted the lower one first"),
     ("{request.amount: {between: [5]}}", "wanted a list of the lowest and the highest number"),
     ("{request.amount: {in: 5}}", "wanted a list of values"),
     ("{request.amount: [5]}", "wanted a value or a map such as {in: [...]}"),

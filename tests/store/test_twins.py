@@ -175,3 +175,38 @@ def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(tmp_path: Path, m
     assert twins.call("DELETE", f"/customer/{owner}").status == 200
     twins.kept.restart()
     twins.look()
+
+
+def test_a_blocked_queue_of_webhooks_goes_on_in_order_after_restart_fork_and_import(tmp_path: Path) -> None:
+    twins = Twins(tmp_path / "s.db", every=1)
+    rule = {"id": "queue", "when": {"op": "webhook.deliver"}, "then": {"webhook": {"blocks": True}}}
+    rule["then"]["webhook"]["receiver"] = [500, 500, 200]  # type: ignore[index]
+    assert twins.put("/__admin/scenarios", {"version": 1, "name": "queue", "rules": [rule]}).status == 200
+
+    def charge(reference: str, key: str = twins.key or "") -> None:
+        body = card_charge(reference=reference, webhook={"url": "http://127.0.0.1:4111/__inbox/shop"})
+        assert twins.call("POST", "/charge/card", body, key=key).status == 201
+
+    def tried(key: str = twins.key or "") -> list[list[str]]:
+        deliveries = twins.call("GET", "/__admin/webhooks", key=key)["webhooks"]
+        return [[made["at"][14:19] for made in one["tries"]] for one in deliveries]
+
+    for reference in "abc":
+        charge(reference)
+    assert tried() == [["00:00"], [], []]
+    assert twins.post("/__admin/fork", {"to": "sk_now"}).status == 201
+    assert twins.post("/__admin/fork", {"to": "sk_then", "at": 2}).status == 201
+    document = twins.get("/__admin/state?secrets=true").body
+    assert twins.call("PUT", "/__admin/state", document, key="sk_imported").status == 200
+    copies = ("sk_now", "sk_then", "sk_imported")
+    # A copy sends nothing a second time, so nothing blocks what it sends itself.
+    for key in copies:
+        charge("d", key)
+        assert tried(key) == [["00:00"]]
+    last = twins.get("/__admin/webhooks")["webhooks"][-1]["id"]
+    assert twins.post(f"/__admin/webhooks/{last}/resend", {}).status == 200
+    for by in ("10s", "1m", "10s", "5m", "5m"):
+        twins.advance(by)
+        twins.get("/__admin/state")
+    twins.look(twins.key or "", *copies)
+    assert tried() == [["00:00", "00:10", "01:10"], ["01:10", "01:20", "02:20"], ["02:20", "02:30", "03:30"]]

@@ -146,14 +146,15 @@ async def one(call: ControlCall) -> tuple[int, object]:
     about = {
         "object": shown,
         "story": story,
-        "related": await _related(sandbox, kind, object_id),
+        "related": await _related(sandbox, kind, object_id, row),
         "rows": _batch_rows(row),
     }
     return 200, {**_row(row, object_id, profile), "kind": kind, **about}
 
 
-async def _related(sandbox: Sandbox, kind: str, row_id: str) -> list[dict[str, object]]:
-    """The objects that name this one, by kind: how many there are, and the newest of them."""
+async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:
+    """The objects that name this one, by kind: how many there are, and the newest of them; and those that it came from
+    and the API does not name."""
     found, profile = [], profile_of(sandbox.assumed)
     asked: dict[str, tuple[str, Sequence[str]]] = {of: (index, [row_id]) for of, index in _NAMED_BY.get(kind, ())}
     if kind == "customer":
@@ -164,6 +165,11 @@ async def _related(sandbox: Sandbox, kind: str, row_id: str) -> list[dict[str, o
         page = await search(table, Query(limit=MOST_RELATED, equal=[wanted]))
         shown = [_row(one, table.id_of(one), profile) for one in page.rows]
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
+    for of in [name for name in ("batch", "payment_link") if name != kind]:
+        origin = KINDS[of][1](sandbox).get(getattr(row, f"{of}_id", None) or "")
+        found += (
+            [{"kind": of, "count": 1, "objects": [_row(origin, getattr(row, f"{of}_id"), profile)]}] if origin else []
+        )
     return found
 
 

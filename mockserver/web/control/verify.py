@@ -248,7 +248,7 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
     for key in [key for key in where if str(key).partition(".")[0] in _ELSEWHERE]:
         problems.add(("where", str(key)), f"not here: {_ELSEWHERE[str(key).partition('.')[0]]}")
         del where[key]
-    operations = operations_of(raw.get("op"), problems.below("op"))
+    operations = operations_of(raw, problems)
     when = compile_when(where, problems.below("where"), operations)
     yield Expected(str(raw.get("op", "*")), operations, when, _bounds(raw.get("count"), problems.below("count")))
 

@@ -20,6 +20,7 @@ export function scenarios(panel, count) {
   const outcome = h("div", { "data-testid": "dry-run-result", role: "status" });
   const summary = h("p", { class: "soft", role: "status", "data-testid": "scenario-summary" });
   const shipped = h("select", { "aria-label": "Begin with a shipped scenario", "data-testid": "shipped" }, h("option", { value: "" }, "Begin with …"));
+  const help = h("details", { class: "tried", "data-testid": "operations" }, h("summary", {}, "What rules may name"));
   let editor = null;
   let ready = null;
   let texts = new Map();
@@ -34,7 +35,7 @@ export function scenarios(panel, count) {
   panel.append(h("div", { class: "columns" },
     h("section", {}, h("h2", {}, "Editor"), h("div", { class: "actions" }, shipped, act("Example", async () => { await ready; editor.put(EXAMPLE); }, { class: "quiet", "data-testid": "scenario-example" })), place, summary,
       h("div", { class: "actions" }, act("Add", send("POST"), { class: "primary", "data-testid": "scenario-add" }), act("Replace all", send("PUT"), { "data-testid": "scenario-replace" }),
-        act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Clear all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome),
+        act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Clear all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome, help),
     h("section", {}, h("h2", {}, "What becomes of the next payment"), nextPayment(draw), h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
 
   async function begin() {
@@ -51,6 +52,19 @@ export function scenarios(panel, count) {
     texts = new Map(got.scenarios.map((one) => [one.name, one.text]));
     shipped.append(...got.scenarios.map((one) => h("option", { value: one.name, title: one.description }, `${one.name}: ${one.description}`.slice(0, 80))));
     shipped.addEventListener("change", () => { if (shipped.value) editor.put(texts.get(shipped.value)); shipped.value = ""; });
+  }
+
+  // What rules may name is loaded when it is first opened.
+  function teach() {
+    help.addEventListener("toggle", async () => {
+      try {
+        const { operations } = await import("./admin-operations.js");
+        help.append(...await operations());
+      } catch (problem) {
+        say(problem.message);
+        teach();
+      }
+    }, { once: true });
   }
 
   async function tryOut() {
@@ -109,6 +123,7 @@ export function scenarios(panel, count) {
   }
 
   draw();
+  teach();
   ready = begin().catch((problem) => say(problem.message));
   return { news: () => later.soon(), close: () => { later.stop(); if (editor) editor.close(); } };
 }

@@ -1,14 +1,17 @@
 """Runs a day of a shop in a process that has everything imported already: a hundred starts of Python would take long.
 
-    python ready.py     prints a port of the loopback address and waits there for one line: a day, a URL, a key
+    python ready.py     prints a port of the loopback address; a line to it has a day, a URL, a key and a folder
 
-The output of the day is the answer; its last line is the exit code.
+What the day returns is the answer; its last line is the exit code. The day ends with its caller, however that ends.
 """
 
 import os
+import signal
 import socket
 import sys
 import traceback
+from pathlib import Path
+from threading import Thread
 
 sys.path[:0] = [os.path.dirname(__file__), *os.environ["SHOPS"].split(os.pathsep)]
 
@@ -32,14 +35,22 @@ def main():
 def work(caller):
     """Take a day from the caller and tell how it went."""
     with caller, caller.makefile("rw") as talk:
-        day, url, key = talk.readline().split()
+        day, url, key, folder = talk.readline().split()
+        Thread(target=end_with, args=(caller,), daemon=True).start()
         code = 0
         try:
-            getattr(days, day)(url, key)
+            said = getattr(days, day)(url, key, Path(folder))
+            talk.write(f"{said}\n" if said else "")
         except BaseException:
             traceback.print_exc(file=talk)
             code = 1
         talk.write(f"{code}\n")
+
+
+def end_with(caller):
+    """Nothing comes from the caller any more, but its end."""
+    caller.recv(1)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def ended():

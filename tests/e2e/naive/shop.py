@@ -11,14 +11,20 @@ TRIES = 3
 class Shop:
     """Takes payments for orders. Do not copy from here."""
 
-    def __init__(self, url, key, webhook_url=None):
+    def __init__(self, url, key, webhook_url=None, notes=None):
         # no-timeout: an answer that never comes is waited for without end.
         self.http = httpx.Client(base_url=url, headers={"x-secretkey": key}, timeout=None, trust_env=False)
         self.webhook = {"url": webhook_url} if webhook_url else None
         self.orders = {}
+        self.notes = notes
+        # two-workers: each reads this once, and neither waits for the other.
+        self.done = json.loads(notes.read_text()) if notes and notes.exists() else {}
 
     def buy(self, order, amount, card, capture=True):
         """Try to take a payment; the order is then paid, reserved or declined."""
+        if order in self.done:
+            self.orders[order] = self.done[order]
+            return "paid" if capture else "reserved"
         body = {"providerId": PROVIDER, "reference": order, "amount": amount, "capture": capture}
         body["paymentInformation"] = {"cardNumber": card, "expiryDate": "12/40", "ccv": "123"}
         if self.webhook:
@@ -32,7 +38,7 @@ class Shop:
             if answer.is_success:
                 # partial-approval-ignored: the amount of the answer is not compared.
                 # challenge-ignored: PENDING_CHECKOUT is taken for paid.
-                self.orders[order] = answer.json()["chargeId"]
+                self.orders[order] = self._note(order, answer.json()["chargeId"])
                 return "paid" if capture else "reserved"
             # hard-decline-retried, too-many-retries, retry-after-ignored: whatever was said, try again at once.
         return "declined"
@@ -45,13 +51,13 @@ class Shop:
     def refund(self, order, amount):
         """Give back a part of what was paid."""
         # double-refund, blind-retry: sent again without a look at the refunds that there are.
-        return self._again("DELETE", f"/refund/{self.orders[order]}", params={"amount": amount}).is_success
+        return self._once(f"refund {order}", "DELETE", f"/refund/{self.orders[order]}", params={"amount": amount})
 
     def pay_out(self, rows):
         """Charge many stored cards at once."""
         body = {"count": rows.count("\n") - 1, "description": "subscribers", "batch": rows}
         # batch-sent-twice, blind-retry: nobody looks whether the first was accepted.
-        return self._again("POST", "/batch/transaction/payment_method", json=body).is_success
+        return self._once("pay out", "POST", "/batch/transaction/payment_method", json=body)
 
     def note_card(self, order, amount, card):
         """Take a payment for somebody whose card shall be found again by its number."""
@@ -100,6 +106,16 @@ class Shop:
             self.http.post(f"/charge/{data['chargeId']}", json={})
         # webhook-lost: a status that is not known breaks the receiver.
         return 200 if data["status"] in ("AUTHORISE", "Authorised", "SUCCESS") else 500
+
+    def _once(self, what, method, path, **more):
+        return what in self.done or self._note(what, self._again(method, path, **more).is_success)
+
+    def _note(self, what, value):
+        # committed-late: a crash before this line, and it is done again.
+        if self.notes:
+            self.done[what] = value
+            self.notes.write_text(json.dumps(self.done))
+        return value
 
     def _again(self, method, path, **more):
         for _ in range(TRIES):

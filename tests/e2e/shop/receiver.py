@@ -1,4 +1,4 @@
-"""Where webhooks of a shop arrive: a small HTTP server on a free port of the loopback address."""
+"""Where webhooks of a shop arrive: a small HTTP server on the loopback address, on a free port unless one is given."""
 
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -7,7 +7,7 @@ from threading import Thread
 class Receiver:
     """Gives each webhook to ``take(body, signature)`` and answers with the status that it returns."""
 
-    def __init__(self):
+    def __init__(self, port=0):
         self.take = lambda body, signature: 200
 
         class Handler(BaseHTTPRequestHandler):
@@ -19,7 +19,7 @@ class Receiver:
             def log_message(handler, *_):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}/webhooks"
         # How long the end waits at most, in seconds.
         Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()

@@ -18,17 +18,56 @@ MOST_DECLINES = 10
 # Reading the certificates of all authorities takes longer than many payments: once for all shops.
 TLS = ssl.create_default_context()
 WORDS = {"SUCCESS": "paid", "Authorised": "reserved", "PENDING": "waiting", "PENDING_CHECKOUT": "waiting"}
+BOOKED = {
+    "SUCCESS": "paid",
+    "PARTIAL_REFUND": "partially_refunded",
+    "REFUND": "refunded",
+    "Authorised": "held",
+    "AUTHORISE_CANCELLED": "cancelled",
+    "FAILED": "failed",
+}
+TAKEN = {"SUCCESS", "PARTIAL_REFUND", "REFUND"}
 
 
 class Lost(Exception):
     """The answer did not come whole: nobody knows what has happened."""
 
 
+class Ledger:
+    """What is written down before and after money moves, by name; ``before`` is what an earlier run has left. The file
+    is whole at any time; without one all is forgotten in the end."""
+
+    def __init__(self, file=None):
+        self.file = file
+        self.before = json.loads(file.read_text()) if file and file.exists() else {}
+        self.rows = dict(self.before)
+
+    def note(self, name, value):
+        """Write down a value."""
+        self.rows[name] = value
+        if self.file:
+            fresh = self.file.with_suffix(".new")
+            fresh.write_text(json.dumps(self.rows, default=str))
+            fresh.replace(self.file)
+
+    def books(self):
+        """What the shop believes of each order."""
+        return [row for row in self.rows.values() if isinstance(row, dict)]
+
+
 class Shop:
-    """Takes payments for orders and keeps what it knows about them. ``wait`` is given seconds."""
+    """Takes payments for orders and keeps what it knows about them. ``wait`` is given seconds. With the ``ledger`` of a
+    run that has ended in the middle it goes on where that was."""
 
     def __init__(
-        self, url, key, webhook_url=None, webhook_key="mockserver-webhook-key", wait=time.sleep, provider=PROVIDER
+        self,
+        url,
+        key,
+        webhook_url=None,
+        webhook_key="mockserver-webhook-key",
+        wait=time.sleep,
+        provider=PROVIDER,
+        ledger=None,
     ):
         # A provider that hangs must not take the shop with it.
         self.http = httpx.Client(base_url=url, headers={"x-secretkey": key}, timeout=2, trust_env=False, verify=TLS)
@@ -36,6 +75,7 @@ class Shop:
         self.webhook_key = webhook_key.encode()
         self.wait = wait
         self.provider = provider
+        self.ledger = ledger or Ledger()
         self.orders = {}
         self.declines = Counter()
         self.handled, self.news = set(), []
@@ -46,6 +86,10 @@ class Shop:
         body["paymentInformation"] = {"cardNumber": card, "expiryDate": "12/40", "ccv": "123"}
         if self.webhook:
             body["webhook"] = self.webhook
+        if word := self._resume(order, amount):
+            return word
+        # Before any money moves: who comes after a crash asks first.
+        self.ledger.note(order, {"reference": order, "state": "unknown"})
         holder = hashlib.sha256(card.encode()).hexdigest()
         for number in range(TRIES):
             if self.declines[holder] >= MOST_DECLINES:
@@ -74,7 +118,7 @@ class Shop:
 
     def ship(self, order):
         """Capture what was reserved; says whether that worked."""
-        return self._move(order, {"Authorised"}, "POST", "/charge/{}", json={}) == "SUCCESS"
+        return self._move(order, {"Authorised"}, "POST", "/charge/{}", json={}) in TAKEN
 
     def cancel(self, order):
         """Give back what was reserved or paid; says whether nothing is held any more."""
@@ -84,7 +128,9 @@ class Shop:
 
     def refund(self, order, amount):
         """Give back a part of what was paid; says whether that worked."""
-        wanted = self.look(order)["refundedAmount"] + Decimal(amount)
+        plan = f"{order} refund {amount}"
+        wanted = Decimal(self.ledger.before.get(plan) or self.look(order)["refundedAmount"] + Decimal(amount))
+        self.ledger.note(plan, wanted)
         for number in range(TRIES):
             # After a lost answer the charge itself says whether the refund was made.
             if self.look(order)["refundedAmount"] >= wanted:
@@ -99,8 +145,7 @@ class Shop:
 
     def look(self, order):
         """The charge of an order as it now is."""
-        self.orders[order] = self._read(f"/charge/{self._id(order)}")
-        return self.orders[order]
+        return self._keep(order, self._read(f"/charge/{self._id(order)}"))
 
     def take(self, body, signature):
         """Take a webhook, as it came; the HTTP status to answer with. It is handled afterwards, by ``catch_up``."""
@@ -128,11 +173,31 @@ class Shop:
         what nobody knows, is read again."""
         if "amount" not in charge or charge.get("status") not in (*WORDS, "FAILED"):
             charge = self._read(f"/charge/{charge['chargeId']}")
-        self.orders[order] = charge
+        self._keep(order, charge)
         if charge["amount"] < Decimal(amount) and charge["status"] in ("SUCCESS", "Authorised"):
             self.cancel(order)
             return "declined"
         return WORDS.get(charge["status"], "declined")
+
+    def _resume(self, order, amount):
+        """What an earlier run has made of an order; None when it has made nothing."""
+        row = self.ledger.before.get(order)
+        if row is not None and "charge" in row:
+            self.orders[order] = {"chargeId": row["charge"]}
+            return row["word"]
+        found = self._find(order) if row is not None else None
+        return self._book(order, found, amount) if found else None
+
+    def _keep(self, order, charge):
+        """Keep a charge, and what the shop then believes."""
+        self.orders[order] = charge
+        status = charge["status"]
+        row = {"reference": order, "charge": charge["chargeId"], "state": BOOKED.get(status, "unknown")}
+        row["word"] = self.ledger.rows.get(order, {}).get("word") or WORDS.get(status, "declined")
+        if status in TAKEN:
+            row |= {"paid": str(charge["amount"]), "refunded": str(charge["refundedAmount"])}
+        self.ledger.note(order, row)
+        return charge
 
     def _move(self, order, states, method, path, **more):
         """Move the money of an order while it is in one of some states; the state in which it is then."""

@@ -1,0 +1,134 @@
+"""``mockserver drift``: this product beside another server, such as the service's own sandbox; ``mockserver import``:
+recorded traffic as a scenario (docs/drift.md)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import Set
+from pathlib import Path
+
+import click
+
+from mockserver.adapters.exit_codes import Exit
+from mockserver.adapters.machine_clock import environment, machine_now
+from mockserver.adapters.strict_yaml import scenario_text
+from mockserver.commands.explore import interruptions, stop
+from mockserver.commands.options import options
+from mockserver.drift.differences import Run
+from mockserver.drift.importing import scenario_of
+from mockserver.drift.judging import DriftReport, judge
+from mockserver.drift.peers import Refusal, remote
+from mockserver.drift.traffic import BadTraffic, Recording, read, read_har, read_postman, written
+from mockserver.drift.walk import KeyRefused, NotReached, play, printed, steps, unseen
+
+_READ = {"har": read_har, "postman": read_postman}
+_MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
+
+
+@click.command(
+    epilog="Exit codes: 0 equal, 1 differences, 2 wrong usage, a refused key or a bad file, 5 not reached or broken "
+    "off, 130 interrupted; what was made is taken back then too."
+)
+@options("drift")
+def drift(
+    *,
+    against: str | None,
+    key_env: str | None,
+    replay: Path | None,
+    ops: Set[str] | None,
+    profile: str,
+    record: Path | None,
+    write: Path | None,
+    page: Path | None,
+    dry_run: bool,
+) -> None:
+    """Play a harmless walk against another server and this product, and print what differs.
+
+    Nothing is sent unless --against names a host. The walk sends test cards only, and is voided, refunded and deleted
+    when it ends. Each difference names the assumption that settles it.
+    """
+    if dry_run:
+        click.echo("\n".join([*printed(steps(ops)), *unseen()]))
+        return
+    if (against is None) == (replay is None):
+        raise click.UsageError("wanted one of --against URL and --replay DIR")
+    try:
+        recordings = _read(replay) if replay is not None else [_played(str(against), key_env, ops)]
+        if record is not None:
+            record.mkdir(parents=True, exist_ok=True)
+            for one in recordings:
+                (record / "drift.har").write_text(written(one), "utf-8")
+        reports = [asyncio.run(judge(one, profile)) for one in recordings]
+        click.echo("\n\n".join(map(str, reports)))
+        if write is not None:
+            write.write_text(reports[-1].written(), "utf-8")
+        if page is not None:
+            page.write_text(_paged(page.read_text("utf-8"), reports), "utf-8")
+    except BadTraffic as fault:
+        stop(Exit.USAGE, str(fault))
+    except OSError as problem:
+        stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
+    if any(one.recording.played.broken for one in reports):
+        sys.exit(Exit.NOT_READY)
+    sys.exit(Exit.STOPPED if all(one.is_equal for one in reports) else Exit.FOUND)
+
+
+def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
+    """A walk that was played against a server. Ends the command when it cannot be."""
+    key = environment().get(key_env or "", "")
+    if not key:
+        raise click.UsageError("--key-env: wanted the name of a variable of the environment that holds the key")
+    run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
+    try:
+        with interruptions():
+            return Recording(url, run, asyncio.run(play(steps(ops), remote(url, key, machine_now), run.name)))
+    except Refusal as refusal:
+        raise click.UsageError(str(refusal)) from None
+    except KeyRefused as problem:
+        stop(Exit.USAGE, f"{url}: {problem}")
+    except NotReached as problem:
+        stop(Exit.NOT_READY, f"{url}: {problem}")
+
+
+def _read(folder: Path) -> list[Recording]:
+    """Every recording of a folder. Raises ``BadTraffic``, ``OSError``."""
+    files = sorted(folder.glob("*.har"))
+    if not files:
+        raise BadTraffic(f"{folder}: wanted a folder with a recording, such as drift.har of --record")
+    return [read(file) for file in files]
+
+
+def _paged(text: str, reports: list[DriftReport]) -> str:
+    """A page with the reports between its marks. Raises ``BadTraffic``."""
+    if not _MARKED.search(text):
+        raise BadTraffic("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
+    words = "\n\n".join(map(str, reports)).splitlines()
+    block = "".join(f"    {line}".rstrip() + "\n" for line in words)
+    return _MARKED.sub(lambda _: f"\n{block}\n", text)
+
+
+@click.command("import")
+@click.argument("form", type=click.Choice(tuple(_READ)))
+@click.argument("file", type=click.Path(path_type=Path))
+@options("import")
+def import_traffic(*, form: str, file: Path, out: Path | None) -> None:
+    """Make a scenario of recorded traffic, a HAR file or a Postman collection: examples that `mockserver check` runs.
+
+    Card numbers become test cards, keys and ccvs are left out. Exit code 2 when the file cannot be read or has no call
+    of the service.
+    """
+    try:
+        exchanges = _READ[form](file)
+        made, notes = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
+        if not any(one.path for one in exchanges):
+            raise BadTraffic(f"{file}: none of its {len(exchanges)} exchanges is a call of the service")
+        text = scenario_text(made)
+        click.echo(text, nl=False) if out is None else out.write_text(text, "utf-8")
+    except BadTraffic as fault:
+        stop(Exit.USAGE, str(fault))
+    except OSError as problem:
+        stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
+    for note in notes:
+        click.echo(note, err=True)

@@ -1,0 +1,190 @@
+"""What differs between two servers that were asked the same: status, presence, type and format of every field, and
+values that must not differ. Of ids, instants, tokens and what belongs to an account the form is compared.
+
+Source: docs/drift.md, What it compares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from enum import StrEnum
+
+from mockserver.domain.clock import DAY, Micros, parse_instant
+from mockserver.domain.masking import printable
+from mockserver.domain.record import record
+from mockserver.drift.peers import Answer
+from mockserver.drift.walk import OFFERED, Played
+
+Tier = StrEnum("Tier", {"BREAKS": "breaks a client", "SHAPE": "shape", "WORDING": "wording"})
+"""How much a difference matters: a client that relies on the one fails at the other, it may, or people notice."""
+
+NEARBY = 100 * DAY
+UNSHOWN = '"..."'
+"""Stands, where a source shows that there is a field but not what it holds, for any value."""
+
+_ABSENT = object()
+_LONGEST = 80
+_PARTS = re.compile(
+    r"(?P<instant>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?P<fraction>\.\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?)"
+    r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)|\b(?P<hex>(?=\w*\d)[0-9a-f]{16,64})\b"
+    r"|(?P<address>https?://[^\s\"'<>]+)|\b(?P<mark>[a-z]{2,10})_(?=\w*\d)[A-Za-z0-9]{8,}\b"
+)
+_OF_ACCOUNT = re.compile(
+    r"(?:.*\.)?(?:provider\.\w+|(?:provider|account|user)(?:Id|Type|Name)|publicKey|estimatedCost\w*|gateway\w*"
+    r"|ipInfo|resource)"
+)
+"""Fields whose values belong to the account or to the provider behind it, or repeat an address."""
+
+_FOR_PEOPLE = re.compile(r"(?:.*\.)?(?:message|errorMessage|details\.\w+)")
+_ENUMERATED = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
+_TEXTS = {"text", "id"}
+
+
+@record
+class Run:
+    """What a walk is known by: the name that its references begin with, and when it began. An instant within
+    ``NEARBY`` of that differs from server to server; any other says something."""
+
+    name: str
+    instant: Micros
+
+
+@record
+class ValueForm:
+    """What is compared of a value: its kind, and how it is shown."""
+
+    kind: str
+    shown: str
+
+
+@record
+class Discrepancy:
+    """One place where two answers to a call differ; ``here`` is this product."""
+
+    call: str
+    place: str
+    here: str
+    there: str
+    tier: Tier
+
+
+Told = dict[tuple[str, int, int], tuple[object, list[Discrepancy]]]
+"""Differences from one server by call and answer: sandboxes that play one walk give most answers alike."""
+
+
+def compare(here: Played, there: Played, run: Run, told: Told | None = None) -> list[Discrepancy]:
+    """The differences in the calls that both have answered, in the order of the walk; ``told`` keeps those of each."""
+    known = {} if told is None else told
+    for call, answer in there.answers.items():
+        own = here.answers.get(call)
+        if own is not None and (call, id(own.body), own.status) not in known:
+            found = list(_answers(call, own, answer, run, there.is_partial))
+            # The body is kept, so that no other gets its number.
+            known[call, id(own.body), own.status] = own.body, found
+    both = [(call, here.answers[call]) for call in there.answers if call in here.answers]
+    return [one for call, own in both for one in known[call, id(own.body), own.status][1]]
+
+
+def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Discrepancy]:
+    if here.status != there.status and not (is_partial and not there.status):
+        ours, theirs = (str(one.status or one.body) for one in (here, there))
+        yield Discrepancy(call, "status code", ours, theirs, Tier.BREAKS)
+    # An object and a refusal have no fields in common, and which providers there are is the account's.
+    if call != OFFERED and (here.is_success == there.is_success or is_partial):
+        for place, mine, yours in _values("", here.body, there.body, run):
+            if is_partial and (yours.kind == "absent" or (yours.shown == UNSHOWN and mine.kind != "absent")):
+                continue
+            tier = _tier(place, mine, yours)
+            if tier is not None:
+                yield Discrepancy(call, place or "body", mine.shown, yours.shown, tier)
+
+
+def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple[str, ValueForm, ValueForm]]:
+    """The topmost places at which two values differ, with the forms of both."""
+    match here, there:
+        case Mapping(), Mapping():
+            for key in {**there, **here}:
+                below = f"{place}.{key}" if place else str(key)
+                yield from _values(below, here.get(key, _ABSENT), there.get(key, _ABSENT), run)
+        case list(), list() if len(here) == len(there):
+            for index, (ours, theirs) in enumerate(zip(here, there, strict=True)):
+                yield from _values(f"{place}[{index}]", ours, theirs, run)
+        case _:
+            forms = form_of(here, run), form_of(there, run)
+            if forms[0] != forms[1]:
+                yield printable(place), *forms
+
+
+def form_of(value: object, run: Run) -> ValueForm:
+    """The form of a value; the name of the run is shown as ``{run}``."""
+    match value:
+        case None:
+            return ValueForm("null", "null")
+        case bool():
+            return ValueForm("boolean", str(value).lower())
+        case int() | Decimal():
+            return ValueForm("number", str(value))
+        case Mapping():
+            return ValueForm("object", "an object")
+        case list():
+            return ValueForm("list", f"a list of {len(value)}")
+        case str():
+            return _text(value.replace(run.name, "{run}"), run)
+        case _:
+            return ValueForm("absent", "absent")
+
+
+def _text(text: str, run: Run) -> ValueForm:
+    whole = _PARTS.fullmatch(text)
+    if whole is not None and not _is_telling(whole["instant"], run):
+        return ValueForm("instant" if whole["instant"] else "id", _part(whole))
+    shown = printable(text if whole is not None else _PARTS.sub(_part, text))
+    return ValueForm("text", f'"{shown}"' if len(shown) <= _LONGEST else f'"{shown[:_LONGEST]}..."')
+
+
+def _is_telling(instant: str | None, run: Run) -> bool:
+    """Whether an instant has nothing to do with when the walk was played."""
+    try:
+        return instant is not None and abs(parse_instant(instant) - run.instant) > NEARBY
+    except ValueError:
+        return False
+
+
+def _part(found: re.Match[str]) -> str:
+    """The form of a part of a text that differs from server to server."""
+    match found.lastgroup:
+        case "instant" | "fraction" | "zone":
+            digits = len(found["fraction"] or ".") - 1
+            return f"an instant with {digits} digits of a second and {found['zone'] or 'no zone'}"
+        case "uuid":
+            return "a UUID"
+        case "hex":
+            return f"{len(found['hex'])} hexadecimal digits"
+        case "address":
+            return "an address"
+        case _:
+            return f"{found['mark']}_ and an id"
+
+
+def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
+    """How much a difference matters; None where each account has its own value."""
+    kinds = {here.kind, there.kind}
+    if "absent" in kinds:
+        return Tier.BREAKS if there.kind == "absent" and here.kind != "null" else Tier.SHAPE
+    if _OF_ACCOUNT.fullmatch(re.sub(r"\[\d+\]", "", place)):
+        return None
+    if kinds <= _TEXTS and _FOR_PEOPLE.fullmatch(place):
+        return Tier.WORDING
+    if here.kind != there.kind:
+        return Tier.SHAPE if here.kind == "null" or kinds <= _TEXTS else Tier.BREAKS
+    match here.kind:
+        case "text" if not all(_ENUMERATED.fullmatch(form.shown.strip('"')) for form in (here, there)):
+            return Tier.WORDING if " " in here.shown and " " in there.shown else Tier.SHAPE
+        case "instant" | "id":
+            return Tier.SHAPE
+        case "number" if Decimal(here.shown) == Decimal(there.shown):
+            return Tier.SHAPE
+        case _:
+            return Tier.BREAKS

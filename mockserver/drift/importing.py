@@ -1,0 +1,109 @@
+"""A scenario made of recorded traffic: its example expects what was recorded, as far as this product answers so.
+
+Source: docs/drift.md, Recorded traffic.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from mockserver.domain.clock import Micros, iso
+from mockserver.domain.masking import CARD_VARIABLE, mask_text, sendable_field
+from mockserver.drift.peers import local
+from mockserver.drift.traffic import Exchange
+from mockserver.drift.walk import DUMMY
+from mockserver.scenario.answers import ready
+from mockserver.scenario.scenario import CallMap
+from mockserver.wire.masked_bodies import mask_json
+
+_CARD, _CCV = "4111111111111111", "123"
+_ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
+
+
+async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros) -> tuple[dict[str, object], list[str]]:
+    """The plain data of a scenario, and a sentence on each exchange that is not in it or is answered in another way
+    here. Cards become test cards, keys are left out, and ids stand for those of earlier answers."""
+    server = local({}, "documented", instant)
+    calls, notes = list[dict[str, object]](), list[str]()
+    answers, known = dict[str, object](), dict[str, str]()
+    for place, one in enumerate(exchanges, 1):
+        shown = f"exchange {place}"
+        if not one.path:
+            notes.append(f"{shown}: left out, the service has no such operation")
+            continue
+        path, body = (_named(value, known) for value in (mask_text(one.path), mask_json(one.body, _sent)))
+        if any(map(_ID.fullmatch, str(path).partition("?")[0].split("/"))):
+            notes.append(f"{shown} {one.method} {path}: left out, no earlier exchange made what it names")
+            continue
+        call = CallMap(id=f"call{place}", call=f"{one.method} {path}", body=body)
+        try:
+            answer = await server.ask(ready(call, answers))
+        except LookupError as missing:
+            notes.append(f"{shown} {call}: left out, {missing.args[0]}")
+            continue
+        answers[str(call.id)] = answer.known
+        known |= {text: f"{{{call.id}.{way}}}" for text, way in _ids(one.answer, answer.known) if text not in known}
+        expect: dict[str, object] = {"status": answer.status}
+        if one.status in (0, answer.status):
+            agreed = _agreed(one.answer, _agreed(answer.body, answer.known))
+            expect |= {"body": agreed} if agreed else {}
+        else:
+            notes.append(f"{shown} {call}: recorded {one.status}, answered {answer.status} here")
+        made: dict[str, object] = {"id": call.id, "call": call.call, "expect": expect}
+        calls.append(made if body is None else {**made, "body": body})
+    head = {"version": 1, "name": name, "description": "Recorded traffic", "clock": {"start": iso(instant)}}
+    return {**head, "examples": [{"name": "recorded", "calls": calls}]}, notes
+
+
+def _sent(name: str, text: str) -> str:
+    """A text of a request, fit to be sent again: no card but a test card, no ccv but a test one."""
+    found = sendable_field(name, text)
+    if found == CARD_VARIABLE or re.fullmatch(r"[\d* ]*\*[\d* ]*", found):
+        return _CARD if len(found) > len(_CCV) else _CCV
+    return found
+
+
+def _named(value: object, known: Mapping[str, str]) -> object:
+    """The value with the ids of earlier answers as placeholders, and the usual provider for one that none shows."""
+    match value:
+        case Mapping():
+            return {
+                key: DUMMY if key.lower() == "providerid" and one not in known else _named(one, known)
+                for key, one in value.items()
+            }
+        case list():
+            return [_named(one, known) for one in value]
+        case str():
+            return re.sub(r"[\w-]{16,64}", lambda found: known.get(found[0], found[0]), value)
+        case _:
+            return value
+
+
+def _ids(recorded: object, own: object, way: str = "") -> Iterator[tuple[str, str]]:
+    """The ids of a recorded answer, with the way to the same member of our own."""
+    match recorded, own:
+        case Mapping(), Mapping():
+            for key in recorded.keys() & own.keys():
+                yield from _ids(recorded[key], own[key], f"{way}.{key}".lstrip("."))
+        case list(), list():
+            for index, (one, other) in enumerate(zip(recorded, own, strict=False)):
+                yield from _ids(one, other, f"{way}.{index}".lstrip("."))
+        case str(), str() if _ID.fullmatch(recorded) and recorded != own:
+            yield recorded, way
+
+
+def _agreed(recorded: object, own: object) -> object:
+    """What both answers say alike, for an example to expect: members that are equal and no id."""
+    match recorded, own:
+        case Mapping(), Mapping():
+            both = {key: _agreed(recorded[key], own[key]) for key in own if key in recorded}
+            return {key: one for key, one in both.items() if one is not None} or None
+        case list(), list() if recorded and len(recorded) == len(own):
+            items = [_agreed(one, other) for one, other in zip(recorded, own, strict=True)]
+            return items if None not in items else None
+        case ((str() | bool() | int() | Decimal()), _) if type(recorded) is type(own) and recorded == own:
+            return recorded if not (isinstance(recorded, str) and _ID.fullmatch(recorded)) else None
+        case _:
+            return None

@@ -1,0 +1,175 @@
+"""One of the two servers that are compared: what it answers to a call, within bounds and without secrets.
+
+Answers hold no card number, ccv or key, wherever the server put them, so nothing that is made of them does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import httpx
+
+from mockserver.adapters.scenario_files import Files, load
+from mockserver.domain.clock import SECOND, Micros
+from mockserver.domain.record import record
+from mockserver.engine.sandboxes import looks_live
+from mockserver.scenario.matching import json_text
+from mockserver.scenario.scenario import CallMap, Scenario
+from mockserver.settings import Settings
+from mockserver.web.app import Application
+from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.masked_bodies import mask_json
+
+CALL_SECONDS = 10.0
+"""How long one answer may take."""
+
+LARGEST = 1_000_000
+"""Bytes of an answer that are read."""
+
+_KEY = "sk_drift"
+_TEST_WORDS = {"sandbox", "test", "testing", "dev", "develop", "development", "staging", "uat", "demo", "mock", "qa"}
+_SHORTEST_KEY = 6
+_LIVE_WORDS = {"live", "prod", "production"}
+
+
+class Refusal(ValueError):
+    """An address or a key that nothing is sent to or with; the text says why, and does not repeat it."""
+
+
+@record
+class Answer:
+    """What came back. ``status`` is 0 when no whole answer did, and ``body`` then says why. ``body`` is masked,
+    ``known`` is not: the ids of later calls are taken from it."""
+
+    status: int
+    body: object
+    known: object = None
+
+    @property
+    def is_success(self) -> bool:
+        return 200 <= self.status < 300
+
+
+Send = Callable[[CallMap, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]]]
+"""Makes a call with its headers and its body: the status and the body of the answer, of which no more than ``LARGEST``
+bytes are read and one. Raises ``OSError`` or what httpx raises where no whole answer comes."""
+
+
+class Peer:
+    """A server as a client asks it. ``now`` is its time, ``rest`` lets time pass, in microseconds."""
+
+    def __init__(
+        self, send: Send, key: str, now: Callable[[], Micros], rest: Callable[[Micros], Awaitable[None]]
+    ) -> None:
+        self.now = now
+        self.rest = rest
+        self._send = send
+        self._key = key
+
+    async def ask(self, call: CallMap) -> Answer:
+        """Make one call; whatever comes of it is an answer."""
+        headers = {"x-secretkey": self._key, "content-type": "application/json", **(call.headers or {})}
+        content = b"" if call.body is None else json_text(call.body).encode()
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                status, raw = await self._send(call, headers, content)
+        except TimeoutError:
+            return Answer(0, f"no whole answer within {CALL_SECONDS:.0f} s")
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as problem:
+            return Answer(0, f"no whole answer ({type(problem).__name__})")
+        if len(raw) > LARGEST:
+            return Answer(status, f"an answer of over {LARGEST} bytes")
+        return Answer(status, *_read(raw, self._key)) if raw else Answer(status, None)
+
+
+@lru_cache(maxsize=4_000)
+def _read(raw: bytes, key: str) -> tuple[object, object]:
+    """The JSON of an answer, masked and as it is. Sandboxes that play one walk give most answers alike."""
+    try:
+        known = loads(raw)
+        shown = json_text(mask_json(known)).replace(json_text(key)[1:-1], "***")
+        return loads(shown.encode()), known
+    except MalformedJson:
+        return "text that is not JSON", None
+
+
+def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
+    """The server to compare with. Raises ``Refusal`` for an address or a key that does not look like one for tests.
+
+    No redirect is followed: the key would go with it.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").lower()
+    is_near, words = host == "localhost" or _is_loopback(host), set(re.split("[^a-z]+", host))
+    is_test = not words & _LIVE_WORDS and (is_near or words & _TEST_WORDS)
+    is_key = key.isascii() and key.isprintable() and key.strip() == key and len(key) >= _SHORTEST_KEY
+    for is_right, sentence in (
+        (not (parts.username or parts.query or parts.fragment), "wanted an address without a user and a query"),
+        (is_test, f"the host does not look like one for tests, wanted a word of {', '.join(sorted(_TEST_WORDS))}"),
+        (parts.scheme == "https" or is_near, "wanted https: the key would travel in the clear"),
+        (is_key, f"wanted a key of at least {_SHORTEST_KEY} printable ASCII characters"),
+        (not looks_live(key), "the key looks like a live one, and only keys for tests are used"),
+    ):
+        if not is_right:
+            raise Refusal(sentence)
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    client = httpx.AsyncClient(base_url=url, headers=headers, timeout=CALL_SECONDS, trust_env=not is_near)
+
+    async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        raw = bytearray()
+        async with client.stream(call.method, call.path, content=content, headers=own) as response:
+            async for chunk in response.aiter_raw():
+                raw += chunk
+                if len(raw) > LARGEST:
+                    break
+        return response.status_code, bytes(raw)
+
+    return Peer(send, key, now, lambda length: asyncio.sleep(length / SECOND))
+
+
+def _is_loopback(host: str) -> bool:
+    with suppress(ValueError):
+        return ip_address(host).is_loopback
+    return False
+
+
+def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Peer:
+    """A new sandbox of this product in this process, its clock at an instant until ``rest`` moves it."""
+    given = Scenario("drift", "drift.yaml", assumptions=assumptions)
+    time = [instant]
+
+    settings = Settings(profile=profile, log_level="error", findings="off")
+    app = Application(settings, lambda: time[0], Files(lambda: [given, *load((), test_values=True)]))
+
+    async def rest(length: Micros) -> None:
+        time[0] += length
+
+    async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        path, _, query = call.path.partition("?")
+        scope = {
+            "type": "http",
+            "method": call.method,
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "headers": [(name.encode(), text.encode()) for name, text in {"host": "127.0.0.1", **own}.items()],
+        }
+        answered: list[Any] = []
+
+        async def receive() -> dict[str, object]:
+            return {"type": "http.request", "body": content}
+
+        async def answer(message: Any) -> None:
+            answered.append(message)
+
+        await app(scope, receive, answer)
+        return answered[0]["status"], b"".join(message.get("body", b"") for message in answered[1:])
+
+    return Peer(send, _KEY, lambda: time[0], rest)

@@ -1,0 +1,204 @@
+"""Exchanges as files: HAR 1.2, which ``--record`` writes and browsers too, and Postman collections. Nothing that is
+written is secret: answers come masked, and requests are masked here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from mockserver import __version__
+from mockserver.adapters.scenario_files import bounded
+from mockserver.domain.clock import iso, parse_instant
+from mockserver.domain.masking import mask_text
+from mockserver.domain.record import record
+from mockserver.drift.differences import Run
+from mockserver.drift.peers import Answer
+from mockserver.drift.walk import Played, op_of
+from mockserver.scenario.matching import json_text
+from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.masked_bodies import mask_json
+
+T = TypeVar("T")
+_JSON, _TEXT = "application/json", "text/plain"
+_MESSAGE: Mapping[str, Any] = {
+    "httpVersion": "HTTP/1.1",
+    "cookies": [],
+    "headers": [],
+    "headersSize": -1,
+    "bodySize": -1,
+}
+_TIMED: Mapping[str, Any] = {"time": 0, "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0}}
+_KINDS: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
+
+
+class BadTraffic(ValueError):
+    """A file that cannot be read; the text has its name and the place of what is wrong."""
+
+
+@record
+class Recording:
+    """A walk as it was played against ``url``."""
+
+    url: str
+    run: Run
+    played: Played
+
+
+@record
+class Exchange:
+    """One call as it was recorded; ``path`` is empty where the service has none like it, ``status`` 0 where the file
+    has no answer."""
+
+    method: str
+    path: str
+    body: object
+    status: int
+    answer: object
+
+
+class _Part:
+    """A part of a file that knows its place there. Raises ``BadTraffic`` for what is missing or of another kind."""
+
+    def __init__(self, value: object, place: str) -> None:
+        self.value: Any = value
+        self.place = place
+
+    def take(self, name: str, kind: type[T], otherwise: T | None = None) -> T:
+        """A member; ``otherwise`` stands for one that is absent or null."""
+        found = self.value.get(name)
+        if found is None and otherwise is not None:
+            return otherwise
+        if not isinstance(found, kind):
+            raise BadTraffic(f"{self.place}{name}: wanted {_KINDS[kind]}")
+        return found
+
+    def part(self, name: str, otherwise: Mapping[str, object] | None = None) -> _Part:
+        """A member that is an object."""
+        return _Part(self.take(name, dict, otherwise and dict(otherwise)), f"{self.place}{name}.")
+
+    def parts(self, name: str, otherwise: list[object] | None = None) -> Iterator[_Part]:
+        """The items of a member that is a list of objects."""
+        for index, item in enumerate(self.take(name, list, otherwise)):
+            if not isinstance(item, dict):
+                raise BadTraffic(f"{self.place}{name}[{index}]: wanted an object")
+            yield _Part(item, f"{self.place}{name}[{index}].")
+
+
+def _document(path: Path) -> _Part:
+    try:
+        found = loads(bounded(path), 100)
+    except MalformedJson as fault:
+        raise BadTraffic(f"{path}:{fault.line}:{fault.column}: {fault.message}") from None
+    except ValueError as fault:
+        raise BadTraffic(f"{path}: {fault}") from None
+    if not isinstance(found, dict):
+        raise BadTraffic(f"{path}:1:1: wanted a JSON object")
+    return _Part(found, f"{path}: ")
+
+
+def written(recording: Recording) -> str:
+    """The text of a recording."""
+    played, run = recording.played, recording.run
+    state = {"url": recording.url, "run": run.name, "instant": iso(run.instant), "isPartial": played.is_partial}
+    state |= {"skipped": played.skipped, "left": played.left, "broken": played.broken}
+    rows = [_entry(recording, call, answer) for call, answer in played.answers.items()]
+    creator = {"name": "mockserver", "version": __version__}
+    return json_text({"log": {"version": "1.2", "creator": creator, "_drift": state, "entries": rows}}) + "\n"
+
+
+def _entry(recording: Recording, call: str, answer: Answer) -> Mapping[str, object]:
+    asked = recording.played.asked[call]
+    url = recording.url.rstrip("/") + mask_text(asked.path)
+    request: dict[str, object] = {"method": asked.method, "url": url, "queryString": [], **_MESSAGE}
+    if asked.body is not None:
+        request["postData"] = {"mimeType": _JSON, "text": json_text(mask_json(asked.body))}
+    is_text = answer.known is None and isinstance(answer.body, str)
+    text = str(answer.body) if is_text else json_text(answer.body)
+    content = {"mimeType": _TEXT if is_text else _JSON, "size": len(text), "text": text}
+    response = {"status": answer.status, "statusText": "", "redirectURL": "", "content": content, **_MESSAGE}
+    return {
+        "startedDateTime": iso(recording.run.instant),
+        "comment": call,
+        "request": request,
+        "response": response,
+        **_TIMED,
+    }
+
+
+def read(path: Path) -> Recording:
+    """A recording of a walk. Raises ``BadTraffic``, ``OSError``."""
+    log = _document(path).part("log")
+    own = log.part("_drift")
+    skipped = {str(call): str(lacks) for call, lacks in own.take("skipped", dict).items()}
+    left, broken = [*map(str, own.take("left", list))], own.take("broken", str, "") or None
+    played = Played(skipped=skipped, left=left, broken=broken, is_partial=own.value.get("isPartial") is True)
+    for row in log.parts("entries"):
+        response = row.part("response")
+        content = response.part("content")
+        text, status = content.take("text", str), response.take("status", int)
+        try:
+            body = text if content.take("mimeType", str) == _TEXT else loads(text.encode())
+        except MalformedJson as fault:
+            raise BadTraffic(f"{content.place}text: {fault}") from None
+        played.answers[row.take("comment", str)] = Answer(status, body, body)
+    url, run, instant = (own.take(name, str) for name in ("url", "run", "instant"))
+    try:
+        return Recording(url, Run(run, parse_instant(instant)), played)
+    except ValueError as fault:
+        raise BadTraffic(f"{own.place}instant: {fault}") from None
+
+
+def read_har(path: Path) -> list[Exchange]:
+    """The exchanges of a HAR file. Raises ``BadTraffic``, ``OSError``."""
+    found = []
+    for row in _document(path).part("log").parts("entries"):
+        request, response = row.part("request"), row.part("response")
+        sent = request.part("postData", {"text": ""}).take("text", str, "")
+        answer = response.part("content", {"text": ""}).take("text", str, "")
+        method, url = request.take("method", str), request.take("url", str)
+        found.append(_exchange(method, url, sent, response.take("status", int), answer))
+    return found
+
+
+def read_postman(path: Path) -> list[Exchange]:
+    """The requests of a Postman collection (format 2) with their first examples. Raises ``BadTraffic``, ``OSError``."""
+    file = _document(path)
+    values = {str(one.value.get("key")): str(one.value.get("value", "")) for one in file.parts("variable", [])}
+
+    def filled(text: str) -> str:
+        return re.sub(r"\{\{\s*([\w.-]+)\s*\}\}", lambda found: values.get(found[1], found[0]), text)
+
+    def exchanges(items: Iterator[_Part]) -> Iterator[Exchange]:
+        for one in items:
+            if "item" in one.value:
+                yield from exchanges(one.parts("item"))
+                continue
+            asked = one.part("request")
+            is_text = isinstance(asked.value.get("url"), str)
+            url = asked.take("url", str) if is_text else asked.part("url").take("raw", str)
+            sent = asked.part("body", {"raw": ""}).take("raw", str, "")
+            example = next(one.parts("response", []), _Part({}, one.place))
+            answer, status = example.take("body", str, ""), example.take("code", int, 0)
+            yield _exchange(asked.take("method", str, "GET"), filled(url), filled(sent), status, answer)
+
+    return list(exchanges(file.parts("item")))
+
+
+def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exchange:
+    """A call by the path that the service knows, whatever stands before it in the address."""
+    parts = urlsplit(url if "://" in url else f"https://{url.lstrip('/')}")
+    names = parts.path.strip("/").split("/")
+    paths = ["/" + "/".join(names[start:]) for start in range(len(names))]
+    path = next((one for one in paths if op_of(method, one)), "")
+    return Exchange(method, f"{path}?{parts.query}" if parts.query else path, _json(sent), status, _json(answer))
+
+
+def _json(text: str) -> object:
+    """What a text holds; None where it is not JSON."""
+    with suppress(MalformedJson):
+        return loads(text.encode("utf-8", "replace")) if text.strip() else None
+    return None

@@ -1,0 +1,257 @@
+"""``mockserver drift`` and ``mockserver import`` as a user runs them, against real servers and with files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mockserver.cli import main
+from tests import warm
+from tests.served import Process
+
+ROOT = Path(__file__).resolve().parents[2]
+KEY = "sk_drift_test"
+VISA = "4012888888881881"
+"""A card number that is no test number of this product."""
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(main, [*words], env={"DRIFT_KEY": KEY}, catch_exceptions=False)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    started: list[Process] = []
+
+    def start(*options: str) -> Process:
+        port = tmp_path / f"port{len(started)}"
+        words = [*warm.python(), "-m", "mockserver", "--port", "0", "--port-file", str(port), *options]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=tmp_path)
+        while not port.exists():
+            assert process.poll() is None
+            time.sleep(0.02)
+        started.append(Process(int(port.read_text()), process))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+
+
+def charges(server: Process) -> list[dict[str, Any]]:
+    _, body = server.call("GET", "/charge?Limit=1000", key=KEY)
+    found: list[dict[str, Any]] = body["charges"]
+    return found
+
+
+def check_taken_back(server: Process) -> None:
+    """Nothing is left but what cannot be taken back."""
+    states = Counter(charge["status"] for charge in charges(server))
+    assert set(states) <= {"REFUND", "AUTHORISE_CANCELLED", "FAILED", "PENDING", "PENDING_CHECKOUT"}, states
+    for path, name in (("/customer", "customers"), ("/payment_method", "paymentMethods")):
+        assert server.call("GET", f"{path}?Limit=1000", key=KEY)[1][name] == []
+    plans = server.call("GET", "/subscription?Limit=1000", key=KEY)[1]["subscriptions"]
+    assert {plan["status"] for plan in plans} <= {"Cancelled", "Complete"}
+
+
+@pytest.mark.slow
+def test_an_equal_server_is_equal_and_is_left_as_it_was(serve: Callable[..., Process]) -> None:
+    server = serve()
+    # What others have there stays.
+    other = {"amount": 3, "reference": "order-1", "providerId": "a26c371f-94f6-40da-add2-28ec8e9da8ed"}
+    card = {"cardNumber": "4111111111111111", "expiryDate": "12/40"}
+    server.call("POST", "/charge/card", {**other, "paymentInformation": card}, KEY)
+    done = invoke("drift", "--against", server.url, "--key-env", "DRIFT_KEY")
+    assert (done.exit_code, "133 calls, no difference" in done.output) == (0, True), done.output
+    [kept] = [charge for charge in charges(server) if charge["reference"] == "order-1"]
+    assert kept["status"] == "SUCCESS"
+    server.call("DELETE", f"/refund/{kept['chargeId']}", key=KEY)
+    check_taken_back(server)
+
+
+@pytest.mark.slow
+def test_another_server_is_recorded_and_its_profile_cures_it(serve: Callable[..., Process], tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(
+        "version: 1\nassumptions: {response.created_status: 200, card.masking: last4, error.not_found: 400}\n", "utf-8"
+    )
+    profile, record = tmp_path / "drift.yaml", tmp_path / "rec"
+    against = ("drift", "--key-env", "DRIFT_KEY", "--against")
+    files = ("--record", str(record), "--write", str(profile))
+    first = invoke(*against, serve("--scenario", "other.yaml").url, *files)
+    assert first.exit_code == 1, first.output
+    assert "status code: 201 here, 200 there (response.created_status: 200)" in first.output
+    assert "no assumption settles it" not in first.output
+    assert invoke("check", str(profile)).exit_code == 0
+    text = (record / "drift.har").read_text("utf-8")
+    assert (KEY in text, "4111111111111111" in text, '"123"' in text) == (False, False, False)
+    again = invoke("drift", "--replay", str(record))
+    assert (again.exit_code, again.output) == (1, first.output)
+    # A server with the written profile answers as the other one did.
+    cured = invoke(*against, serve("--scenario", str(profile)).url)
+    assert cured.output.splitlines()[1:] == first.output.splitlines()[1:]
+
+
+@pytest.mark.slow
+def test_an_interrupted_walk_is_taken_back(serve: Callable[..., Process]) -> None:
+    server = serve()
+    words = [*warm.python(), "-m", "mockserver", "drift", "--against", server.url, "--key-env", "DRIFT_KEY"]
+    process = subprocess.Popen(words, env={**os.environ, "DRIFT_KEY": KEY}, stderr=subprocess.PIPE, text=True)
+    while len(charges(server)) < 25:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said.strip()) == (130, "interrupted")
+    check_taken_back(server)
+
+
+@pytest.mark.slow
+def test_a_charge_whose_answer_is_lost_is_taken_back_too(serve: Callable[..., Process]) -> None:
+    server = serve("--scenario", "charged-but-unanswered")
+    done = invoke("drift", "--against", server.url, "--key-env", "DRIFT_KEY", "--ops", "charge.create,charge.get")
+    assert (done.exit_code, "broken off: 3 calls in a row had no answer" in done.output) == (5, True), done.output
+    assert Counter(charge["status"] for charge in charges(server))["REFUND"] >= 3
+    check_taken_back(server)
+
+
+@pytest.mark.slow
+def test_the_page_of_compatibility_is_what_the_command_writes(tmp_path: Path) -> None:
+    page = tmp_path / "compatibility.md"
+    text = (ROOT / "docs" / "compatibility.md").read_text("utf-8")
+    page.write_text(text, "utf-8")
+    exchanges = str(ROOT / "docs" / "spec" / "exchanges")
+    done = invoke("drift", "--replay", exchanges, "--page", str(page))
+    assert done.exit_code == 1
+    assert "no assumption settles it" not in done.output
+    assert page.read_text("utf-8") == text
+    assert "No comparison with the live service or its sandbox has been made by us." in text
+
+
+def har(*entries: tuple[str, str, object, int, object]) -> str:
+    rows = [
+        {
+            "request": {"method": method, "url": url, "postData": {"text": json.dumps(body)}},
+            "response": {"status": status, "content": {"text": json.dumps(answer)}},
+        }
+        for method, url, body, status, answer in entries
+    ]
+    return json.dumps({"log": {"entries": rows}})
+
+
+CHARGE_ID = "0123456789abcdef0123456789abcdef"
+PAID = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "987"}
+CHARGE = {"amount": 20, "providerId": "6f1c1a3e-0f6e-4a53-9a39-0f9f0d1c2b3a", "paymentInformation": PAID}
+BASE = "https://sandbox.example.com/v1"
+
+
+def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
+    file, out = tmp_path / "shop.har", tmp_path / "recorded.yaml"
+    file.write_text(
+        har(
+            ("GET", "https://cdn.example.com/logo.png", None, 200, None),
+            ("POST", f"{BASE}/charge/card", CHARGE, 201, {"chargeId": CHARGE_ID, "status": "SUCCESS", "amount": 20}),
+            ("GET", f"{BASE}/charge/{CHARGE_ID}", None, 200, {"chargeId": CHARGE_ID, "status": "SUCCESS"}),
+            ("DELETE", f"{BASE}/refund/{CHARGE_ID}?amount=5", None, 202, {"status": "PARTIAL_REFUND"}),
+            ("GET", f"{BASE}/charge/{CHARGE_ID[::-1]}", None, 200, {}),
+        ),
+        "utf-8",
+    )
+    done = invoke("import", "har", str(file), "--out", str(out))
+    assert done.exit_code == 0, done.output
+    notes = done.output.splitlines()
+    assert [note.partition(":")[0].partition(" /")[0] for note in notes] == [
+        "exchange 1",
+        "exchange 4 DELETE",
+        "exchange 5 GET",
+    ]
+    text = out.read_text("utf-8")
+    assert (VISA in text, "987" in text, CHARGE_ID in text) == (False, False, False)
+    assert "GET /charge/{call2.chargeId}" in text
+    assert "status: SUCCESS" in text
+    checked = invoke("check", str(out))
+    assert (checked.exit_code, "ok" in checked.output) == (0, True), checked.output
+
+
+def test_a_postman_collection_becomes_examples_that_pass(tmp_path: Path) -> None:
+    file, out = tmp_path / "shop.json", tmp_path / "recorded.yaml"
+    request = {"method": "POST", "url": {"raw": "{{base}}/charge/card"}, "body": {"raw": json.dumps(CHARGE)}}
+    example = {"code": 201, "body": json.dumps({"chargeId": CHARGE_ID, "status": "SUCCESS"})}
+    item = [{"name": "money", "item": [{"name": "charge", "request": request, "response": [example]}]}]
+    item.append({"name": "list", "request": {"url": "{{base}}/charge?Reference=x"}})
+    variable = [{"key": "base", "value": BASE}]
+    file.write_text(json.dumps({"info": {}, "item": item, "variable": variable}), "utf-8")
+    done = invoke("import", "postman", str(file), "--out", str(out))
+    assert (done.exit_code, done.output) == (0, "")
+    assert VISA not in out.read_text("utf-8")
+    assert invoke("check", str(out)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("har", "{", "wrong:1:2:"),
+        ("har", "[]", "wrong:1:1: wanted a JSON object"),
+        ("har", "{}", "wrong: log: wanted an object"),
+        ("har", '{"log": {"entries": 7}}', "wrong: log.entries: wanted a list"),
+        ("har", '{"log": {"entries": [7]}}', "wrong: log.entries[0]: wanted an object"),
+        (
+            "har",
+            '{"log": {"entries": [{"request": {}, "response": {}}]}}',
+            "wrong: log.entries[0].request.method: wanted a text",
+        ),
+        ("har", '{"log": {"entries": []}}', "none of its 0 exchanges is a call of the service"),
+        ("har", har(("GET", "https://x/y", None, 200, None)), "none of its 1 exchanges is a call of the service"),
+        ("postman", '{"item": {}}', "wrong: item: wanted a list"),
+        (
+            "postman",
+            '{"item": [{"item": [{"request": {"url": 7}}]}]}',
+            "wrong: item[0].item[0].request.url: wanted an object",
+        ),
+        ("har", "\x00\xff", "wrong"),
+        ("har", "[" * 5_000, "wrong:1:"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_place(form: str, text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "wrong"
+    file.write_text(text, "latin-1")
+    done = invoke("import", form, str(file))
+    assert (done.exit_code, said in done.output) == (2, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"_drift": None}, "log._drift: wanted an object"),
+        ({"run": 7}, "log._drift.run: wanted a text"),
+        ({"instant": "soon"}, "log._drift.instant: got 'soon'"),
+        ({"skipped": []}, "log._drift.skipped: wanted an object"),
+        ({"status": "200"}, "log.entries[0].response.status: wanted a whole number"),
+        ({"text": "{"}, "log.entries[0].response.content.text:"),
+    ],
+)
+def test_a_wrong_recording_is_refused_with_the_place(change: dict[str, object], said: str, tmp_path: Path) -> None:
+    own = {
+        "url": "here",
+        "run": "drift-1",
+        "instant": "2031-03-01T00:00:00Z",
+        "skipped": {},
+        "left": [],
+        "broken": None,
+    }
+    own |= {name: value for name, value in change.items() if name in own}
+    content = {"mimeType": "application/json", "text": change.get("text", "{}")}
+    row = {"comment": "key", "response": {"status": change.get("status", 200), "content": content}}
+    log = {"_drift": None if "_drift" in change else own, "entries": [row]}
+    (tmp_path / "one.har").write_text(json.dumps({"log": log}), "utf-8")
+    done = invoke("drift", "--replay", str(tmp_path))
+    assert (done.exit_code, said in done.output) == (2, True), done.output

@@ -1,0 +1,146 @@
+"""Every assumption that a walk can show is found by what differs, and the profile that is written cures it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from mockserver.adapters.scenario_files import read_text
+from mockserver.assumptions import ROWS
+from mockserver.domain.clock import parse_instant
+from mockserver.domain.reference_data import read_table
+from mockserver.drift import judging, walk
+from mockserver.drift.differences import Run, Tier, compare
+from mockserver.drift.judging import DriftReport, judge
+from mockserver.drift.peers import local
+from mockserver.drift.traffic import Recording
+from mockserver.drift.walk import Played
+
+pytestmark = pytest.mark.slow
+
+RUN = Run("drift-5a1b2c3d4e", parse_instant("2031-03-01T00:00:00Z"))
+WALK = walk.steps()
+UNSEEN = dict(read_table("unseen", lambda key, reason: (key, reason), Path(walk.__file__).parent))
+
+VALUES: Mapping[str, tuple[object, ...]] = {
+    "amount.minimum": ("0.05", "3"),
+    "amount.maximum": ("50", "2000"),
+    "batch.maximum": (1,),
+    "card.iin_digits": (3, 4),
+    "charge.authorisation_expires_after": ("0s",),
+    "charge.pending_settles_after": ("0s",),
+    "currency.default": ("NZD",),
+    "error.not_found": (400,),
+    "error.wrong_state": (400, 404),
+    "link.image_maximum": (1,),
+    "paging.default": (50,),
+    "paging.maximum": (50, 100_000),
+    "payto.active_after": ("5m",),
+    "request.json_depth": (8, 200),
+    "response.created_status": (200,),
+    "token.lifetime": ("0s",),
+    "token.uses": (3,),
+    "vault.ccv_delay": ("0s",),
+    "version.number": ("2.0.0",),
+    "version.released": ("2024-01-01T00:00:00.0000000Z",),
+}
+"""Other answers of rows that do not list theirs."""
+
+
+def other_values(key: str) -> list[object]:
+    row = ROWS[key]
+    listed = [*row.kind.allowed.split(" | ")] if " | " in row.kind.allowed else [*VALUES.get(key, ())]
+    return [value for value in listed if row.kind.read(value) != row.documented]
+
+
+CASES = [(key, value) for key in ROWS for value in other_values(key) if key not in UNSEEN or key in VALUES]
+
+
+@cache
+def played(overrides: tuple[tuple[str, object], ...]) -> Played:
+    server = local(dict(overrides), "documented", RUN.instant)
+    return asyncio.run(walk.play(WALK, server, RUN.name, undoes=False))
+
+
+@pytest.fixture(autouse=True)
+def _plays_each_profile_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A walk under some assumptions is the same in every test."""
+
+    def server(assumptions: Mapping[str, object], profile: str, instant: int) -> object:
+        return {key: str(value) for key, value in assumptions.items()}
+
+    async def play(steps: object, overrides: Mapping[str, object], name: str, *, undoes: bool) -> Played:
+        key = tuple(sorted(overrides.items()))
+        if key not in KNOWN:
+            made = local(dict(overrides), "documented", RUN.instant)
+            KNOWN[key] = await walk.play(WALK, made, RUN.name, undoes=False)
+        return KNOWN[key]
+
+    monkeypatch.setattr(judging, "local", server)
+    monkeypatch.setattr(judging, "play", play)
+
+
+KNOWN: dict[tuple[tuple[str, object], ...], Played] = {}
+
+
+def judged(overrides: Mapping[str, object]) -> DriftReport:
+    there = played(tuple(overrides.items()))
+    return asyncio.run(judge(Recording("http://127.0.0.1:9", RUN, there), "documented"))
+
+
+def check_cured(found: DriftReport) -> None:
+    """The written profile is a scenario under which both answer alike."""
+    assert (found.settled.left, found.settled.alone) == ([], set()), str(found)
+    assumptions = read_text(found.written(), "drift.yaml").assumptions
+    cured = played(tuple(assumptions.items()))
+    assert compare(cured, found.recording.played, RUN) == []
+    assert cured.answers.keys() == found.recording.played.answers.keys()
+
+
+def test_every_assumption_is_shown_by_the_walk_or_listed_with_a_reason() -> None:
+    assert set(ROWS) - {key for key, _ in CASES} <= set(UNSEEN)
+    assert set(UNSEEN) <= set(ROWS)
+
+
+@pytest.mark.parametrize(("key", "value"), CASES)
+def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object) -> None:
+    found = judged({key: value})
+    assert not found.is_equal
+    assert [*found.settled.overrides] == [key], str(found)
+    assert f"({key}: {found.settled.overrides[key]})" in str(found)
+    check_cured(found)
+
+
+def test_equal_servers_have_no_difference() -> None:
+    found = judged({})
+    assert found.is_equal
+    assert str(found).endswith("133 calls, no difference")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "tier"),
+    [
+        ("response.created_status", 200, Tier.BREAKS),
+        ("charge.status.authorised", "AUTHORISE", Tier.BREAKS),
+        ("paging.order", "oldest_first", Tier.BREAKS),
+        ("card.masking", "last4", Tier.SHAPE),
+        ("version.number", "2.0.0", Tier.SHAPE),
+        ("removed.customer_methods", "no", Tier.SHAPE),
+    ],
+)
+def test_a_difference_is_put_in_its_tier(key: str, value: object, tier: Tier) -> None:
+    found = judged({key: value})
+    assert tier in {one.tier for one, _ in found.settled.by_key}
+    assert f"{tier}:\n" in str(found)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_mixture_of_assumptions_is_cured(seed: int) -> None:
+    random = Random(seed)
+    cases = random.sample([case for case in CASES if case[0] not in ("amount.minimum", "amount.maximum")], 6)
+    check_cured(judged(dict(cases)))
