@@ -80,7 +80,6 @@ class ServeByDefault(click.Group):
             drift,
             explore,
             findings,
-            import_traffic,
             printed_tables,
             run,
             sample,
@@ -94,7 +93,7 @@ class ServeByDefault(click.Group):
         library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
         files = scenarios.init, scenarios.check, scenarios.explain
         clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
-        others = drift.drift, import_traffic.import_traffic, sample.sample, store.store, mcp
+        others = drift.drift, drift.import_traffic, sample.sample, store.store, mcp
         for command in (*tables, *library, *files, *clients, *others):
             self.add_command(command)
         return super().list_commands(ctx)

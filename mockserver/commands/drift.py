@@ -1,4 +1,5 @@
-"""``mockserver drift``: this product beside another server, such as the service's own sandbox (docs/drift.md)."""
+"""``mockserver drift``: this product beside another server, such as the service's own sandbox; ``mockserver import``:
+recorded traffic as a scenario (docs/drift.md)."""
 
 from __future__ import annotations
 
@@ -12,14 +13,17 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import environment, machine_now
+from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.commands.explore import interruptions, stop
 from mockserver.commands.options import options
 from mockserver.drift.differences import Run
+from mockserver.drift.importing import scenario_of
 from mockserver.drift.judging import DriftReport, judge
 from mockserver.drift.peers import Refusal, remote
-from mockserver.drift.traffic import BadTraffic, Recording, read, written
-from mockserver.drift.walk import NotReached, play, printed, steps, unseen
+from mockserver.drift.traffic import BadTraffic, Recording, read, read_har, read_postman, written
+from mockserver.drift.walk import KeyRefused, NotReached, play, printed, steps, unseen
 
+_READ = {"har": read_har, "postman": read_postman}
 _MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
@@ -82,8 +86,10 @@ def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
             return Recording(url, run, asyncio.run(play(steps(ops), remote(url, key, machine_now), run.name)))
     except Refusal as refusal:
         raise click.UsageError(str(refusal)) from None
+    except KeyRefused as problem:
+        stop(Exit.USAGE, f"{url}: {problem}")
     except NotReached as problem:
-        stop(Exit.USAGE if problem.is_key else Exit.NOT_READY, f"{url}: {problem}")
+        stop(Exit.NOT_READY, f"{url}: {problem}")
 
 
 def _read(folder: Path) -> list[Recording]:
@@ -101,3 +107,28 @@ def _paged(text: str, reports: list[DriftReport]) -> str:
     words = "\n\n".join(map(str, reports)).splitlines()
     block = "".join(f"    {line}".rstrip() + "\n" for line in words)
     return _MARKED.sub(lambda _: f"\n{block}\n", text)
+
+
+@click.command("import")
+@click.argument("form", type=click.Choice(tuple(_READ)))
+@click.argument("file", type=click.Path(path_type=Path))
+@options("import")
+def import_traffic(*, form: str, file: Path, out: Path | None) -> None:
+    """Make a scenario of recorded traffic, a HAR file or a Postman collection: examples that `mockserver check` runs.
+
+    Card numbers become test cards, keys and ccvs are left out. Exit code 2 when the file cannot be read or has no call
+    of the service.
+    """
+    try:
+        exchanges = _READ[form](file)
+        made, notes = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
+        if not any(one.path for one in exchanges):
+            raise BadTraffic(f"{file}: none of its {len(exchanges)} exchanges is a call of the service")
+        text = scenario_text(made)
+        click.echo(text, nl=False) if out is None else out.write_text(text, "utf-8")
+    except BadTraffic as fault:
+        stop(Exit.USAGE, str(fault))
+    except OSError as problem:
+        stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
+    for note in notes:
+        click.echo(note, err=True)

@@ -69,11 +69,6 @@ class Discrepancy:
     there: str
     tier: Tier
 
-    @property
-    def words(self) -> str:
-        """What differs, without the call."""
-        return f"{self.place}: {self.here} here, {self.there} there"
-
 
 Told = dict[tuple[str, int, int], tuple[object, list[Discrepancy]]]
 """Differences from one server by call and answer: sandboxes that play one walk give most answers alike."""

@@ -46,9 +46,10 @@ class DriftReport:
         yield f"{self.recording.url} on {self.date}, profile {self.profile}: {len(played.answers)} calls, {count}"
         for tier in Tier:
             calls: dict[str, list[str]] = {}
-            for one in every:
-                if one.tier is tier:
-                    calls.setdefault(one.words + known.get(one, " (no assumption settles it)"), []).append(one.call)
+            for one in (one for one in every if one.tier is tier):
+                settled = known.get(one, " (no assumption settles it)")
+                words = f"{one.place}: {one.here} here, {one.there} there{settled}"
+                calls.setdefault(words, []).append(one.call)
             yield from [f"{tier}:"] if calls else []
             for words, names in calls.items():
                 more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

@@ -46,11 +46,11 @@ _RETURNED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
 
 
 class NotReached(Exception):
-    """The server does not answer, or refuses the key."""
+    """The server does not answer."""
 
-    def __init__(self, words: str, *, is_key: bool = False) -> None:
-        self.is_key = is_key
-        super().__init__(words)
+
+class KeyRefused(Exception):
+    """The server refuses the key."""
 
 
 Step = CallMap | AdvanceMap
@@ -112,7 +112,7 @@ def unseen() -> Iterator[str]:
 async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = True) -> Played:
     """Play a walk as the run of a name, and take back what it made, also when it breaks off.
 
-    Raises ``NotReached`` when the first call is not answered or the key is refused.
+    Raises ``NotReached`` when the first call is not answered, ``KeyRefused`` when the key is not taken.
     """
     played, made = Played(), dict[tuple[str, str], None]()
     try:
@@ -153,9 +153,10 @@ async def _play(
         if op == "charge.create" and "reference" in call.body:
             made[op, call.body["reference"]] = None
         answer = await server.ask(call)
-        if name == FIRST and answer.status in (0, 401, 403):
-            words = str(answer.body) if not answer.status else f"the key was refused with status {answer.status}"
-            raise NotReached(words, is_key=bool(answer.status))
+        if name == FIRST and answer.status in (401, 403):
+            raise KeyRefused(f"the key was refused with status {answer.status}")
+        if name == FIRST and not answer.status:
+            raise NotReached(str(answer.body))
         played.asked[name], played.answers[name], known[name] = call, answer, answer.known
         if name == OFFERED:
             run["provider"] = next(iter(re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))), DUMMY)

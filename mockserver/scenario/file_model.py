@@ -7,7 +7,7 @@ pydantic needs for that is made when the first file comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, field, fields
+from dataclasses import field, fields
 from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
@@ -17,8 +17,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
+from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
+from mockserver.scenario.matching import shown
 from mockserver.scenario.operations import unknown_key
+from mockserver.scenario.problems import Path
 
 T = TypeVar("T")
 
@@ -81,8 +84,11 @@ def wanted_of(name: str, got: object) -> str:
     if bare is not None:
         number = got if isinstance(got, (int, Decimal)) and not isinstance(got, bool) else 5
         return f"{getattr(model, 'others', '')}a map such as {{{bare}: {number}}}"
-    needed = any(one.init and one.default is MISSING and one.default_factory is MISSING for one in fields(model))
-    return f"a map of {', '.join(keys)}" if needed else f"{{}} or a map of {', '.join(keys)}"
+    try:
+        read_model(model, {})
+    except ValidationError:
+        return f"a map of {', '.join(keys)}"
+    return f"{{}} or a map of {', '.join(keys)}"
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -131,6 +137,85 @@ def _fault(fault: ErrorDetails, known: Sequence[str], misplaced: Mapping[str, st
 
 
 _UNKNOWN = ("unexpected_keyword_argument", "invalid_key")
+
+
+_WANTED = {
+    "dict_type": "a map of keys and values",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "frozen_set_type": "a list",
+    "string_type": "a text",
+}
+_WHEN, _SUCH_AS = ("when",), ", such as {op: charge.create}"
+
+
+def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
+    """The place of a fault in the data of a file, and what was got and is wanted there."""
+    path = _inside(fault["loc"], data)
+    got = got_of(fault["input"])
+    context: dict[str, Any] = fault.get("ctx", {})
+    match fault["type"]:
+        case "missing":
+            return path[:-1], f"'{fault['loc'][-1]}' is missing"
+        case "value_error":
+            return path, str(context["error"])
+        case "literal_error" | "enum":
+            allowed = context["expected"]
+            words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
+            given = str(fault["input"])
+            hint = ", without quotes" if given in words else nearest(given, words)
+            return path, f"got {got}, allowed: {', '.join(words)}{hint}"
+        case "string_pattern_mismatch":
+            return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
+        case "too_short" | "string_too_short":
+            least = context.get("min_length", 1)
+            return (
+                path,
+                f"got {context.get('actual_length') or 'nothing'}, wanted at least {least if least > 1 else 'one'}",
+            )
+        case "too_long" | "string_too_long":
+            return path, f"got more than the {context['max_length']} that are allowed"
+        case "dataclass_type" | "model_type":
+            return path, f"got {got}, wanted {wanted_of(str(context.get('class_name')), fault['input'])}"
+        case kind if kind in _WANTED:
+            return path, f"got {got}, wanted {_WANTED[kind]}{_SUCH_AS if path[-1:] == ('when',) else ''}"
+        case _:
+            return path, fault["msg"].removeprefix("Value error, ")
+
+
+def _inside(place: Path, data: object) -> Path:
+    """A place of the models as a place of the file: without the names of choices, and not inside a short form."""
+    path: Path = ()
+    for part in place:
+        if isinstance(part, str) and part.startswith("<"):
+            continue
+        if not isinstance(data, (dict, list)):
+            break
+        path = (*path, part)
+        if isinstance(data, dict):
+            data = data.get(part)
+        elif isinstance(part, int) and part < len(data):
+            data = data[part]
+    return path
+
+
+def _pattern_words(pattern: str) -> str:
+    if pattern.startswith("^GET"):
+        return "GET and a path, such as GET /batch/{b.batchId}/status"
+    if pattern.startswith("^(GET"):
+        return "a method and a path, such as POST /charge/card"
+    return "three letters, such as AUD"
+
+
+def got_of(value: object) -> str:
+    """What was got, in words: of a map or a list only which it is."""
+    match value:
+        case dict():
+            return "a map"
+        case list():
+            return "a list"
+        case _:
+            return shown(value)
 
 
 def read_model(cls: type[T], data: object) -> T:

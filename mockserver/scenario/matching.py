@@ -86,7 +86,7 @@ def _number(value: object) -> Decimal | None:
 
 def _values(wanted: object) -> frozenset[Value]:
     if not isinstance(wanted, list) or not wanted:
-        raise ValueError("wanted a list of values")
+        raise ValueError(f"got {shown(wanted)}, wanted a list of values")
     return frozenset(map(canonical, wanted))
 
 
@@ -99,7 +99,7 @@ def _bound(wanted: object) -> Decimal:
 
 def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
     if not isinstance(wanted, list) or len(wanted) != 2:
-        raise ValueError("wanted a list of the lowest and the highest number, both included")
+        raise ValueError(f"got {shown(wanted)}, wanted a list of the lowest and the highest number, both included")
     low, high = _bound(wanted[0]), _bound(wanted[1])
     if high < low:
         raise ValueError(f"got [{shown(wanted[0])}, {shown(wanted[1])}], wanted the lower one first")

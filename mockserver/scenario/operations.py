@@ -122,5 +122,6 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
             meant = f"; those of {subject} are {', '.join(verbs)}"
         else:
             meant = hint(pattern[:_LONGEST_GLOB], FOREIGN_OPERATIONS, sorted(known))
+            meant = meant or "; `mockserver operations` prints all"
         raise ValueError(f"got '{pattern[:_LONGEST_GLOB]}', wanted the name of an operation or a glob{meant}")
     return found

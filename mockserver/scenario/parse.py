@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from pydantic_core import ErrorDetails, ValidationError
+from pydantic_core import ValidationError
 
 from mockserver.assumptions import read as read_assumption
 from mockserver.domain.clock import FAST, UTC_ZONE, ClockMode, parse_duration
@@ -21,9 +21,8 @@ from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
 from mockserver.scenario.compile_rule import compile_rule
-from mockserver.scenario.file_model import read_model, wanted_of
+from mockserver.scenario.file_model import got_of, in_words, read_model
 from mockserver.scenario.later_step import Later
-from mockserver.scenario.matching import shown
 from mockserver.scenario.model import ClockMap, FindingsMap, RuleMap, ScenarioFile
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.outcome_catalogue import decline
@@ -34,14 +33,6 @@ from mockserver.scenario.scenario import CallMap, ClockPlan, ExampleMap, Provide
 from mockserver.scenario.when import compile_when, operations_of
 
 P = TypeVar("P")
-
-_WANTED = {
-    "dict_type": "a map of keys and values",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "frozen_set_type": "a list",
-    "string_type": "a text",
-}
 
 
 def parse(
@@ -54,7 +45,7 @@ def parse(
     """
     problems = Problems(file, positions)
     if not isinstance(data, dict):
-        problems.add((), f"got {_got(data)}, wanted a map that begins with version: 1")
+        problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
     model = file_of(data) if is_shipped else _shaped(ScenarioFile, data, problems)
     rules = _rules(data.get("rules"), model, problems, is_shipped=is_shipped, builtin=builtin)
@@ -105,72 +96,9 @@ def _shaped(model: type[P], data: object, problems: Problems) -> P | None:
         return read_model(model, data)
     except ValidationError as refused:
         # A short form may stand for two fields: its fault is named once.
-        for path, words in dict.fromkeys(_in_words(fault, data) for fault in refused.errors(include_url=False)):
+        for path, words in dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)):
             problems.add(path, words)
         return None
-
-
-def _in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
-    path = _inside(fault["loc"], data)
-    got = _got(fault["input"])
-    context: dict[str, Any] = fault.get("ctx", {})
-    match fault["type"]:
-        case "missing":
-            return path[:-1], f"'{fault['loc'][-1]}' is missing"
-        case "value_error":
-            return path, str(context["error"])
-        case "literal_error" | "enum":
-            allowed = context["expected"]
-            words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
-            given = str(fault["input"])
-            hint = ", without quotes" if given in words else nearest(given, words)
-            return path, f"got {got}, allowed: {', '.join(words)}{hint}"
-        case "string_pattern_mismatch":
-            return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
-        case "too_short" | "string_too_short":
-            return path, "got nothing, wanted at least one"
-        case "too_long" | "string_too_long":
-            return path, f"got more than the {context['max_length']} that are allowed"
-        case "dataclass_type" | "model_type":
-            return path, f"got {got}, wanted {wanted_of(str(context.get('class_name')), fault['input'])}"
-        case kind if kind in _WANTED:
-            return path, f"got {got}, wanted {_WANTED[kind]}"
-        case _:
-            return path, fault["msg"].removeprefix("Value error, ")
-
-
-def _inside(place: Path, data: object) -> Path:
-    """A place of the models as a place of the file: without the names of choices, and not inside a short form."""
-    path: Path = ()
-    for part in place:
-        if isinstance(part, str) and part.startswith("<"):
-            continue
-        if not isinstance(data, (dict, list)):
-            break
-        path = (*path, part)
-        if isinstance(data, dict):
-            data = data.get(part)
-        elif isinstance(part, int) and part < len(data):
-            data = data[part]
-    return path
-
-
-def _pattern_words(pattern: str) -> str:
-    if pattern.startswith("^GET"):
-        return "GET and a path, such as GET /batch/{b.batchId}/status"
-    if pattern.startswith("^(GET"):
-        return "a method and a path, such as POST /charge/card"
-    return "three letters, such as AUD"
-
-
-def _got(value: object) -> str:
-    match value:
-        case dict():
-            return "a map"
-        case list():
-            return "a list"
-        case _:
-            return shown(value)
 
 
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:

@@ -223,11 +223,11 @@ class Transport:
         """What is null is absent, but for the body. Refuses a fault that names none, or parts of an answer without its
         status."""
         data = {key: value for key, value in data.items() if value is not None or key == "body"}
-        if not data.keys() & set(_WORDS):
-            raise ValueError(f"wanted one of {', '.join(_WORDS)}")
         extra = [word for word in ("body", "retry_after") if word in data]
         if extra and "status" not in data:
             raise ValueError(f"{' and '.join(extra)} need status, which is missing")
+        if not data.keys() & set(_WORDS):
+            raise ValueError(f"got {', '.join(data) or 'nothing'}, wanted one of {', '.join(_WORDS)}")
         return data
 
     def __post_init__(self) -> None:

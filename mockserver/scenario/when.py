@@ -20,10 +20,10 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.file_model import file_model, read_model
+from mockserver.scenario.file_model import file_model, in_words, read_model
 from mockserver.scenario.matching import LENGTH, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
-from mockserver.scenario.paths import CARD_FACTS, STORED, known_path, overlap
+from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.problems import Problems
 from mockserver.scenario.scalars import Duration, Point, ZoneName
 
@@ -141,7 +141,9 @@ def _tests(
                 continue
             if not is_test(key):
                 keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
-                raise ValueError(f"unknown key '{key[:60]}'{nearest(key, keys) or ', allowed: ' + ', '.join(keys)}")
+                meant = "card" if key.startswith("card.") else f"request.{key}" if key in fields_of(operations) else ""
+                hint = f" - did you mean '{meant}'?" if meant else nearest(key, keys)
+                raise ValueError(f"unknown key '{key[:60]}'{hint or ', allowed: ' + ', '.join(keys)}")
             if key == "overlaps":
                 if not isinstance(wanted, str) or wanted not in STORED:
                     allowed = ", ".join(STORED)
@@ -379,7 +381,5 @@ def _window(wanted: object, problems: Problems) -> Window | None:
         return read_model(Window, wanted)
     except ValidationError as refused:
         for fault in refused.errors(include_url=False):
-            is_list = fault["type"] == "tuple_type"
-            words = f"got {shown(fault['input'])}, wanted a list" if is_list else fault["msg"]
-            problems.add(fault["loc"], str(fault.get("ctx", {}).get("error") or words))
+            problems.add(*in_words(fault, wanted))
         return None

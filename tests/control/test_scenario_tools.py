@@ -35,6 +35,13 @@ def test_a_text_is_checked_without_being_loaded(api: Api) -> None:
     assert [one["name"] for one in api.call("GET", "/__admin/scenarios").body["scenarios"]] == ["test-values"]
 
 
+def test_two_faults_at_one_place_are_both_told(api: Api) -> None:
+    reply = send(api, "/__admin/scenarios", "version: 1\nexamples: [{id: a}]\n")
+    assert reply.status == 400
+    told = reply["details"]["line 2, column 12"]
+    assert told == "examples[0]: 'name' is missing; examples[0]: 'calls' is missing"
+
+
 def test_a_rule_that_another_shields_is_warned_of(api: Api) -> None:
     more = "  - {id: slow, when: {op: vault.get}, then: {transport: {at: answer, delay: 1s}}}\n"
     more += "  - {id: down, when: {op: vault.get}, then: {transport: {at: receive, status: 503}}}\n"

@@ -116,6 +116,15 @@ def test_an_interrupted_walk_is_taken_back(serve: Callable[..., Process]) -> Non
 
 
 @pytest.mark.slow
+def test_a_charge_whose_answer_is_lost_is_taken_back_too(serve: Callable[..., Process]) -> None:
+    server = serve("--scenario", "charged-but-unanswered")
+    done = invoke("drift", "--against", server.url, "--key-env", "DRIFT_KEY", "--ops", "charge.create,charge.get")
+    assert (done.exit_code, "broken off: 3 calls in a row had no answer" in done.output) == (5, True), done.output
+    assert Counter(charge["status"] for charge in charges(server))["REFUND"] >= 3
+    check_taken_back(server)
+
+
+@pytest.mark.slow
 def test_the_page_of_compatibility_is_what_the_command_writes(tmp_path: Path) -> None:
     page = tmp_path / "compatibility.md"
     text = (ROOT / "docs" / "compatibility.md").read_text("utf-8")

@@ -75,6 +75,26 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(tmp_path: Path, monk
     twins.look()
 
 
+def test_a_sandbox_whose_deletion_could_not_be_kept_is_there_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db")
+    assert api.try_charge().status == 201
+    api.call("PUT", "/__admin/sandbox", {"name": "Nightly"})
+    disk = FullDisk(api, monkeypatch)
+    disk.is_full = True
+    refused = api.call("DELETE", "/__admin/sandbox", {})
+    assert (refused.status, refused["code"]) == (503, 43)
+    disk.is_full = False
+    (listed,) = api.call("GET", "/__admin/sandboxes", key=None).body["sandboxes"]
+    assert (listed["name"], listed["requests"]) == ("Nightly", 1)
+    assert api.get("/charge")["count"] == 1
+    api.restart()
+    assert api.get("/charge")["count"] == 1
+    assert api.call("DELETE", "/__admin/sandbox", {}).status == 200
+    assert api.call("GET", "/__admin/sandboxes", key=None).body["count"] == 0
+
+
 def test_a_key_that_could_not_be_kept_opens_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     api = Kept(tmp_path / "s.db")
     disk = FullDisk(api, monkeypatch)

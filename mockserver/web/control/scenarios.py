@@ -148,7 +148,10 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except ScenarioRefused as refused:
-        faults = {f"line {one.line}, column {one.column}": _words(one) for one in refused.problems}
+        faults: dict[str, str] = {}
+        for one in refused.problems:
+            place = f"line {one.line}, column {one.column}"
+            faults[place] = f"{faults[place]}; {_words(one)}" if place in faults else _words(one)
         raise invalid(faults) from None
 
 
