@@ -35,7 +35,7 @@ from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.explore.aftermath import RunEnd, settled_down
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
-from mockserver.explore.report import tables, word
+from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.run_money import RunMoney, same_money
 from mockserver.explore.trial import Verdict, differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
@@ -198,7 +198,7 @@ def _compare(known: Learnt, again: Learnt | None) -> None:
     if calls:
         known["unlike"] = f"calls differ from run to run: {'; '.join(calls)}"
     elif known["money"] is None and known["why_not"] is None:
-        known["unlike"] = "money is not compared: two runs without any fault moved different money"
+        known["unlike"] = OTHER_MONEY
 
 
 OPTION = "--mockserver-explore"
@@ -482,7 +482,7 @@ class Explorer:
         ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
         rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
         item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
-        after = RunEnd(item.stash.get(_money_key, RunMoney(())), {}, rows, broken=ended.get("rules", []))
+        after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended.get("rules", []))
         has_books = sandbox is not None and sandbox.has_books
         code = int(failed) if limit is None else None
         # What a finding has cost is allowed with it.

@@ -149,6 +149,7 @@ def _words(name: str, belief: Belief, order: OrderMoney, truth: Figures) -> str:
         case "booked-twice":
             units = (_MINOR_UNITS, 10 ** CURRENCIES[order.currency].digits)
             hint = "; are these minor units?" if belief.net in [unit * truth.net for unit in units] else ""
+            hint = f"; {money(truth.returned)} bounced" if truth.returned else hint
             return f"the shop books {money(belief.net)} for {about}, whose customer paid {net}{hint}"
         case "charged-but-unpaid":
             return f"customer paid {net} for {about}, which the shop {called if belief.rows else 'does not know'}"
@@ -170,11 +171,3 @@ def _why_none(order: OrderMoney, truth: Figures) -> str:
     if truth.held:
         return "which is only held: it was never captured"
     return "whose payment failed or was voided" if order.charges else "for which no payment was ever asked"
-
-
-def beliefs_of(order: str, rows: Iterable[ShopRow], currencies: Sequence[str]) -> dict[str, Belief]:
-    """What the rows of an order say in each currency; one that names none means the only one."""
-    parted: dict[str, list[ShopRow]] = {}
-    for row in rows:
-        parted.setdefault(row.currency or next(iter(currencies), ""), []).append(row)
-    return {currency: Belief(order, of) for currency, of in parted.items()}

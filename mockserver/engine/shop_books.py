@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mockserver.books.comparison import COMPARED, Belief, beliefs_of, difference
+from mockserver.books.comparison import COMPARED, Belief, difference
 from mockserver.books.figures import OrderKey, OrderMoney
 from mockserver.books.shop_rows import BadRow, ShopRow
 from mockserver.domain.charge import Charge
@@ -58,7 +58,8 @@ class ShopBooks:
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
         if len(currencies) < 2:
             return []
-        bad = BadRow("currency", f"missing, and the order has charges in {' and '.join(currencies)}")
+        name = mask_start(key[1], _LONGEST_NAME)
+        bad = BadRow("currency", f"missing, and {name} has charges in {' and '.join(currencies)}")
         return [(place, bad) for place, row in self.rows[key] if row.currency is None]
 
     def note_unknown(self, charge: Charge) -> None:
@@ -79,9 +80,12 @@ class ShopBooks:
     def _judged(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
         orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
         name = mask_start(key[1], _LONGEST_NAME)
-        beliefs = beliefs_of(name, (row for _, row in self.rows.get(key, ())), list(orders))
-        for currency in dict.fromkeys((*orders, *beliefs)):
-            order, belief = orders.get(currency, OrderMoney(key, currency)), beliefs.get(currency) or Belief(name)
+        rows = defaultdict[str, list[ShopRow]](list)
+        for _, row in self.rows.get(key, ()):
+            # One that names no currency means the only one.
+            rows[row.currency or next(iter(orders), "")].append(row)
+        for currency in dict.fromkeys((*orders, *rows)):
+            order, belief = orders.get(currency) or OrderMoney(key, currency), Belief(name, rows[currency])
             found = difference(belief, order, is_settled=self._is_settled)
             if found is not None:
                 yield BookDifference(*found, belief, order)

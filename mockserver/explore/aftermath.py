@@ -19,7 +19,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
-from mockserver.explore.run_money import RunMoney, key_of, untold
+from mockserver.explore.run_money import RunMoney, key_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 UNDER_WAY = 5.0
@@ -69,7 +69,6 @@ class RunEnd:
     at the end; ``failed`` says why they could not be read; ``broken`` which invariants do not hold."""
 
     money: RunMoney
-    books: Mapping[str, Any]
     findings: Sequence[Mapping[str, Any]]
     differed: Sequence[Mapping[str, Any]] = ()
     rows: Sequence[Mapping[str, Any]] = ()
@@ -112,19 +111,18 @@ def follow(
     except ShopFailed as problem:
         failed = str(problem)
     # What was in doubt is forgotten when the story ends.
-    findings = sandbox.findings(finish=True)
+    money, findings = RunMoney.of(books), sandbox.findings(finish=True)
     try:
         if asked.has_books and not failed:
             rows = shop.rows()
-            told = untold(rows, books) if is_loud else []
+            told = money.untold(rows) if is_loud else []
             compared = shop.compared([*rows, *told], is_settled=asked.settle is not None)
     except ShopFailed as problem:
         failed = str(problem)
     judged = [row for row in findings if row["finding"] not in COMPARED]
     sandbox.invariants = [*asked.invariants]
     broken = sandbox.end_of_test(None, rules=False)["rules"]
-    found = [*judged, *compared]
-    return RunEnd(RunMoney.of(books), books, found, differed=differed, rows=rows, failed=failed, broken=broken)
+    return RunEnd(money, [*judged, *compared], differed=differed, rows=rows, failed=failed, broken=broken)
 
 
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:

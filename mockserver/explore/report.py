@@ -21,6 +21,8 @@ from mockserver.scenario.failure_coverage import SURVIVED, TRIED, UNSAFE, Covera
 
 T = TypeVar("T")
 
+OTHER_MONEY = "two runs without any fault moved different money: only findings and books judge"
+
 _GAP = "  "
 _NOT_TRIED = "."
 
@@ -99,7 +101,7 @@ def rows(made: Exploration) -> list[Mapping[str, Any]]:
                     "finding": f"explore-{cell.verdict.value}",
                     "severity": _NAMED[cell.verdict],
                     "title": f"{cell.name} is {cell.verdict.value}",
-                    "why": _MEANINGS[cell.verdict],
+                    "why": _SHOWN[cell.verdict][1],
                     "advice": f"mockserver explore --replay {cell.name} shows it alone",
                     "about": about,
                     "evidence": [{"entry": None, "webhook": None, "line": words} for words in cell.money],
@@ -163,6 +165,7 @@ def summary(made: Exploration) -> list[str]:
     changed = [(cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None]
     lines = [f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"]
     lines += [coverage(made).words] if runs else []
+    lines += [OTHER_MONEY] if made.baseline.reference.money is None else []
     if made.before is not None:
         better, worse = (sum(now < was for now, was in changed), sum(now > was for now, was in changed))
         lines.append(f"compared with {made.before.file}: {better} better, {worse} worse")
@@ -233,27 +236,19 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return [_GAP.join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-_SIGNS = {
-    Verdict.SURVIVED: "✓",
-    Verdict.HEALED: "♥",
-    Verdict.NOT_REACHED: "○",
-    Verdict.FAILED: "✗",
-    Verdict.DOUBTFUL: "?",
-    Verdict.HUNG: "…",
-    Verdict.UNSAFE: "!",
-}
 _NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}
 """Verdicts that are reported as findings, by their severity."""
 
-_MEANINGS = {
-    Verdict.UNSAFE: "a finding of severity error, or money that moved wrongly, whatever the exit code",
-    Verdict.HUNG: "not done in time",
-    Verdict.DOUBTFUL: "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)",
-    Verdict.FAILED: "another exit code: the command noticed; no money was seen to move wrongly",
-    Verdict.NOT_REACHED: "the fault never struck: the calls came otherwise",
-    Verdict.HEALED: "the books were wrong at first, and right when everything had settled",
-    Verdict.SURVIVED: "exit code 0, and the money is that of the run without a fault, or the books agree",
+_SHOWN = {
+    Verdict.UNSAFE: ("!", "a finding of severity error, or money that moved wrongly, whatever the exit code"),
+    Verdict.HUNG: ("…", "not done in time"),
+    Verdict.DOUBTFUL: ("?", "exit code 0, and money is less or elsewhere: only the shop's books can say (--books)"),
+    Verdict.FAILED: ("✗", "another exit code: the command noticed; no money was seen to move wrongly"),
+    Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
+    Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),
+    Verdict.SURVIVED: ("✓", "exit code 0, and the money is that of the run without a fault, or the books agree"),
 }
+"""The sign of each verdict on the page, and what it means."""
 
 
 def page(made: Exploration) -> str:
@@ -290,8 +285,8 @@ def page(made: Exploration) -> str:
         pairs=_worst_first([cell for cell in made.cells if not cell.is_single]),
         cells=worst,
         costs=costs,
-        signs=_SIGNS,
-        legend=[(verdict, meaning, counts[verdict]) for verdict, meaning in _MEANINGS.items()],
+        signs={verdict: sign for verdict, (sign, _) in _SHOWN.items()},
+        legend=[(verdict, meaning, counts[verdict]) for verdict, (_, meaning) in _SHOWN.items()],
         left_out=made.left_out,
         why=made.why,
         survived=Verdict.SURVIVED,

@@ -56,6 +56,25 @@ class RunMoney:
         """The orders that have the same name in every run: a subscription and a charge have another id each time."""
         return {row["reference"] for row in self.orders if row["reference"]}
 
+    def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The rows of a shop's books about orders that the sandbox never saw."""
+        seen = {(kind, row[kind]) for row in self.orders for kind in KEYS if row[kind] is not None}
+        seen |= {("charge", charge["chargeId"]) for row in self.orders for charge in row["charges"]}
+        # An order number that could be a card's is masked there.
+        keys = ((row, key_of(row) or ("", "")) for row in rows)
+        return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
+
+    def untold(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """A row for each order in doubt of which a shop's books have none: that the shop does not know about it."""
+        known = {key_of(row) for row in rows}
+        return [
+            {kind: order[kind], "currency": order["currency"], "state": "unknown"}
+            for order in self.orders
+            for kind in KEYS
+            if order[kind] is not None and (kind, order[kind]) not in known
+            if any(one["in_doubt"] and ("charge", one["chargeId"]) not in known for one in order["charges"])
+        ]
+
     def by_place(self, shared: Collection[str], length: Micros) -> dict[Place, tuple[Figures, Decimal]]:
         """The figures of each order that is ``shared``, and of all orders together, with the most that its customer
         missed at once. Of subscriptions only what was taken in the first ``length`` counts."""
@@ -133,15 +152,17 @@ def _difference(
 ) -> MoneyDifference | None:
     order, (was, peak) = place[0] or "all orders", before
     money, harm = partial(money_text, currency=place[1]), partial(MoneyDifference, True)
-    if now.net > was.net and (now.captured > was.captured or now.exposure > peak):
-        return harm(f"customer paid {money(now.net)} for {order} of {money(max(was.net, was.exposure))}")
-    if now.exposure > peak:
-        return harm(f"{money(now.exposure)} are taken, held or pending for {order} of {money(peak)}")
+    # A refund on its way is as good as made, until it fails.
+    had, has, exposure = was.net - was.refunding, now.net - now.refunding, now.exposure - now.refunding
+    if has > had and (now.captured > was.captured or exposure > peak):
+        return harm(f"customer paid {money(has)} for {order} of {money(max(had, was.exposure - was.refunding))}")
+    if exposure > peak:
+        return harm(f"{money(exposure)} are taken, held or pending for {order} of {money(peak)}")
     if was.refunded and now.refunded > was.refunded and now.captured <= was.captured:
         return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
     if is_refund_lost and now.refunded + now.refunding < was.refunded:
         return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
-    told = {"paid": (was.net, now.net), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
+    told = {"paid": (had, has), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
     said = [
         f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
     ]
@@ -159,27 +180,6 @@ def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
             if figures.refunded:
                 lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
     return lines
-
-
-def unseen(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The rows of a shop's books about orders that the sandbox never saw."""
-    seen = {(kind, row[kind]) for row in books["orders"] for kind in KEYS if row[kind] is not None}
-    seen |= {("charge", charge["chargeId"]) for row in books["orders"] for charge in row["charges"]}
-    # An order number that could be a card's is masked there.
-    keys = ((row, key_of(row) or ("", "")) for row in rows)
-    return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
-
-
-def untold(rows: Iterable[Mapping[str, Any]], books: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A row for each order in doubt of which a shop's books have none: that the shop does not know about it."""
-    known = {key_of(row) for row in rows}
-    return [
-        {kind: order[kind], "currency": order["currency"], "state": "unknown"}
-        for order in books["orders"]
-        for kind in KEYS
-        if order[kind] is not None and (kind, order[kind]) not in known
-        if any(one["in_doubt"] and ("charge", one["chargeId"]) not in known for one in order["charges"])
-    ]
 
 
 def key_of(row: Mapping[str, Any]) -> tuple[str, str] | None:

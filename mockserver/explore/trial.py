@@ -21,7 +21,6 @@ from mockserver.domain.record import record
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
-from mockserver.explore.run_money import unseen
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
@@ -156,11 +155,6 @@ class Observed:
         return self.after.findings
 
     @property
-    def unseen(self) -> list[Mapping[str, Any]]:
-        """The rows of the shop's books about orders that the sandbox never saw."""
-        return unseen(self.after.rows, self.after.books)
-
-    @property
     def points(self) -> list[InjectionPoint]:
         """The calls that it made, and what came due, in the time that passed afterwards too."""
         found = points_of(self.entries)
@@ -232,7 +226,7 @@ class TrialRunner:
         sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
         if self.is_shared:
             # Another exploration may have used the server before.
-            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.call("DELETE", "/__admin/sandbox")
         try:
             sandbox.call("POST", "/__admin/scenarios", json=scenario)
         except TypeError:
@@ -281,7 +275,7 @@ class TrialRunner:
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
-            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.call("DELETE", "/__admin/sandbox")
             sandbox.close()
 
 

@@ -32,38 +32,31 @@ class Judged:
     words: Sequence[str] = ()
 
 
-def verdict(code: int | None, findings: Iterable[Mapping[str, Any]], *, has_fired: bool) -> Verdict:
-    """The verdict by findings and exit code (None: not in time) alone; ``has_fired``: the fault did.
+def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
+    """The verdict on a run with this exit code (None: not in time), with what it says in money; without the shop's
+    books its money is compared with that of the run without a fault. ``has_fired``: the fault has struck.
 
     Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
     """
-    if any(row["severity"] == "error" for row in findings):
-        return Verdict.UNSAFE
-    if not has_fired:
-        return Verdict.NOT_REACHED
-    if code is None:
-        return Verdict.HUNG
-    return Verdict.SURVIVED if code == 0 else Verdict.FAILED
-
-
-def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
-    """The verdict on a run, with what it says in money; without the shop's books its money is compared with that of the
-    run without a fault."""
-    told = [str(row["evidence"][0]["line"]) for row in after.differing]
+    told = _lines(after.differing)
     findings = after.differing if reference.of_two else after.findings
-    found = Verdict.UNSAFE if after.broken else verdict(code, findings, has_fired=has_fired)
-    if found is Verdict.UNSAFE:
-        return Judged(found, [*after.broken, *told])
-    if after.failed and found in (Verdict.SURVIVED, Verdict.FAILED):
-        return Judged(Verdict.FAILED, [after.failed])
-    if found is not Verdict.SURVIVED:
-        return Judged(found)
-    if has_books:
-        if told:
-            return Judged(Verdict.DOUBTFUL, told)
-        early = [str(row["evidence"][0]["line"]) for row in after.differed]
-        return Judged(Verdict.HEALED, early) if early else Judged(Verdict.SURVIVED)
-    return _by_money(after, reference)
+    if after.broken or any(row["severity"] == "error" for row in findings):
+        return Judged(Verdict.UNSAFE, [*after.broken, *told])
+    if not has_fired:
+        return Judged(Verdict.NOT_REACHED)
+    if code is None:
+        return Judged(Verdict.HUNG)
+    if code != 0 or after.failed:
+        return Judged(Verdict.FAILED, [after.failed] if after.failed else ())
+    if not has_books:
+        return _by_money(after, reference)
+    early = _lines(after.differed)
+    return Judged(Verdict.DOUBTFUL if told else Verdict.HEALED if early else Verdict.SURVIVED, told or early)
+
+
+def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What findings say first."""
+    return [str(row["evidence"][0]["line"]) for row in findings]
 
 
 def excused(made: Judged, after: RunEnd) -> Judged:
@@ -80,9 +73,8 @@ def _by_money(after: RunEnd, reference: Reference) -> Judged:
         found = differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
     harm = [one.words for one in found if one.is_harm]
     ends = () if reference.of_two else after.findings
-    unknown = [str(row["evidence"][0]["line"]) for row in ends if row["finding"] == _UNKNOWN_END]
-    if harm or unknown:
-        return Judged(Verdict.UNSAFE, [*harm, *unknown])
-    if found:
-        return Judged(Verdict.DOUBTFUL, [one.words for one in found])
-    return Judged(Verdict.SURVIVED)
+    unknown = _lines(row for row in ends if row["finding"] == _UNKNOWN_END)
+    harm += [f"customer paid, and nobody has looked: {line}" for line in unknown]
+    if harm:
+        return Judged(Verdict.UNSAFE, harm)
+    return Judged(Verdict.DOUBTFUL if found else Verdict.SURVIVED, [one.words for one in found])

@@ -131,6 +131,11 @@ def test_pending_is_contradicted_by_money_once_everything_has_settled() -> None:
         ({"state": "shipped"}, [DECLINED], "the shop ships order-5, whose payment failed or was voided"),
         ({"paid": 20, "state": "paid"}, [PENDING], "the shop counts order-5 as paid, but 20.00 AUD of it is still"),
         ({"paid": 20, "refunded": 0}, [refunded("5")], "5.00 AUD of order-5 were given back, and the shop books no"),
+        (
+            {"paid": 40},
+            [PAID, BOUNCED],
+            "the shop books 40.00 AUD for order-5, whose customer paid 20.00 AUD; 20.00 AUD b",
+        ),
         ({"paid": 0}, [PAID], "customer paid 20.00 AUD for order-5, which the shop books as paid 0.00 AUD"),
         ({"state": "cancelled"}, [PAID], "customer paid 20.00 AUD for order-5, which the shop calls cancelled"),
         ({"paid": 2000}, [PAID], "the shop books 2000.00 AUD for order-5, whose customer paid 20.00 AUD; are these"),

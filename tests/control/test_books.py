@@ -247,7 +247,7 @@ def test_a_row_without_a_currency_is_refused_where_the_order_has_two(api: Api) -
     pay(api)
     pay(api, amount=500, currency="JPY")
     details = compare(api, {"reference": "order-1", "paid": 20})["details"]
-    assert details == {"Rows[0].Currency": "missing, and the order has charges in AUD and JPY"}
+    assert details == {"Rows[0].Currency": "missing, and order-1 has charges in AUD and JPY"}
     rows = [{"reference": "order-1", "paid": amount, "currency": code} for amount, code in ((20, "AUD"), (500, "JPY"))]
     assert found(api, *rows) == []
 

@@ -12,4 +12,4 @@ from mockserver.explore.run_money import RunMoney
 def after(findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any) -> RunEnd:
     """A run with these findings, that moved the money of these books."""
     answered = books or {"orders": [], "now": "2031-01-01T00:00:00Z", "in_doubt": []}
-    return RunEnd(RunMoney.of(answered), answered, findings, **more)
+    return RunEnd(RunMoney.of(answered), findings, **more)

@@ -16,8 +16,10 @@ from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Trial
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
+from mockserver.explore.run_money import RunMoney
 from mockserver.explore.trial import InjectionPoint, Verdict
-from mockserver.explore.verdicts import verdict
+from mockserver.explore.verdicts import Reference, judged
+from tests.explore.after import after
 
 TWICE = {
     "finding": "double-charge",
@@ -52,7 +54,7 @@ def made() -> Exploration:
     return Exploration(
         command=["sh", "pay it.sh"],
         seed=7,
-        baseline=Baseline(calls, 0.5, is_manual=False),
+        baseline=Baseline(calls, 0.5, is_manual=False, reference=Reference(RunMoney(()))),
         cells=[
             cell("charge.create#1", "declined_soft", Verdict.FAILED, 4),
             cell("charge.create#1", "lost_answer", Verdict.UNSAFE, 0, TWICE),
@@ -68,6 +70,13 @@ def made() -> Exploration:
 def files(made: Exploration, tmp_path: Path) -> dict[str, Path]:
     kept = ExplorationFolder(tmp_path)
     return {one.name: path for one in made.cells if (path := kept.scenario_of(one)) is not None}
+
+
+def test_the_summary_says_where_money_could_not_be_compared(made: Exploration) -> None:
+    words = "two runs without any fault moved different money: only findings and books judge"
+    assert words not in report.text(made)
+    made.baseline = replace(made.baseline, reference=Reference())
+    assert words in report.text(made)
 
 
 def test_text_is_a_table_for_each_place_and_a_list_of_what_needs_a_look(made: Exploration) -> None:
@@ -211,7 +220,8 @@ def test_the_page_needs_no_network_and_no_script_and_every_cell_leads_to_its_sto
     ],
 )
 def test_verdicts(code: int | None, severity: str, has_fired: bool, wanted: Verdict) -> None:
-    assert verdict(code, [{"severity": severity}], has_fired=has_fired) is wanted
+    end = after([{"finding": "wrong-state", "severity": severity}])
+    assert judged(code, end, Reference(), has_books=False, has_fired=has_fired).verdict is wanted
 
 
 def test_a_name_that_leads_out_of_the_folder_is_refused(made: Exploration, tmp_path: Path) -> None:

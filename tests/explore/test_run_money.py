@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money, unseen, untold
+from mockserver.explore.run_money import RunMoney, differences, invariants_of, key_of, same_money
 from mockserver.explore.trial import Verdict
 from mockserver.explore.verdicts import Reference, judged
 from tests.explore.after import after
@@ -43,6 +43,7 @@ def money(*orders: dict[str, Any], doubts: tuple[str, ...] = (), now: str = "203
 
 PAID = money(order(captured=20))
 REFUNDED = money(order(captured=20, refunded=5))
+PAID_AGAIN = RunMoney([{**order(captured=40, refunded=20), "peak": 20}], "2031-01-01T00:00:00Z")
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,13 @@ REFUNDED = money(order(captured=20, refunded=5))
             True,
             "the refund of 5.00 AUD of order-1 was not made",
             id="a-refund-lost",
+        ),
+        pytest.param(
+            PAID_AGAIN,
+            money(order(captured=40, peak=40)),
+            True,
+            "customer paid 40.00 AUD for order-1 of 20.00",
+            id="paid-again-and-nothing-given-back",
         ),
         pytest.param(PAID, money(), False, "order-1: paid 0.00 AUD instead of 20.00 AUD", id="declined"),
         pytest.param(PAID, money(order(pending=20)), False, "pending 20.00 AUD instead of 0.00 AUD", id="pending"),
@@ -98,6 +106,11 @@ def test_more_than_was_ever_missed_at_once_is_harm() -> None:
     assert [one.is_harm for one in differences(voided, money(order(captured=20, held=21)), {"order-1"})] == [True]
 
 
+def test_a_refund_on_its_way_is_as_good_as_made() -> None:
+    assert differences(PAID_AGAIN, money(order(captured=40, refunding=20)), {"order-1"}) == []
+    assert differences(REFUNDED, money(order(captured=20, refunding=5)), {"order-1"}) == []
+
+
 def test_renewals_count_up_to_the_end_of_the_run_without_a_fault() -> None:
     base = money(renewed(1, 8), now="2031-01-10T00:00:00Z")
     longer = money(renewed(1, 8, 15, 22), now="2031-01-24T00:00:00Z")
@@ -119,9 +132,9 @@ def test_a_scenario_says_what_must_hold() -> None:
 
 def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
     rows = [{"reference": "order-1"}, {"Reference": "seeded"}, {"charge": "ch_1"}, {"reference": "", "charge": "ch_9"}]
-    assert unseen(rows, {"orders": [order()]}) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
+    assert money(order()).unseen(rows) == [{"Reference": "seeded"}, {"reference": "", "charge": "ch_9"}]
     masked = order("4111********1111")
-    assert unseen([{"reference": "4111111111111111"}], {"orders": [masked]}) == []
+    assert money(masked).unseen([{"reference": "4111111111111111"}]) == []
     assert key_of({"paid": 1}) is None
 
 
@@ -138,7 +151,7 @@ def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
 def test_an_order_in_doubt_that_the_books_do_not_have_is_unknown(
     rows: list[dict[str, Any]], is_in_doubt: bool, is_told: bool
 ) -> None:
-    found = untold(rows, {"orders": [order(captured=20, is_in_doubt=is_in_doubt)]})
+    found = money(order(captured=20, is_in_doubt=is_in_doubt)).untold(rows)
     assert found == ([{"reference": "order-1", "currency": "AUD", "state": "unknown"}] if is_told else [])
 
 

@@ -61,9 +61,8 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
     for key in keys[:LENGTH]:
         for order in orders_of(sandbox, key):
             figures, currency = order.figures, order.currency
-            known = {name: getattr(figures, name) for name in ("held", "captured", "refunded", "net", "pending")}
-            money = [f"{name} {money_text(amount, currency)}" for name, amount in known.items() if amount]
-            lines.append(f"{mask_text(key[1])}: {', '.join(money) or 'nothing'}")
+            net = f", net {money_text(figures.net, currency)}" if figures.net else ""
+            lines.append(f"{mask_text(key[1])}: {figures.told(currency)}{net}")
     return lines
 
 
