@@ -14,7 +14,6 @@ import httpx
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_files import load, read_text, shipped, shipped_file
-from mockserver.commands.scenarios import operation_of
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_printed
 from mockserver.engine.sandbox import public_key_of
@@ -26,6 +25,7 @@ from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.control.description import control
+from mockserver.web.routes import operation_of
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json
