@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import closing, suppress
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -21,6 +22,8 @@ import click
 from mockserver import __version__
 from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.completion import offered
+from mockserver.domain.record import record
+from mockserver.domain.reference_data import read_grouped
 from mockserver.settings import (
     SETTINGS,
     OptionKind,
@@ -43,17 +46,22 @@ from collections.abc import Mapping, Sequence
 POLL_SECONDS = 0.05
 
 
-GROUPS: Mapping[str, Sequence[str]] = {
-    "Run a server": ("serve", "healthcheck", "config", "store", "sample", "ca"),
-    "Write scenarios": ("init", "scenarios", "check", "explain", "outcomes", "schema", "import"),
-    "Test a client": ("run", "books", "findings", "explore", "shrink", "coverage", "drift", "mcp"),
-    "Look up": ("operations", "routes", "states", "assumptions", "openapi", "asyncapi", "version", "help"),
-}
+@record
+class _Row:
+    """A command: its group in the help, its name, where it is, and its first sentence."""
+
+    group: str
+    name: str
+    place: str
+    summary: str
+
+
+COMMANDS: Mapping[str, Sequence[_Row]] = read_grouped("commands", _Row, Path(__file__).parent / "commands")
+"""All commands by their groups, so that the help imports none of them."""
 MAIN_OPTIONS = ("host", "port", "scenario", "clock", "seed", "profile")
 """Options of ``serve`` that the root's help shows."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
-_LONGEST = 200
 
 
 class ServeByDefault(click.Group):
@@ -67,36 +75,16 @@ class ServeByDefault(click.Group):
         return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command by its name."""
-        if cmd_name not in self.commands:
-            self.list_commands(ctx)
+        """A command by its name, imported now; for a name that is none all of them, of which click suggests one."""
+        known = [row for rows in COMMANDS.values() for row in rows]
+        for row in [row for row in known if row.name == cmd_name] or known:
+            if row.name not in self.commands:
+                self.add_command(resolve_name(row.place))
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""
-        from mockserver.commands import (
-            books,
-            coverage,
-            drift,
-            explore,
-            findings,
-            printed_tables,
-            run,
-            sample,
-            scenarios,
-            shrink,
-            store,
-        )
-        from mockserver.mcp.stdio import mcp
-
-        tables = printed_tables.states, printed_tables.assumptions, printed_tables.routes, printed_tables.operations
-        library = scenarios.outcomes, scenarios.scenarios, scenarios.schema
-        files = scenarios.init, scenarios.check, scenarios.explain
-        clients = run.run, books.books, findings.findings, explore.explore, coverage.coverage, shrink.shrink
-        others = drift.drift, drift.import_traffic, sample.sample, store.store, mcp
-        for command in (*tables, *library, *files, *clients, *others):
-            self.add_command(command)
-        return super().list_commands(ctx)
+        return sorted(row.name for rows in COMMANDS.values() for row in rows)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. An interruption that it does not see to itself, such as one that comes before it has begun,
@@ -115,15 +103,9 @@ class ServeByDefault(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in groups, each with its whole first sentence; then the options that matter first."""
         widest = max(map(len, self.list_commands(ctx)))
-        for title, names in GROUPS.items():
+        for title, rows in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [
-                        (name.ljust(widest), self.commands[name].get_short_help_str(_LONGEST))
-                        for name in names
-                        if name in self.commands
-                    ]
-                )
+                formatter.write_dl([(row.name.ljust(widest), row.summary) for row in rows])
         serve = self.commands["serve"]
         records = [one.get_help_record(ctx) for one in serve.params if one.name in MAIN_OPTIONS]
         with formatter.section("Main options of serve (mockserver serve --help shows all)"):

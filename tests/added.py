@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from traceback import format_exc
 from typing import Any
 
 import mockserver
-from tests.driving import DUMMY, Api
+from tests.driving import CARD, DUMMY, Api
 
 
 def scripted(rule: str) -> Api:
@@ -54,6 +56,16 @@ def control() -> Any:
     return [greeted["greeting"], refused.status, described["summary"], answer]
 
 
+def explored() -> Any:
+    """The command line, whose client pays once; it has struck."""
+    pay = f"""curl -s "$MOCKSERVER_URL/charge/card" -H "x-secretkey: $MOCKSERVER_SECRET_KEY" -o /dev/null --json '{{
+        "amount": 5, "providerId": "{DUMMY}", "paymentInformation": {json.dumps(CARD)}}}'"""
+    asked = ["explore", "--faults", "teapot", "--format", "json", "--", "sh", "-c", pay]
+    done = subprocess.run([sys.executable, "-m", "mockserver", *asked], capture_output=True, text=True, check=False)
+    [cell] = json.loads(done.stdout)["cells"]
+    return [cell[key] for key in ("name", "verdict")]
+
+
 def assumption() -> Any:
     api, link = Api(), {"amount": 5, "currency": "AUD"}
     taken = api.post("/payment_link", link)
@@ -83,6 +95,7 @@ USES = {
     "a control operation": control,
     "an assumption": assumption,
     "a finding": finding,
+    "a fault of explore": explored,
     "a page": page,
 }
 

@@ -219,6 +219,11 @@ def greet(call: ControlCall) -> tuple[int, object]:
             )
         ],
     },
+    "a fault of explore": {
+        "mockserver/scenario/faults.csv": [
+            ('teapot,answer,it is done,5,,,,,,,,"{""transport"": {""at"": ""answer"", ""status"": 418}}"\n', "")
+        ]
+    },
     "a page": {
         "mockserver/web/pages.csv": [("GET,/hello/{name},hello.page,,Says hello\n", "")],
         "mockserver/web/hello.py": [
@@ -249,6 +254,7 @@ WORKS: Mapping[str, Any] = {
     "a control operation": ["Hello, Ann", 400, "Be greeted", {"greeting": "Hello, Ann"}],
     "an assumption": [201, {"Title": "required"}],
     "a finding": [["large-amount", "5000"]],
+    "a fault of explore": ["charge.create#1/teapot", "survived"],
     "a page": [200, "<h1>Hello, &lt;Ann&gt;</h1>"],
 }
 """What ``tests/added.py`` sees of each."""

@@ -18,7 +18,7 @@ import yaml
 
 from mockserver.adapters.scenario_files import shipped
 from mockserver.assumptions import ROWS, Assumed, Profile
-from mockserver.cli import GROUPS, main
+from mockserver.cli import COMMANDS, main
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.codes import Code
 from mockserver.domain.reading import camel
@@ -371,7 +371,7 @@ def tools() -> str:
 
 def _all_commands() -> Iterator[tuple[str, click.Command]]:
     """Every command in the order of the help; a group comes before its commands."""
-    for name in (name for names in GROUPS.values() for name in names):
+    for name in (row.name for rows in COMMANDS.values() for row in rows):
         command = main.get_command(click.Context(main), name)
         if command is None:
             raise LookupError(f"no command is called {name}")

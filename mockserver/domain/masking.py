@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from mockserver.domain.card_search import (
     CANDIDATE,
@@ -22,6 +22,7 @@ from mockserver.domain.card_search import (
     readings_of,
 )
 from mockserver.domain.cards import MAX_LENGTH, TEST_NUMBERS, clean, mask
+from mockserver.domain.reading import query_pairs
 
 LONGEST_TEXT = 20_000
 """Characters of one text that are shown."""
@@ -182,8 +183,7 @@ def _mask_card(text: str) -> str:
 
 def mask_query(query: bytes, field: Callable[[str, str], str] = mask_field) -> dict[str, object]:
     """A query by name, as it may be shown, or with ``sendable_field`` sent again."""
-    pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True, errors="replace")
-    return {mask_text(name): field(unquote(name), value) for name, value in pairs}
+    return {mask_text(name): field(unquote(name), value) for name, value in query_pairs(query)}
 
 
 def mask_headers(headers: Mapping[str, str]) -> dict[str, object]:

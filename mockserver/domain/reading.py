@@ -11,6 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from typing import TypeVar
+from urllib.parse import parse_qsl
 
 MAX_NUMBER = 400
 """Digits, and the size of the exponent, that a number may have."""
@@ -100,3 +101,11 @@ def camel(name: str) -> str:
 def capitalised(name: str) -> str:
     """A name that begins with a capital."""
     return name[:1].upper() + name[1:]
+
+
+def query_pairs(query: bytes) -> list[tuple[str, str]]:
+    """Names and values of a query string, in its order, those without a value too."""
+    text = query.decode("utf-8", "replace")
+    if "%" in text or "+" in text:
+        return parse_qsl(text, keep_blank_values=True, errors="replace")
+    return [(name, value) for name, _, value in [pair.partition("=") for pair in text.split("&") if pair]]

@@ -20,6 +20,7 @@ Overrides = Mapping[str, object]
 """Values by the key of their assumption, as a scenario writes them."""
 
 _DURATION = "a duration, such as 5m"
+_MOST_SHOWN = 24
 _TIMES = ("0s", "1d")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -104,7 +105,7 @@ class Settling:
 
     def _values(self, gap: _Gap, chosen: Overrides) -> Iterator[tuple[str, object]]:
         """Every other value of every assumption that may be the one."""
-        shown = list(dict.fromkeys(text for one in gap.differences for text in _shown(one)))
+        shown = list(dict.fromkeys(text for one in gap.differences for text in _shown(one)))[:_MOST_SHOWN]
         for key, row in ROWS.items():
             current = chosen.get(key, row.kind.show(row.value(self._profile)))
             for value in dict.fromkeys(map(str, _candidates(row, shown))):

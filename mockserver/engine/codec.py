@@ -435,7 +435,7 @@ def _enum(cls: type[Enum]) -> Form:
     def read(raw: Any, cards: CardRegistry) -> Any:
         return (by_value.get(raw) if isinstance(raw, (str, int)) else None) or _refuse(names)
 
-    return Form(lambda value, secrets: value.value, read)
+    return Form(lambda value, secrets: value._value_, read)
 
 
 def _constrained(base: Form, faults: Sequence[Callable[[Any], str | None]]) -> Form:

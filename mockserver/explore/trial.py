@@ -226,7 +226,7 @@ class TrialRunner:
         sandbox = RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
         if self.is_shared:
             # Another exploration may have used the server before.
-            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.call("DELETE", "/__admin/sandbox")
         try:
             sandbox.call("POST", "/__admin/scenarios", json=scenario)
         except TypeError:
@@ -275,7 +275,7 @@ class TrialRunner:
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
-            sandbox.call("POST", "/__admin/reset", params={"scenario": "true"})
+            sandbox.call("DELETE", "/__admin/sandbox")
             sandbox.close()
 
 

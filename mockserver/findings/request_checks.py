@@ -33,6 +33,7 @@ _HIDDEN = re.compile(
 """What parts digits, or is one, and takes more than a byte of a body. A line belongs to no number before it when it
 begins with more than digits, as rows do with an id."""
 
+_BACKSLASH, _PERCENT = b"\\%"
 _MOST_HIDDEN = 80_000
 """Bytes of a body in which that is looked for: as many as ``_MOST_READ`` characters may take."""
 
@@ -101,7 +102,7 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
 
 
 def _is_clean_body(text: bytes) -> bool:
-    if b"\\" in text or b"%" in text or not text.isascii():
+    if _BACKSLASH in text or _PERCENT in text or not text.isascii():
         text = _HIDDEN.sub(b"0", text[:_MOST_HIDDEN]) + text[_MOST_HIDDEN:]
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
     if runs == 1 and (own := _OWN_NUMBER.search(text)) is not None:

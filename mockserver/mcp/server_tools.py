@@ -34,6 +34,9 @@ DEFAULT_KEY = "sk_agent"
 PATIENCE_SECONDS = 660.0
 """How long an answer may take: a call that lets time pass takes ten minutes at most."""
 
+OPERATION_SECONDS = 35.0
+"""The same of an operation: a client waits 30 s, and a scenario may let it wait for ever."""
+
 _METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
 _KEY = argument("string", f"Secret key of the sandbox; default {DEFAULT_KEY}.")
 
@@ -51,7 +54,14 @@ class Line:
         self._how: dict[str, Any] = {"transport": transport, "verify": self._asked.startswith("https:")}
 
     async def ask(
-        self, method: str, target: str, key: str | None = None, body: object = None, params: Any = None
+        self,
+        method: str,
+        target: str,
+        key: str | None = None,
+        body: object = None,
+        params: Any = None,
+        *,
+        patience: float = PATIENCE_SECONDS,
     ) -> tuple[int, bytes]:
         """Status and body of the answer to a call; a body that is a text is YAML. Raises ``ToolRefused`` where none
         came."""
@@ -63,14 +73,14 @@ class Line:
         sent: dict[str, Any] = {"headers": headers, "params": params or None}
         sent["content"] = None if content is None else content.encode("utf-8", "replace")
         try:
-            async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE_SECONDS, **self._how) as client:
-                answer = await asyncio.wait_for(client.request(method, self._asked + target, **sent), PATIENCE_SECONDS)
+            async with httpx.AsyncClient(trust_env=False, timeout=None, **self._how) as client:  # noqa: S113
+                answer = await asyncio.wait_for(client.request(method, self._asked + target, **sent), patience)
         except (Cut, httpx.RemoteProtocolError, httpx.ReadError):
             raise ToolRefused("the connection was cut without a whole answer, as a scenario may want it") from None
         except httpx.ConnectError as problem:
             raise ToolRefused(f"no server at {self.url}: {problem}; `mockserver` starts one") from None
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
-            why = str(problem) or "no answer came in time"
+            why = str(problem) or f"no answer came within {patience:g} s"
             raise ToolRefused(f"{method} {mask_printed(target[:200])}: {why}") from None
         return answer.status_code, answer.content
 
@@ -115,7 +125,8 @@ def server_tools(line: Line) -> Sequence[Tool]:
             raise ToolRefused(f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`")
         if method not in _METHODS:
             raise ToolRefused(f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}")
-        status, raw = await line.ask(method, path, str(given.get("key", DEFAULT_KEY)), given.get("body"))
+        key, body = str(given.get("key", DEFAULT_KEY)), given.get("body")
+        status, raw = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
         return f"{status}\n{_shown(raw)}"
 
     async def operations(given: Arguments) -> str:

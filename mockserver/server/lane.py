@@ -121,7 +121,7 @@ class RouteLookup:
 
     def find(self, method: str, path: str) -> tuple[Any, dict[str, str]]:
         """The endpoint of an operation, by its tidy path, and the values of its placeholders."""
-        endpoints, parameters = self._exact.get(path), dict[str, str]()
+        endpoints, parameters = self._exact.get(path), {}
         if endpoints is None:
             for pattern, found in self._templates.get(_key(path), {}).items():
                 if (match := pattern.fullmatch(path)) is not None:
@@ -197,7 +197,7 @@ class FastCycle(RequestResponseCycle):
         if head is None:
             return False
         self.response_started = self.response_complete = True
-        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (head, len(body), body))
+        self.transport.write(b"".join((head, b"content-length: %d\r\n\r\n" % len(body), body)))
         self.message_event.set()
         self.on_response()
         return True

@@ -27,7 +27,7 @@ from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
-from mockserver.store.schema import Commit
+from mockserver.store.schema import Commit, Fresh
 
 _EXHAUSTED = -1
 _REFUSED = 400
@@ -113,7 +113,8 @@ class Rulebook:
 class JournalRows:
     """The rows of the journal of one sandbox: its rules and its tables."""
 
-    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, context: PersistenceContext) -> None:
+    def __init__(self, sandbox: Sandbox, rulebook: Rulebook, context: PersistenceContext, fresh: Fresh) -> None:
+        self._fresh = fresh
         self._sandbox = sandbox
         self._rulebook = rulebook
         self._context = context
@@ -172,7 +173,17 @@ class JournalRows:
 
     def write_about(self, result: Result | None) -> dict[str, object] | None:
         """The objects that a step is about, by kind: each with its table."""
-        return None if result is None else {kind: _write_object(held) for kind, held in result.about.items()}
+        return None if result is None else {kind: self._write_object(held) for kind, held in result.about.items()}
+
+    def _write_object(self, held: Any) -> list[object]:
+        if isinstance(held, Batch):
+            # It changes in place, so that it is the same as in its table.
+            return ["batches", held.batch_id]
+        name = TABLE_NAMES.get(type(held))
+        if name is None:
+            return ["", _OBJECT.to_plain(held)]
+        row, plain = self._fresh.get((name, held.seq), (None, None))
+        return [name, plain if row is held else row_form(type(held)).to_plain(held)]
 
     def read_about(self, raw: Any, cards: CardRegistry) -> Result | None:
         """What came of a step that has ended, of which only that is known."""
@@ -252,14 +263,6 @@ class JournalRows:
 def _present(**members: object) -> dict[str, object]:
     """The members that are numbers or not empty."""
     return {name: value for name, value in members.items() if value or isinstance(value, int)}
-
-
-def _write_object(held: object) -> list[object]:
-    if isinstance(held, Batch):
-        # It changes in place, so that it is the same as in its table.
-        return ["batches", held.batch_id]
-    name = TABLE_NAMES.get(type(held))
-    return ["", _OBJECT.to_plain(held)] if name is None else [name, row_form(type(held)).to_plain(held)]
 
 
 def _place(rule: Rule, outcome: Outcome) -> object:

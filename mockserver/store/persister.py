@@ -38,7 +38,7 @@ from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.store.findings_memory import counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
-from mockserver.store.schema import HEAD, Changes, Commit, StoredRows, json_text
+from mockserver.store.schema import HEAD, Changes, Commit, Fresh, StoredRows, json_text
 from mockserver.store.table_rows import (
     BatchPart,
     GrowingPart,
@@ -139,6 +139,7 @@ class SandboxPersister:
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: dict[str, int] = {}
         self._judged = counters(sandbox.watch)
+        self._fresh: Fresh = {}
         self.parts = [*self._parts_of(sandbox)]
         # These know how many of their rows have changed.
         self._feeds = [
@@ -148,14 +149,14 @@ class SandboxPersister:
     def _parts_of(self, sandbox: Sandbox) -> Iterator[Part]:
         for name, row in ROW_CLASSES.items():
             if row is not Batch:
-                yield TablePart(name, getattr(sandbox, name), row)
+                yield TablePart(name, getattr(sandbox, name), row, self._fresh)
         yield BatchPart(sandbox.batches)
         yield schedule_part(sandbox)
         yield PastPart(sandbox)
         yield RuleKeysPart(sandbox)
         yield deliveries_part(sandbox)
         yield inbox_part(sandbox)
-        journal, rows = sandbox.journal, JournalRows(sandbox, self._rulebook, self._context)
+        journal, rows = sandbox.journal, JournalRows(sandbox, self._rulebook, self._context, self._fresh)
         yield MemoryPart("marks", journal, "marks", row_form(tuple[str, int]))
         yield MemoryPart("scripts", sandbox, "scripts", row_form(tuple[str, dict[int, ProviderOutcome]]))
         yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
@@ -203,6 +204,7 @@ class SandboxPersister:
         if self.waiting() <= most:
             return False
         max(self._feeds, key=len).gather(Changes(commit, self.world), most)
+        self._fresh.clear()
         return True
 
     def gather(self, commit: Commit) -> None:
@@ -212,6 +214,7 @@ class SandboxPersister:
             self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
         for part in self.parts:
             part.gather(changes)
+        self._fresh.clear()
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
             commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]

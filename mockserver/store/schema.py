@@ -25,6 +25,9 @@ StoredRows: TypeAlias = Mapping[str, Sequence[tuple[int, Any]]]
 SERVER = 0
 """The world of what belongs to no sandbox: scenarios."""
 
+Fresh: TypeAlias = dict[tuple[str, int], tuple[Any, object]]
+"""Rows of a commit by table and place, with their plain data: the journal of the same commit names most of them."""
+
 HEAD = "head"
 """The part that every sandbox has."""
 

@@ -28,7 +28,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.director import Times
-from mockserver.store.schema import Changes, StoredRows
+from mockserver.store.schema import Changes, Fresh, StoredRows
 
 BLOCK = 50
 """Steps of something that only grows of which a row is made, at most."""
@@ -55,10 +55,12 @@ class Part(Protocol):
 
 
 class TablePart:
-    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since."""
+    """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since.
+    ``fresh`` gets what is written of them, for the journal of the same commit."""
 
-    def __init__(self, name: str, table: Table[Any], row: type) -> None:
+    def __init__(self, name: str, table: Table[Any], row: type, fresh: Fresh) -> None:
         self.name = name
+        self._fresh = fresh
         self._table = table
         self._form = row_form(row)
         self._known = 0
@@ -78,7 +80,9 @@ class TablePart:
         end = min(self._known + most - len(some), len(self._table.rows))
         for seq in (*some, *range(self._known, end)):
             self._changed.pop(seq, None)
-            changes.put(self.name, seq, self._form.to_plain(self._table.rows[seq]))
+            row = self._table.rows[seq]
+            self._fresh[self.name, seq] = row, (plain := self._form.to_plain(row))
+            changes.put(self.name, seq, plain)
         self._known = end
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:

@@ -88,13 +88,11 @@ class Access:
         time = log_time(self.ended)
         took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
         method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
-        op: str | None = None
-        rule: str | None = None
-        warnings: tuple[str, ...] = ()
-        if step is not None:
-            op, result = step.asked.op, step.result
-            rule = next((one.rule for one in result.decisions if one.rule), None) if result.ruled else None
-            warnings = result.warnings
+        op, result = (None, None) if step is None else (step.asked.op, step.result)
+        warnings = () if result is None else result.warnings
+        rule = None
+        if result is not None and result.ruled:
+            rule = next((one.rule for one in result.decisions if one.rule), None)
         path = _masked_path(scope, key) + _masked_query(scope["query_string"], key)
         sandbox = _shown_key(key) if key else None
         if as_json:
@@ -103,14 +101,14 @@ class Access:
             told = [{"time": time, "warning": text, "sandbox": sandbox} for text in warnings]
             return [dumps(row).decode() for row in (facts, *told)]
         end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
-        line = f"{time} {self.status or '-':>3} {took:>9}ms {method:6} {end}"
-        return [printable(line), *(printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings)]
+        line = f"{time} {self.status or '  -'} {took.rjust(9)}ms {method.ljust(6)} {end}"
+        return [printable(line), *[printable(f"{time} warning: {text} {sandbox or '-'}") for text in warnings]]
 
 
 def log_time(at: Micros) -> str:
     """An instant of the machine's time in UTC, in whole milliseconds."""
-    seconds, micros = divmod(at, SECOND)
-    return f"{_second_text(seconds)}{micros // 1_000:03}Z"
+    millis = at // MILLISECOND
+    return f"{_second_text(millis // 1_000)}{str(millis)[-3:]}Z"
 
 
 _second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
@@ -118,8 +116,9 @@ _shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__g
 
 
 def _masked_query(query: bytes, key: str | None) -> str:
-    pairs = ((name, "***" if value == key else value) for name, value in mask_query(query).items())
-    return "?" + "&".join(f"{name}={value}" for name, value in pairs) if query else ""
+    if not query:
+        return ""
+    return "?" + "&".join([f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()])
 
 
 def shown_path(scope: Scope) -> str:

@@ -46,7 +46,7 @@ from mockserver.web.runner import in_steps, look_ahead
 from mockserver.wire import resources
 from mockserver.wire.body_tables import query_type
 from mockserver.wire.fields import Fields
-from mockserver.wire.jsonio import Encoded, dumps
+from mockserver.wire.jsonio import dumps
 from mockserver.wire.refusals import declined
 from mockserver.wire.replies import Members, reply_of, reply_type
 
@@ -98,18 +98,20 @@ class ListOf:
         self._fields = reply_type(reply).fields
         [self._row] = (held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH))
 
-    def __call__(self, call: OperationCall) -> dict[str, object]:
+    def __call__(self, call: OperationCall) -> bytes:
         page = listing.search(call.step, self._wanted, vars(call.query))
-        texts, size = list[bytes](), 0
+        texts, size, show = list[bytes](), 0, _SHOWN.get(self._row)
         for row in page.rows:
-            made = shown(call, self._row, row)
+            made = reply_of(self._row, row) if show is None else show(call, row)
             texts.append(made if isinstance(made, bytes) else dumps(made))
             size += len(texts[-1])
             if size > LARGEST:
                 words = f"got rows of over {LARGEST} bytes on one page, wanted a limit below {len(texts)}"
                 raise invalid({"Limit": words})
-        rows = Encoded(b"[%b]" % b",".join(texts))
-        return {name: rows if held.startswith(_EACH) else getattr(page, name) for name, held in self._fields.items()}
+        members = {name: [] if held.startswith(_EACH) else getattr(page, name) for name, held in self._fields.items()}
+        # All others are numbers.
+        begin, closing, end = dumps(members).partition(b"]")
+        return b"".join((begin, b",".join(texts), closing, end))
 
     def ahead(self, step: Step) -> Awaitable[object] | None:
         """Look at the rows of a long list before the step that shows it; None where there is little to look at, or the

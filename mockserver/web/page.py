@@ -25,6 +25,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import CURRENCIES
+from mockserver.domain.reading import query_pairs
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
@@ -66,7 +67,7 @@ class PageCall:
         self.headers = request.headers
         self.path = request.path
         self.query = request.parameters
-        self.form = request.form
+        self.form = dict(query_pairs(request.raw))
         self.fault: Transport | None = None
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from dataclasses import field
 from itertools import chain
 from typing import Any
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.bounded_cache import BoundedCache
@@ -17,12 +17,13 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, TryLater
 from mockserver.domain.problem import Problem, problem
 from mockserver.domain.record import mutable
+from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.director import Decision
 from mockserver.scenario.transport import Transport
 from mockserver.wire import refusals
-from mockserver.wire.fields import NO_FIELDS, Fields
+from mockserver.wire.fields import NO_FIELDS, Fields, parameters_of
 from mockserver.wire.jsonio import MalformedJson, dumps, kept_text
 
 Scope = MutableMapping[str, Any]
@@ -242,12 +243,13 @@ class Request:
     @property
     def parameters(self) -> dict[str, str]:
         """The query by name; of a parameter given twice the last counts."""
-        return dict(parse_qsl(self.query.decode("latin-1"), errors="replace"))
+        return parameters_of(self.query)
 
-    @property
-    def form(self) -> dict[str, str]:
-        """The fields of an HTML form, in the body."""
-        return dict(parse_qsl(self.raw.decode("utf-8", "replace"), keep_blank_values=True, errors="replace"))
+
+def again(entry: JournalEntry, known: Sandbox | None = None) -> Request:
+    """The request of an entry of the journal, as it came."""
+    asked = entry.asked
+    return Request(entry.method, entry.path, asked.path, entry.query, asked.headers, raw=entry.raw, known=known)
 
 
 @mutable

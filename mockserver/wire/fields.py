@@ -15,14 +15,14 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
-from mockserver.domain.reading import capitalised
+from mockserver.domain.reading import capitalised, query_pairs
 from mockserver.domain.record import mutable, record
 from mockserver.domain.reference_data import read_table
 from mockserver.wire.base import COMMA, Body, names_of
@@ -251,7 +251,7 @@ class Fields(Mapping[str, object]):
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
         """The fields of a query string; ``commas`` as for a body."""
-        return cls(model, raw, _QUERY[commas], _parameters(raw))
+        return cls(model, raw, _QUERY[commas], parameters_of(raw))
 
     @property
     def folded(self) -> Folded:
@@ -262,7 +262,7 @@ class Fields(Mapping[str, object]):
             self._folded = fold(self._model, self._given, commas=self.kind.commas)
             return self._folded
         # What it was read as before: a body that is no object is an empty one.
-        read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else _parameters(self._text)
+        read = loads(self._text or b"{}", sys.maxsize) if self.kind.is_body else parameters_of(self._text)
         return fold(self._model, read if isinstance(read, dict) else {}, commas=self.kind.commas)
 
     @property
@@ -337,13 +337,9 @@ def _empty(value: object) -> dict[str, Any]:
     raise MalformedJson("wanted a JSON object", 1, 1)
 
 
-def _parameters(query_string: bytes) -> dict[str, str]:
+def parameters_of(query_string: bytes) -> dict[str, str]:
     """The query by name; a parameter without a value counts as absent, of one given twice the last counts."""
-    query = query_string.decode("utf-8", "replace")
-    if "%" in query or "+" in query:
-        return dict(parse_qsl(query, errors="replace"))
-    pairs = [pair.partition("=") for pair in query.split("&")]
-    return {name: value for name, _, value in pairs if value}
+    return {name: value for name, value in query_pairs(query_string) if value}
 
 
 @by_type

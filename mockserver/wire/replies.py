@@ -64,18 +64,18 @@ def reply_of(name: str, value: object, **others: object) -> Members:
     ``paymentMethodId`` from its ``payment_method_id``, ``dateAdded`` and ``createdDate`` from its ``added``. Amounts
     and words go as they are, instants as date-times, objects as answers of their own. Raises ``TypeError`` for others
     that the reply does not have."""
-    blank, own, writers = _plan(name, tuple(others))
-    members: Members = {**blank, **{field: read(value) for field, read in own}, **others}
-    for field, write in writers:
-        if members[field] is not None:
-            members[field] = write(members[field])
+    blank, own = _plan(name, tuple(others))
+    members: Members = {**blank, **others}
+    for field, read, write in own:
+        found = read(value)
+        members[field] = found if found is None or write is None else write(found)
     return members
 
 
 @cache
 def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
-    """Every field in order, with its value if that is always the same; what reads each of the others that are not
-    given; and what writes those that do not go as they are."""
+    """Every field in order, with its value if that is always the same; and the others that are not given, each with
+    what reads it, and what writes it unless it goes as it is."""
     _, *rows = _rows()[name]
     if unknown := set(given) - {row.field for row in rows}:
         raise TypeError(f"{name} has no {', '.join(unknown)}")
@@ -84,9 +84,8 @@ def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
         row.field: json.loads(row.read_from.removeprefix(_ALWAYS)) for row in rows if row.read_from.startswith(_ALWAYS)
     }
     own = [row for row in rows if row.field not in given and row.field not in always]
-    readers = [(row.field, attrgetter(row.read_from or _attribute(row.field))) for row in own]
-    writers = [(row.field, write) for row in own if (write := _writer(row.holds)) is not None]
-    return {row.field: always.get(row.field) for row in rows}, readers, writers
+    read = [(row.field, attrgetter(row.read_from or _attribute(row.field)), _writer(row.holds)) for row in own]
+    return {row.field: always.get(row.field) for row in rows}, read
 
 
 def _attribute(name: str) -> str:

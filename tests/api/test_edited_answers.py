@@ -95,7 +95,7 @@ REFUSED = [
     ("{at: answer, edit: {}}", "got nothing, wanted at least one"),
     ("{at: answer, omit: []}", "got nothing, wanted at least one"),
     ("{at: answer, edit: {a..b: 1}}", "got 'a..b', wanted the path of a member"),
-    ("{at: answer, omit: ['']}", "wanted the path of a member"),
+    ("{at: answer, omit: [amount, '']}", "wanted the path of a member"),
     ("{at: answer, edits: {a: 1}}", "unknown key 'edits' - did you mean 'edit'?"),
     ("{at: receive, status: 429, retry_after: 1500ms}", "wanted whole seconds: Retry-After has no fractions"),
     ("{at: receive, status: 429, retry_after: soon}", "wanted a duration"),

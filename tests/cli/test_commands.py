@@ -22,7 +22,7 @@ from click.testing import CliRunner, Result
 import mockserver
 from mockserver import Settings
 from mockserver.adapters.tls import listener_context
-from mockserver.cli import GROUPS, main
+from mockserver.cli import COMMANDS, main
 from mockserver.settings import SETTINGS, OptionKind
 
 
@@ -34,15 +34,16 @@ def test_version_is_the_package_version() -> None:
     assert run("version").output == run("--version").output == f"{mockserver.__version__}\n"
 
 
-def test_version_imports_nothing_heavy() -> None:
+@pytest.mark.parametrize("words", [["version"], ["--help"]])
+def test_version_and_help_import_nothing_heavy(words: list[str]) -> None:
     program = (
-        "import sys\nfrom mockserver.cli import main\nmain(['version'], standalone_mode=False)\n"
+        f"import sys\nfrom mockserver.cli import main\nmain({words}, standalone_mode=False)\n"
         "heavy = {'starlette', 'uvicorn', 'pydantic', 'httpx', 'faker', 'jinja2', 'yaml', 'cryptography', 'asyncio'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
     root = Path(mockserver.__file__).resolve().parents[1]
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout == f"{mockserver.__version__}\n[]\n"
+    assert done.stdout.endswith("\n[]\n")
 
 
 def test_every_option_is_in_the_help_of_serve_with_its_variable() -> None:
@@ -81,9 +82,11 @@ def test_output_for_which_there_is_no_space_is_said_in_a_line(monkeypatch: pytes
 
 
 def test_every_command_stands_in_one_group_of_the_help_with_its_whole_summary() -> None:
-    grouped = [name for names in GROUPS.values() for name in names]
-    assert set(main.list_commands(click.Context(main))) <= set(grouped)
-    assert len(grouped) == len(set(grouped))
+    rows = [row for group in COMMANDS.values() for row in group]
+    assert main.commands.keys() <= {row.name for row in rows}
+    assert len(rows) == len({row.name for row in rows})
+    found = [main.get_command(click.Context(main), row.name) for row in rows]
+    assert [row.summary for row in rows] == [one and one.get_short_help_str(200) for one in found]
     words = run("--help").output
     assert "..." not in words.partition("Run a server")[2].partition("Options of serve")[0]
     assert "MOCKSERVER_SCENARIO" in words

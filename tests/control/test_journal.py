@@ -352,7 +352,7 @@ def test_masking_twice_is_masking_once() -> None:
         ("GET", "/customers/42/payment_method", 404, "did you mean '/customer/{customer_id}/payment_method'?"),
         ("GET", "/elsewhere/entirely", 404, "no such route"),
         ("GET", "/" + "x" * 300, 404, "no such route"),
-        ("GET", "/", 404, "no such route"),
+        ("GET", "/", 404, "no such route; /__admin is the control page, `mockserver routes` prints all paths"),
         ("PATCH", "/charge/card", 405, "got PATCH, allowed: POST"),
     ],
 )

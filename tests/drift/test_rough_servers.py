@@ -234,9 +234,11 @@ def test_a_host_for_tests_is_taken(url: str) -> None:
         (("--replay", "."), "wanted a folder with a recording"),
     ],
 )
-def test_a_wrong_question_is_refused(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    with CliRunner().isolated_filesystem(tmp_path):
-        done = drift(*words)
+def test_a_wrong_question_is_refused(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = drift(*words)
     assert (done.exit_code, said in done.output) == (2, True), done.output
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.driving import CARD, DUMMY, VISA, Api
 from tests.mcp.talking import SECRETS, Agent, in_process, talk
 
+from mockserver.mcp import server_tools  # isort: skip
 from mockserver.mcp.explore_tools import Folders, explore_tools  # isort: skip
 from mockserver.mcp.tools import ToolRefused, rows  # isort: skip
 
@@ -91,6 +92,17 @@ def test_a_failure_is_made_and_judged() -> None:
         assert '"id":"lost"' not in await agent.does("rules")
 
     talk(in_process(Api()), story)
+
+
+def test_an_operation_that_is_never_answered_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_tools, "OPERATION_SECONDS", 0.05)
+
+    async def story(agent: Agent) -> None:
+        await agent.does("apply_scenario", scenario=LOST.replace("reset: true", "delay: 60s"))
+        said = await agent.is_refused("call_operation", method="POST", path="/charge/card", body=CHARGE)
+        assert said == "POST /charge/card: no answer came within 0.05 s"
+
+    talk(in_process(Api(waits=True)), story)
 
 
 def test_time_passes_and_webhooks_arrive() -> None:

@@ -17,7 +17,7 @@ from mockserver.scenario.director import Decision
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal_search import filters_of, look_through, status_of
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Request
+from mockserver.web.request import again
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
@@ -128,16 +128,12 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     endpoint = entry.endpoint
     if not isinstance(endpoint, OperationEndpoint):
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
-    by = "control page" if is_own_page(call.headers) else "repeat"
-    asked = Request(
-        method=entry.method,
-        resource=entry.path,
-        path=entry.asked.path,
-        query=entry.query if wanted.query is None else _query_with(wanted.query, entry.query),
-        headers=entry.asked.headers,
-        raw=entry.raw if wanted.body is None else _body_with(wanted.body, entry.raw),
-    )
-    status, raw = await endpoint.send(asked, by)
+    asked = again(entry)
+    if wanted.query is not None:
+        asked.query = _query_with(wanted.query, entry.query)
+    if wanted.body is not None:
+        asked.raw = _body_with(wanted.body, entry.raw)
+    status, raw = await endpoint.send(asked, "control page" if is_own_page(call.headers) else "repeat")
     return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 

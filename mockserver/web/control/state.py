@@ -27,7 +27,7 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import Reply, Request
+from mockserver.web.request import Reply, again
 from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
@@ -127,15 +127,7 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
 
 def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
     """Take one request again, as far as it came then. Raises ``Invalid`` (90) when it is answered differently now."""
-    request = Request(
-        method=entry.method,
-        resource=entry.path,
-        path=entry.asked.path,
-        query=entry.query,
-        headers=entry.asked.headers,
-        raw=entry.raw,
-        known=past,
-    )
+    request = again(entry, past)
     decision = request.decided = upload_decision(past, entry.asked.op, entry.asked.headers)
     if decision is not None and is_cut(decision):
         past.director.count(entry.asked.op)
