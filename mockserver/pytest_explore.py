@@ -567,9 +567,10 @@ def _matrix(cells: Sequence[Mapping[str, Any]], known: Mapping[str, Learnt]) -> 
     words = {key: one if one == LEFT_OUT else word(Verdict(one)) for key, one in found.items()}
     points = [f"{test} {point}" for test, learnt in known.items() for point in points_of(learnt["calls"])]
     yield from tables(points, words)
-    for cell in (one for one in cells if one["money"]):
-        yield f"{word(Verdict(cell['verdict']))}  {cell['test']} {cell['point']}/{cell['fault']}"
-        yield from (f"    {told}" for told in cell["money"])
+    # Call and teardown of a test both report its cell.
+    money = {(f"{one['test']} {one['point']}", one["fault"]): one["money"] for one in cells if one["money"]}
+    for place, told in money.items():
+        yield from (f"{words[place]}  {'/'.join(place)}", *(f"    {line}" for line in told))
     counts = Counter(found.values())
     yield ", ".join(f"{counts[one]} {one}" for one in (*Verdict, LEFT_OUT) if counts[one]) or "nothing was tried"
 

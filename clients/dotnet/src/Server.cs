@@ -24,7 +24,7 @@ namespace Payfurl.Mockserver
         public const string Version = "0.1";
 
         private const int StartMilliseconds = 30000;
-        private const string HowToGetIt = "Get it: pipx install payfurl-mockserver (needs Python 3.11 or later). "
+        private const string HowToGetIt = "Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). "
             + "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
 
         private static readonly Lazy<Server> shared = new Lazy<Server>(() =>

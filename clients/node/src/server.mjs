@@ -11,7 +11,7 @@ export const VERSION = "0.1";
 
 const START_MILLISECONDS = 30_000;
 const HOW_TO_GET_IT =
-  "Get it: pipx install payfurl-mockserver (needs Python 3.11 or later). " +
+  "Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). " +
   "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
 const agent = new Agent({ keepAlive: true });
 

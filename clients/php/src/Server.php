@@ -11,7 +11,7 @@ final class Server
     public const VERSION = '0.1';
 
     private const START_SECONDS = 30;
-    private const HOW_TO_GET_IT = 'Get it: pipx install payfurl-mockserver (needs Python 3.11 or later). '
+    private const HOW_TO_GET_IT = 'Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). '
         . 'MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.';
 
     private static ?self $shared = null;

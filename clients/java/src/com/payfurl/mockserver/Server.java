@@ -18,7 +18,7 @@ public final class Server {
     public static final String VERSION = "0.1";
 
     private static final long START_MILLISECONDS = 30_000;
-    private static final String HOW_TO_GET_IT = "Get it: pipx install payfurl-mockserver (needs Python 3.11 or later). "
+    private static final String HOW_TO_GET_IT = "Get it: pipx install payfurl-mockserver, or its wheel or checkout (needs Python 3.11 or later). "
         + "MOCKSERVER_COMMAND names another command, MOCKSERVER_URL a server that runs already.";
     private static Server shared;
 
