@@ -68,9 +68,9 @@ class WaitCondition:
         for row in islice(rows, most):
             if fits >= self.count:
                 break
-            difference = self._difference(sandbox, row)
-            fits += difference is None
-            why = why or difference
+            holds = all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests)
+            fits += holds
+            why = why if holds or why else self._difference(sandbox, row)
         if fits >= self.count:
             return None
         among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
