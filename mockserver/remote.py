@@ -141,7 +141,7 @@ class RemoteSandbox:
             content, headers = dumps({} if json is None else json), _JSON
         raw = None if content is None else content.encode("utf-8", "surrogatepass")
         status, answer = self.exchange(method, path, raw, headers, params=params, patience=patience)
-        body = _body(answer)
+        body = body_of(answer)
         if not 200 <= status < 300:
             raise ControlRefused(f"{method} {path}", status, body)
         return body
@@ -563,7 +563,8 @@ def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text[:26]).replace(tzinfo=UTC)
 
 
-def _body(answer: bytes) -> Any:
+def body_of(answer: bytes) -> Any:
+    """What an answer holds: JSON, or the text that it is."""
     try:
         return loads(answer)
     except ValueError:

@@ -64,6 +64,14 @@ def test_every_table_is_shown_once() -> None:
     assert sorted(re.findall(r"<!-- table: ([\w-]+) -->", EVERYTHING)) == sorted(tables.PRINT)
 
 
+@pytest.mark.parametrize("name", ["commands", "tools", "unseen"])
+def test_no_text_of_a_row_ends_the_table_or_the_block_that_it_stands_in(name: str) -> None:
+    printed = tables.PRINT[name]()
+    fences = re.findall("(?m)^```(?:text)?$", printed)
+    assert fences == ["```text", "```"] * (len(fences) // 2)
+    assert (printed.count("```"), printed.count("<!--")) == (len(fences), 0)
+
+
 @pytest.mark.parametrize("path", derived.FILES)
 def test_every_file_that_is_printed_from_code_is_what_the_code_prints(path: str) -> None:
     assert (docs.ROOT / path).read_text("utf-8") == derived.FILES[path](), "python -m tools.docs prints it again"

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections.abc import Set
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -19,9 +20,9 @@ from mockserver.commands.options import options
 from mockserver.drift.differences import Run
 from mockserver.drift.importing import scenario_of
 from mockserver.drift.judging import DriftReport, judge
-from mockserver.drift.peers import Refusal, remote
-from mockserver.drift.traffic import BadTraffic, Recording, read, read_har, read_postman, written
-from mockserver.drift.walk import KeyRefused, NotReached, play, printed, steps, unseen
+from mockserver.drift.peers import NotCompared, remote
+from mockserver.drift.traffic import Recording, read_all, read_har, read_postman, written
+from mockserver.drift.walk import play, printed, steps, unseen
 
 _READ = {"har": read_har, "postman": read_postman}
 _MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -54,56 +55,51 @@ def drift(
         return
     if (against is None) == (replay is None):
         raise click.UsageError("wanted one of --against URL and --replay DIR")
-    try:
-        recordings = _read(replay) if replay is not None else [_played(str(against), key_env, ops)]
+    with _stopping():
+        recordings = read_all(replay) if replay is not None else [_played(str(against), key_env, ops)]
         if record is not None:
             record.mkdir(parents=True, exist_ok=True)
-            for one in recordings:
-                (record / "drift.har").write_text(written(one), "utf-8")
+            (record / "drift.har").write_text(written(recordings[-1]), "utf-8")
         reports = [asyncio.run(judge(one, profile)) for one in recordings]
         click.echo("\n\n".join(map(str, reports)))
         if write is not None:
             write.write_text(reports[-1].written(), "utf-8")
         if page is not None:
             page.write_text(_paged(page.read_text("utf-8"), reports), "utf-8")
-    except BadTraffic as fault:
-        stop(Exit.USAGE, str(fault))
-    except OSError as problem:
-        stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
     if any(one.recording.played.broken for one in reports):
         sys.exit(Exit.NOT_READY)
     sys.exit(Exit.STOPPED if all(one.is_equal for one in reports) else Exit.FOUND)
 
 
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """End the command, with the reason, when nothing is compared or a file cannot be used."""
+    try:
+        yield
+    except NotCompared as refused:
+        stop(refused.code, str(refused))
+    except OSError as problem:
+        stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
+
+
 def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
-    """A walk that was played against a server. Ends the command when it cannot be."""
+    """A walk that was played against a server. Raises ``NotCompared``."""
     key = environment().get(key_env or "", "")
     if not key:
         raise click.UsageError("--key-env: wanted the name of a variable of the environment that holds the key")
     run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
+    server = remote(url, key, machine_now)
     try:
         with interruptions():
-            return Recording(url, run, asyncio.run(play(steps(ops), remote(url, key, machine_now), run.name)))
-    except Refusal as refusal:
-        raise click.UsageError(str(refusal)) from None
-    except KeyRefused as problem:
-        stop(Exit.USAGE, f"{url}: {problem}")
-    except NotReached as problem:
-        stop(Exit.NOT_READY, f"{url}: {problem}")
-
-
-def _read(folder: Path) -> list[Recording]:
-    """Every recording of a folder. Raises ``BadTraffic``, ``OSError``."""
-    files = sorted(folder.glob("*.har"))
-    if not files:
-        raise BadTraffic(f"{folder}: wanted a folder with a recording, such as drift.har of --record")
-    return [read(file) for file in files]
+            return Recording(url, run, asyncio.run(play(steps(ops), server, run.name)))
+    except NotCompared as refused:
+        raise NotCompared(f"{url}: {refused}", refused.code) from None
 
 
 def _paged(text: str, reports: list[DriftReport]) -> str:
-    """A page with the reports between its marks. Raises ``BadTraffic``."""
+    """A page with the reports between its marks. Raises ``NotCompared``."""
     if not _MARKED.search(text):
-        raise BadTraffic("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
+        raise NotCompared("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
     words = "\n\n".join(map(str, reports)).splitlines()
     block = "".join(f"    {line}".rstrip() + "\n" for line in words)
     return _MARKED.sub(lambda _: f"\n{block}\n", text)
@@ -119,16 +115,12 @@ def import_traffic(*, form: str, file: Path, out: Path | None) -> None:
     Card numbers become test cards, keys and ccvs are left out. Exit code 2 when the file cannot be read or has no call
     of the service.
     """
-    try:
+    with _stopping():
         exchanges = _READ[form](file)
         made, notes = asyncio.run(scenario_of(exchanges, "recorded", machine_now()))
         if not any(one.path for one in exchanges):
-            raise BadTraffic(f"{file}: none of its {len(exchanges)} exchanges is a call of the service")
+            raise NotCompared(f"{file}: none of its {len(exchanges)} exchanges is a call of the service")
         text = scenario_text(made)
         click.echo(text, nl=False) if out is None else out.write_text(text, "utf-8")
-    except BadTraffic as fault:
-        stop(Exit.USAGE, str(fault))
-    except OSError as problem:
-        stop(Exit.USAGE, f"{problem.filename}: {problem.strerror}")
     for note in notes:
         click.echo(note, err=True)

@@ -128,6 +128,8 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose
     except ScenarioRefused as refused:
         stop(Exit.USAGE, str(refused))
     chosen += [] if no_test_values else load([], test_values=True)
+    from mockserver.web.routes import operation_of
+
     try:
         asked = loads(bounded(request), unique=True)
         if not isinstance(asked, dict):
@@ -136,17 +138,6 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose
     except (MalformedJson, OSError, ValueError) as fault:
         raise click.UsageError(f"--request: {request}: {fault}") from None
     click.echo("\n".join(lines))
-
-
-def operation_of(method: str, path: str) -> str | None:
-    """The operation that a method and a path mean; literal segments count before placeholders."""
-
-    from mockserver.web.routes import ROUTES
-
-    for row in sorted(ROUTES, key=lambda row: row.path.count("{")):
-        if row.method == method and re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", row.path), path.rstrip("/")):
-            return row.op
-    return None
 
 
 def _open_app(scenarios: Sequence[Scenario]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import CARD_VARIABLE, mask_text, sendable_field
@@ -33,8 +34,8 @@ async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros)
         if not one.path:
             notes.append(f"{shown}: left out, the service has no such operation")
             continue
-        path, body = (_named(value, known) for value in (mask_text(one.path), mask_json(one.body, _sent)))
-        if any(map(_ID.fullmatch, str(path).partition("?")[0].split("/"))):
+        path, body = _named(mask_text(one.path), known), mask_json(one.body, partial(_sent, known))
+        if any(map(_ID.fullmatch, path.partition("?")[0].split("/"))):
             notes.append(f"{shown} {one.method} {path}: left out, no earlier exchange made what it names")
             continue
         call = CallMap(id=f"call{place}", call=f"{one.method} {path}", body=body)
@@ -57,28 +58,20 @@ async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros)
     return {**head, "examples": [{"name": "recorded", "calls": calls}]}, notes
 
 
-def _sent(name: str, text: str) -> str:
-    """A text of a request, fit to be sent again: no card but a test card, no ccv but a test one."""
-    found = sendable_field(name, text)
+def _sent(known: Mapping[str, str], name: str, text: str) -> str:
+    """A text of a request, fit to be sent again: no card but a test card, no ccv but a test one, and the usual provider
+    for one that no answer shows."""
+    if name.lower() == "providerid" and text not in known:
+        return DUMMY
+    found = _named(sendable_field(name, text), known)
     if found == CARD_VARIABLE or re.fullmatch(r"[\d* ]*\*[\d* ]*", found):
         return _CARD if len(found) > len(_CCV) else _CCV
     return found
 
 
-def _named(value: object, known: Mapping[str, str]) -> object:
-    """The value with the ids of earlier answers as placeholders, and the usual provider for one that none shows."""
-    match value:
-        case Mapping():
-            return {
-                key: DUMMY if key.lower() == "providerid" and one not in known else _named(one, known)
-                for key, one in value.items()
-            }
-        case list():
-            return [_named(one, known) for one in value]
-        case str():
-            return re.sub(r"[\w-]{16,64}", lambda found: known.get(found[0], found[0]), value)
-        case _:
-            return value
+def _named(text: str, known: Mapping[str, str]) -> str:
+    """The text with the ids of earlier answers as placeholders."""
+    return re.sub(r"[\w-]{16,64}", lambda found: known.get(found[0], found[0]), text)
 
 
 def _ids(recorded: object, own: object, way: str = "") -> Iterator[tuple[str, str]]:

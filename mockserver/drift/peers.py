@@ -8,14 +8,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from functools import lru_cache
-from ipaddress import ip_address
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import Files, load
 from mockserver.domain.clock import SECOND, Micros
 from mockserver.domain.record import record
@@ -24,6 +22,7 @@ from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import CallMap, Scenario
 from mockserver.settings import Settings
 from mockserver.web.app import Application
+from mockserver.web.request import asked
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json
 
@@ -39,8 +38,13 @@ _SHORTEST_KEY = 6
 _LIVE_WORDS = {"live", "prod", "production"}
 
 
-class Refusal(ValueError):
-    """An address or a key that nothing is sent to or with; the text says why, and does not repeat it."""
+class NotCompared(Exception):
+    """Why two servers are not compared, or a file is not read, and the exit code for it: the address or the key of one
+    is refused (its text does not repeat them), it does not answer, something in the file is wrong at a place."""
+
+    def __init__(self, words: str, code: Exit = Exit.USAGE) -> None:
+        super().__init__(words)
+        self.code = code
 
 
 @record
@@ -101,13 +105,13 @@ def _read(raw: bytes, key: str) -> tuple[object, object]:
 
 
 def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
-    """The server to compare with. Raises ``Refusal`` for an address or a key that does not look like one for tests.
+    """The server to compare with. Raises ``NotCompared`` for an address or a key that does not look like one for tests.
 
     No redirect is followed: the key would go with it.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
-    is_near, words = host == "localhost" or _is_loopback(host), set(re.split("[^a-z]+", host))
+    is_near, words = Settings(host=host).is_loopback, set(re.split("[^a-z]+", host))
     is_test = not words & _LIVE_WORDS and (is_near or words & _TEST_WORDS)
     is_key = key.isascii() and key.isprintable() and key.strip() == key and len(key) >= _SHORTEST_KEY
     for is_right, sentence in (
@@ -118,7 +122,7 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
         (not looks_live(key), "the key looks like a live one, and only keys for tests are used"),
     ):
         if not is_right:
-            raise Refusal(sentence)
+            raise NotCompared(sentence)
     headers = {"accept": "application/json", "accept-encoding": "identity"}
     client = httpx.AsyncClient(base_url=url, headers=headers, timeout=CALL_SECONDS, trust_env=not is_near)
 
@@ -134,17 +138,10 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     return Peer(send, key, now, lambda length: asyncio.sleep(length / SECOND))
 
 
-def _is_loopback(host: str) -> bool:
-    with suppress(ValueError):
-        return ip_address(host).is_loopback
-    return False
-
-
 def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> Peer:
     """A new sandbox of this product in this process, its clock at an instant until ``rest`` moves it."""
     given = Scenario("drift", "drift.yaml", assumptions=assumptions)
     time = [instant]
-
     settings = Settings(profile=profile, log_level="error", findings="off")
     app = Application(settings, lambda: time[0], Files(lambda: [given, *load((), test_values=True)]))
 
@@ -153,23 +150,10 @@ def local(assumptions: Mapping[str, object], profile: str, instant: Micros) -> P
 
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         path, _, query = call.path.partition("?")
-        scope = {
-            "type": "http",
-            "method": call.method,
-            "path": unquote(path),
-            "raw_path": path.encode(),
-            "query_string": query.encode(),
-            "headers": [(name.encode(), text.encode()) for name, text in {"host": "127.0.0.1", **own}.items()],
-        }
-        answered: list[Any] = []
-
-        async def receive() -> dict[str, object]:
-            return {"type": "http.request", "body": content}
-
-        async def answer(message: Any) -> None:
-            answered.append(message)
-
-        await app(scope, receive, answer)
-        return answered[0]["status"], b"".join(message.get("body", b"") for message in answered[1:])
+        headers = {"host": "127.0.0.1", **own}
+        status, raw = await asked(
+            app, call.method, unquote(path), query.encode(), headers, content, raw_path=path.encode()
+        )
+        return status or 0, raw
 
     return Peer(send, _KEY, lambda: time[0], rest)

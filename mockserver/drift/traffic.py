@@ -16,27 +16,18 @@ from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.drift.differences import Run
-from mockserver.drift.peers import Answer
-from mockserver.drift.walk import Played, op_of
+from mockserver.drift.peers import Answer, NotCompared
+from mockserver.drift.walk import Played
 from mockserver.scenario.matching import json_text
+from mockserver.web.routes import operation_of
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json
 
 T = TypeVar("T")
 _JSON, _TEXT = "application/json", "text/plain"
-_MESSAGE: Mapping[str, Any] = {
-    "httpVersion": "HTTP/1.1",
-    "cookies": [],
-    "headers": [],
-    "headersSize": -1,
-    "bodySize": -1,
-}
-_TIMED: Mapping[str, Any] = {"time": 0, "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0}}
+_MESSAGE = {"httpVersion": "HTTP/1.1", "cookies": [], "headers": [], "headersSize": -1, "bodySize": -1}
+_TIMED = {"time": 0, "cache": {}, "timings": {"send": 0, "wait": 0, "receive": 0}}
 _KINDS: Mapping[type, str] = {str: "a text", int: "a whole number", list: "a list", dict: "an object"}
-
-
-class BadTraffic(ValueError):
-    """A file that cannot be read; the text has its name and the place of what is wrong."""
 
 
 @record
@@ -61,7 +52,7 @@ class Exchange:
 
 
 class _Part:
-    """A part of a file that knows its place there. Raises ``BadTraffic`` for what is missing or of another kind."""
+    """A part of a file that knows its place there. Raises ``NotCompared`` for what is missing or of another kind."""
 
     def __init__(self, value: object, place: str) -> None:
         self.value: Any = value
@@ -73,7 +64,7 @@ class _Part:
         if found is None and otherwise is not None:
             return otherwise
         if not isinstance(found, kind):
-            raise BadTraffic(f"{self.place}{name}: wanted {_KINDS[kind]}")
+            raise NotCompared(f"{self.place}{name}: wanted {_KINDS[kind]}")
         return found
 
     def part(self, name: str, otherwise: Mapping[str, object] | None = None) -> _Part:
@@ -84,7 +75,7 @@ class _Part:
         """The items of a member that is a list of objects."""
         for index, item in enumerate(self.take(name, list, otherwise)):
             if not isinstance(item, dict):
-                raise BadTraffic(f"{self.place}{name}[{index}]: wanted an object")
+                raise NotCompared(f"{self.place}{name}[{index}]: wanted an object")
             yield _Part(item, f"{self.place}{name}[{index}].")
 
 
@@ -92,11 +83,11 @@ def _document(path: Path) -> _Part:
     try:
         found = loads(bounded(path), 100)
     except MalformedJson as fault:
-        raise BadTraffic(f"{path}:{fault.line}:{fault.column}: {fault.message}") from None
+        raise NotCompared(f"{path}:{fault.line}:{fault.column}: {fault.message}") from None
     except ValueError as fault:
-        raise BadTraffic(f"{path}: {fault}") from None
+        raise NotCompared(f"{path}: {fault}") from None
     if not isinstance(found, dict):
-        raise BadTraffic(f"{path}:1:1: wanted a JSON object")
+        raise NotCompared(f"{path}:1:1: wanted a JSON object")
     return _Part(found, f"{path}: ")
 
 
@@ -120,17 +111,19 @@ def _entry(recording: Recording, call: str, answer: Answer) -> Mapping[str, obje
     text = str(answer.body) if is_text else json_text(answer.body)
     content = {"mimeType": _TEXT if is_text else _JSON, "size": len(text), "text": text}
     response = {"status": answer.status, "statusText": "", "redirectURL": "", "content": content, **_MESSAGE}
-    return {
-        "startedDateTime": iso(recording.run.instant),
-        "comment": call,
-        "request": request,
-        "response": response,
-        **_TIMED,
-    }
+    began = iso(recording.run.instant)
+    return {"startedDateTime": began, "comment": call, "request": request, "response": response, **_TIMED}
 
 
-def read(path: Path) -> Recording:
-    """A recording of a walk. Raises ``BadTraffic``, ``OSError``."""
+def read_all(folder: Path) -> list[Recording]:
+    """Every recording of a folder. Raises ``NotCompared``, ``OSError``."""
+    files = sorted(folder.glob("*.har"))
+    if not files:
+        raise NotCompared(f"{folder}: wanted a folder with a recording, such as drift.har of --record")
+    return list(map(_read, files))
+
+
+def _read(path: Path) -> Recording:
     log = _document(path).part("log")
     own = log.part("_drift")
     skipped = {str(call): str(lacks) for call, lacks in own.take("skipped", dict).items()}
@@ -143,17 +136,17 @@ def read(path: Path) -> Recording:
         try:
             body = text if content.take("mimeType", str) == _TEXT else loads(text.encode())
         except MalformedJson as fault:
-            raise BadTraffic(f"{content.place}text: {fault}") from None
+            raise NotCompared(f"{content.place}text: {fault}") from None
         played.answers[row.take("comment", str)] = Answer(status, body, body)
     url, run, instant = (own.take(name, str) for name in ("url", "run", "instant"))
     try:
         return Recording(url, Run(run, parse_instant(instant)), played)
     except ValueError as fault:
-        raise BadTraffic(f"{own.place}instant: {fault}") from None
+        raise NotCompared(f"{own.place}instant: {fault}") from None
 
 
 def read_har(path: Path) -> list[Exchange]:
-    """The exchanges of a HAR file. Raises ``BadTraffic``, ``OSError``."""
+    """The exchanges of a HAR file. Raises ``NotCompared``, ``OSError``."""
     found = []
     for row in _document(path).part("log").parts("entries"):
         request, response = row.part("request"), row.part("response")
@@ -165,7 +158,7 @@ def read_har(path: Path) -> list[Exchange]:
 
 
 def read_postman(path: Path) -> list[Exchange]:
-    """The requests of a Postman collection (format 2) with their first examples. Raises ``BadTraffic``, ``OSError``."""
+    """The requests of a Postman collection (format 2) with their first examples. Raises as ``read_har``."""
     file = _document(path)
     values = {str(one.value.get("key")): str(one.value.get("value", "")) for one in file.parts("variable", [])}
 
@@ -193,7 +186,7 @@ def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exc
     parts = urlsplit(url if "://" in url else f"https://{url.lstrip('/')}")
     names = parts.path.strip("/").split("/")
     paths = ["/" + "/".join(names[start:]) for start in range(len(names))]
-    path = next((one for one in paths if op_of(method, one)), "")
+    path = next((one for one in paths if operation_of(method, one)), "")
     return Exchange(method, f"{path}?{parts.query}" if parts.query else path, _json(sent), status, _json(answer))
 
 

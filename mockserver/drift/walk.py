@@ -15,14 +15,15 @@ from typing import Any
 
 import yaml
 
+from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.clock import DAY, SECOND, iso, parse_duration
 from mockserver.domain.record import mutable
 from mockserver.domain.reference_data import read_table
-from mockserver.drift.peers import Answer, Peer
+from mockserver.drift.peers import Answer, NotCompared, Peer
 from mockserver.scenario.answers import placeholders, ready
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap
-from mockserver.web.routes import ROUTES
+from mockserver.web.routes import operation_of
 from mockserver.wire.jsonio import loads
 
 FIRST, OFFERED = "key", "offered"
@@ -38,19 +39,10 @@ _MOST_SILENCES = 3
 """Calls in a row without an answer after which the walk is broken off."""
 
 _DEEP = 70
-_PATHS = [(row.method, re.compile(re.sub(r"\{\w+\}", "[^/]+", row.path)), row.op) for row in ROUTES]
 _UNDONE = {op: row for op, *row in read_table("undone", lambda **row: tuple(row.values()), Path(__file__).parent)}
 """By operation: the id of what it makes, the call that removes that, and the parameter that finds its charges."""
 
 _RETURNED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
-
-
-class NotReached(Exception):
-    """The server does not answer."""
-
-
-class KeyRefused(Exception):
-    """The server refuses the key."""
 
 
 Step = CallMap | AdvanceMap
@@ -70,12 +62,6 @@ class Played:
     is_partial: bool = False
 
 
-def op_of(method: str, path: str) -> str:
-    """The operation of a call; empty for an address that the service does not have."""
-    bare = path.partition("?")[0]
-    return next((op for one, form, op in _PATHS if one == method and form.fullmatch(bare)), "")
-
-
 def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()) -> list[Step]:
     """The steps of the walk: some calls and those of some operations, with the calls that they need, or all."""
     stages: Any = yaml.safe_load((Path(__file__).parent / "walk.yaml").read_text("utf-8"))
@@ -83,9 +69,9 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     made = [AdvanceMap(parse_duration(row["advance"])) if "advance" in row else CallMap(**row) for row in rows]
     if operations is None and not calls:
         return made
-    kept = {FIRST, OFFERED, *calls}
+    kept, asked = {FIRST, OFFERED, *calls}, operations or ()
     for step in reversed(made):
-        if isinstance(step, CallMap) and (step.id in kept or op_of(step.method, step.path) in (operations or ())):
+        if isinstance(step, CallMap) and (step.id in kept or operation_of(step.method, step.path) in asked):
             kept |= {str(step.id), *(name for name, _ in placeholders([step.call, step.body]))}
     return [step for step in made if isinstance(step, AdvanceMap) or step.id in kept]
 
@@ -95,7 +81,7 @@ def printed(walk: Sequence[Step]) -> Iterator[str]:
     calls = [step for step in walk if isinstance(step, CallMap)]
     for step in walk:
         yield f"wait {step.advance // SECOND} s" if isinstance(step, AdvanceMap) else f"{step.id}: {step.call}"
-    charged = [step.body for step in calls if op_of(step.method, step.path) == "charge.create"]
+    charged = [step.body for step in calls if operation_of(step.method, step.path) == "charge.create"]
     amounts = [Decimal(str(body["amount"])) for body in charged if type(body.get("amount")) in (int, float)]
     yield (
         f"{len(calls)} calls in at most {WALK_SECONDS:.0f} s, charges of {sum(amounts)} in all; then what was made is "
@@ -112,7 +98,7 @@ def unseen() -> Iterator[str]:
 async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = True) -> Played:
     """Play a walk as the run of a name, and take back what it made, also when it breaks off.
 
-    Raises ``NotReached`` when the first call is not answered, ``KeyRefused`` when the key is not taken.
+    Raises ``NotCompared`` when the first call is not answered, or the key is not taken.
     """
     played, made = Played(), dict[tuple[str, str], None]()
     try:
@@ -149,18 +135,18 @@ async def _play(
         except LookupError as missing:
             played.skipped[name] = str(missing.args[0]).partition(":")[0]
             continue
-        op = op_of(call.method, call.path)
+        op = operation_of(call.method, call.path)
         if op == "charge.create" and "reference" in call.body:
             made[op, call.body["reference"]] = None
         answer = await server.ask(call)
         if name == FIRST and answer.status in (401, 403):
-            raise KeyRefused(f"the key was refused with status {answer.status}")
+            raise NotCompared(f"the key was refused with status {answer.status}")
         if name == FIRST and not answer.status:
-            raise NotReached(str(answer.body))
+            raise NotCompared(str(answer.body), Exit.NOT_READY)
         played.asked[name], played.answers[name], known[name] = call, answer, answer.known
         if name == OFFERED:
             run["provider"] = next(iter(re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))), DUMMY)
-        if answer.is_success and op in _UNDONE and (made_id := _text_in(answer.known, _UNDONE[op][0])):
+        if answer.is_success and op and op in _UNDONE and (made_id := _text_in(answer.known, _UNDONE[op][0])):
             made[op, made_id] = None
         silences = 0 if answer.status else silences + 1
         if silences == _MOST_SILENCES:

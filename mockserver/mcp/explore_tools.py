@@ -20,9 +20,9 @@ import click
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.local_server import child_environment
 from mockserver.commands.explore import explore
-from mockserver.domain.masking import mask_printed, mask_start
+from mockserver.domain.masking import mask_start
 from mockserver.domain.record import record
-from mockserver.mcp.tools import Arguments, Schema, Tool, ToolRefused, argument, listed
+from mockserver.mcp.tools import Arguments, Schema, Tool, ToolRefused, argument, listed, masked
 
 OUT = "explored"
 """The folder of reports, in the folder of the command."""
@@ -159,8 +159,7 @@ async def _explored(words: Sequence[str], folder: Path, joined: tuple[str, str |
         if process.returncode is None:
             # It ends what it runs and then itself, as when somebody presses Ctrl-C.
             process.terminate()
-    said = "\n".join(map(mask_printed, printed.decode("utf-8", "replace").splitlines()))
-    said += f"\nexit code {process.returncode}"
+    said = f"{masked(printed.decode('utf-8', 'replace'))}\nexit code {process.returncode}"
     if process.returncode not in (Exit.STOPPED, Exit.FOUND):
         raise ToolRefused(said)
     return said

@@ -14,18 +14,18 @@ import httpx
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_files import load, read_text, shipped, shipped_file
-from mockserver.commands.scenarios import operation_of
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_printed
 from mockserver.engine.sandbox import public_key_of
 from mockserver.mcp.pages import page_text
-from mockserver.mcp.tools import Arguments, Row, Schema, Tool, ToolRefused, argument, listed, rows
-from mockserver.remote import ControlRefused
+from mockserver.mcp.tools import Arguments, Row, Schema, Tool, ToolRefused, argument, listed, masked, rows
+from mockserver.remote import ControlRefused, body_of
 from mockserver.scenario.explain import explain
 from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.control.description import control
+from mockserver.web.routes import operation_of
 from mockserver.web.transport_faults import Cut
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json
@@ -66,12 +66,11 @@ class Line:
         """Status and body of the answer to a call; a body that is a text is YAML. Raises ``ToolRefused`` where none
         came."""
         headers = {**self._token, **({} if key is None else {"x-secretkey": key})}
-        content = None
+        sent: dict[str, Any] = {"headers": headers, "params": params or None}
         if body is not None or method != "GET":
             headers["content-type"] = "application/yaml" if isinstance(body, str) else "application/json"
-            content = body if isinstance(body, str) else json.dumps({} if body is None else body)
-        sent: dict[str, Any] = {"headers": headers, "params": params or None}
-        sent["content"] = None if content is None else content.encode("utf-8", "replace")
+            text = body if isinstance(body, str) else json.dumps(body or {})
+            sent["content"] = text.encode("utf-8", "replace")
         try:
             async with httpx.AsyncClient(trust_env=False, timeout=None, **self._how) as client:  # noqa: S113
                 answer = await asyncio.wait_for(client.request(method, self._asked + target, **sent), patience)
@@ -91,15 +90,7 @@ class Line:
         status, raw = await self.ask(method, target, key, body, params)
         if status < 300:
             return raw
-        try:
-            said: object = json.loads(raw)
-        except ValueError:
-            said = raw.decode("utf-8", "replace")
-        raise ToolRefused(_masked(str(ControlRefused(f"{method} {target}", status, said))))
-
-
-def _masked(text: str) -> str:
-    return "\n".join(map(mask_printed, text.splitlines()))
+        raise ToolRefused(masked(str(ControlRefused(f"{method} {target}", status, body_of(raw)))))
 
 
 def _shown(raw: bytes) -> str:
@@ -107,7 +98,7 @@ def _shown(raw: bytes) -> str:
     try:
         return dumps(mask_json(loads(raw))).decode()
     except MalformedJson:
-        return _masked(raw.decode("utf-8", "replace"))
+        return masked(raw.decode("utf-8", "replace"))
 
 
 def server_tools(line: Line) -> Sequence[Tool]:
@@ -216,11 +207,11 @@ def _taken(operation: Mapping[str, Any]) -> list[str]:
 async def _explain(given: Arguments) -> str:
     try:
         chosen = [read_text(str(given["scenario"]), "scenario"), *load([], test_values=True)]
-        return _masked("\n".join(explain(chosen, given["request"], now=machine_now(), op_of=operation_of)))
+        return masked("\n".join(explain(chosen, given["request"], now=machine_now(), op_of=operation_of)))
     except ScenarioRefused as refused:
-        raise ToolRefused(_masked(str(refused))) from None
+        raise ToolRefused(masked(str(refused))) from None
     except ValueError as fault:
-        raise ToolRefused(_masked(f"request: {fault}")) from None
+        raise ToolRefused(masked(f"request: {fault}")) from None
 
 
 def _looking_up(name: str, found: Callable[[str | None], str]) -> Tool:
@@ -230,7 +221,7 @@ def _looking_up(name: str, found: Callable[[str | None], str]) -> Tool:
         try:
             return found(given.get("name"))
         except LookupError as unknown:
-            raise ToolRefused(f"name: {_masked(unknown.args[0])}") from None
+            raise ToolRefused(f"name: {masked(unknown.args[0])}") from None
 
     return listed(name, run)
 

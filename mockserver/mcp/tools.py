@@ -40,6 +40,11 @@ class ToolRefused(Exception):
     """A tool was not used rightly, or what it asks was refused; the text is what a person would get."""
 
 
+def masked(text: str) -> str:
+    """What came from traffic, or a program printed, without card numbers, ccv behind their names and keys."""
+    return "\n".join(map(mask_printed, text.splitlines()))
+
+
 @record
 class Row:
     """One tool. One that is a call of the control API names that, the arguments that it offers of those that the call

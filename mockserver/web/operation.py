@@ -35,11 +35,10 @@ from mockserver.web.request import (
     JSON_TYPE,
     NOSNIFF,
     HungUp,
-    Message,
     Reply,
     Request,
-    Scope,
     Unanswerable,
+    asked,
     refusal,
 )
 from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
@@ -163,28 +162,8 @@ class OperationEndpoint(Endpoint):
         """Take the same request once more, marked with who sends it: the status and the answer; None and what came of
         it when the connection broke."""
         marked = {**request.headers, SENT_BY: by}
-        scope: Scope = {
-            "type": "http",
-            "method": request.method,
-            "path": request.resource,
-            "raw_path": request.resource.encode(),
-            "query_string": request.query,
-            "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in marked.items()),
-            "path_params": dict(request.path),
-        }
-        answered: list[Message] = []
-        waiting: list[Message] = [{"type": "http.request", "body": request.raw, "more_body": False}]
-
-        async def receive() -> Message:
-            return waiting.pop() if waiting else {"type": "http.disconnect"}
-
-        async def send(message: Message) -> None:
-            answered.append(message)
-
-        with suppress(Cut):
-            await self(scope, receive, send)
-        status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
-        return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")
+        target = request.resource, request.query
+        return await asked(self, request.method, *target, marked, request.raw, path_params=dict(request.path))
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
+from contextlib import suppress
 from dataclasses import field
 from itertools import chain
 from typing import Any
@@ -55,6 +56,41 @@ def is_foreign(lifespan: Scope) -> bool:
     """Whether another server than ours runs the application. A server says by which ASGI it speaks, and ours announces
     itself in the state; what drives an application in its own process, such as a test client, does neither."""
     return "asgi" in lifespan and TRANSPORT not in lifespan.get("state", {})
+
+
+async def asked(
+    app: Callable[[Scope, Receive, Send], Awaitable[None]],
+    method: str,
+    path: str,
+    query: bytes,
+    headers: Mapping[str, str],
+    raw: bytes,
+    **more: object,
+) -> tuple[int | None, bytes]:
+    """The status and the body that an application in this process answers; None and what came of it when the connection
+    broke. ``more`` is for the scope."""
+    scope: Scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query,
+        "headers": tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()),
+        **more,
+    }
+    answered: list[Message] = []
+    waiting: list[Message] = [{"type": "http.request", "body": raw, "more_body": False}]
+
+    async def receive() -> Message:
+        return waiting.pop() if waiting else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    with suppress(ConnectionError):
+        await app(scope, receive, send)
+    status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
+    return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")
 
 
 class TooLarge(Exception):

@@ -10,8 +10,10 @@ of ``mockserver.wire``, queries and replies rows of its tables.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar
@@ -169,3 +171,15 @@ class Route(RouteRow):
 ROUTES = read_table("routes", Route, Path(__file__).parent)
 FORM_ROUTES: Mapping[str, Route] = {row.op: row for row in read_table("form_routes", Route, Path(__file__).parent)}
 """What the forms of pages ask for, by operation: no other client can."""
+
+
+@cache
+def _forms() -> Sequence[tuple[str, re.Pattern[str], str]]:
+    rows = sorted(ROUTES, key=lambda row: row.path.count("{"))
+    return [(row.method, re.compile(re.sub(r"\{\w+\}", "[^/]+", row.path)), row.op) for row in rows]
+
+
+def operation_of(method: str, path: str) -> str | None:
+    """The operation that a method and a path, with its query, mean; literal segments count before placeholders."""
+    bare = path.partition("?")[0].rstrip("/")
+    return next((op for one, form, op in _forms() if one == method and form.fullmatch(bare)), None)
