@@ -42,6 +42,7 @@ _DOUBLE_ENTRY = (
 @click.command()
 @options("books")
 def books(
+    *,
     url: str,
     admin_token: str | None,
     key: str,

@@ -36,7 +36,7 @@ def served(url: str, key: str, refused: Exit, admin_token: str | None = None) ->
 @click.command()
 @options("findings")
 def findings(
-    url: str, admin_token: str | None, key: str, finish: bool, since: str | None, fail_on: str, form: str
+    *, url: str, admin_token: str | None, key: str, finish: bool, since: str | None, fail_on: str, form: str
 ) -> None:
     """Print what the client of a sandbox did wrong, with evidence and advice.
 
