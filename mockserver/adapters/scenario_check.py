@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import record
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
@@ -78,8 +78,8 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
             reports.append(ExampleReport(scenario.file, found.line, example.name, str(found), tuple(messages)))
         else:
             idle = tuple(map(mask_text, app.idle(EXAMPLE_KEY)))
-            made = ExampleReport(scenario.file, line, example.name, None, messages=tuple(messages), idle=idle)
-            reports.append(replace(made, findings=await _findings(app)))
+            said = tuple(messages), idle, await _findings(app)
+            reports.append(ExampleReport(scenario.file, line, example.name, None, *said))
     return reports
 
 
@@ -96,9 +96,8 @@ async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, m
         messages[asked.extensions["place"]] = _message(asked.method, asked.url.raw_path, response)
 
     answers = _opened(app, scenario)
-    transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(
-        transport=transport,
+        transport=httpx.ASGITransport(app=app),
         base_url=_BASE,
         headers={"x-secretkey": EXAMPLE_KEY},
         event_hooks={"request": [sent], "response": [answered]},
@@ -159,8 +158,7 @@ async def _call(client: Any, call: CallMap, line: int, answers: dict[str, object
         return
     answer = _read(response.content)
     answers.update({call.id: answer} if call.id is not None else {})
-    faults = unexpected(asked.expect, response.status_code, response.headers, answer) if asked.expect else []
-    if faults:
+    if asked.expect and (faults := unexpected(asked.expect, response.status_code, response.headers, answer)):
         raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
 
 

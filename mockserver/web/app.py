@@ -69,7 +69,13 @@ class Application(Starlette):
         world.prepare = lambda sandbox: prepare(sandbox, routes)
         world.set_up = lambda sandbox, scenario, by: set_up(sandbox, routes, scenario, by)
         if settings.store is not None:
-            _keep(self, settings.store)
+            from mockserver.store.file import StoreFile
+            from mockserver.store.schema import SERVER
+            from mockserver.store.writer import Store
+
+            file = StoreFile(settings.store, full=settings.store_sync == "full")
+            context = self.store_references(file.rows(SERVER))
+            world.keep(Store(file, world.sandboxes, context, real_clock, world.runner.changed))
 
     def guarded(self, app: ASGIApp) -> ASGIApp:
         """An application behind the guard of this one."""
@@ -194,18 +200,6 @@ class _Silence(Response):
 async def _leave_it_answered(request: Request, fault: Exception) -> Response:
     """Keep Starlette from answering an error: the guard has, and a scripted cut leaves no answer."""
     return _Silence()
-
-
-def _keep(app: Application, path: str) -> None:
-    """Keep the sandboxes in a file. Raises ``StoreRefused``."""
-    from mockserver.store.file import StoreFile
-    from mockserver.store.schema import SERVER
-    from mockserver.store.writer import Store
-
-    world = app.world
-    file = StoreFile(path, full=world.settings.store_sync == "full")
-    context = app.store_references(file.rows(SERVER))
-    world.keep(Store(file, world.sandboxes, context, world.real_clock, world.runner.changed))
 
 
 def create_app(

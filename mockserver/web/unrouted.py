@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from starlette.routing import BaseRoute, Match, Route
 from starlette.websockets import WebSocketClose
@@ -45,13 +46,23 @@ def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRo
     all other methods: no other path that fits may serve them."""
     paths: dict[str, list[Route]] = {}
     for path, methods, endpoint in rows:
-        paths.setdefault(path, []).append(Route(path, endpoint, methods=list(methods), name=endpoint.op))
+        paths.setdefault(path, []).append(_route(path, tuple(methods), endpoint))
     templates = [path.split("/") for path in paths]
     for path, routes in paths.items():
         methods = [method for route in routes for method in route.methods or ()]
-        routes.append(Route(path, Unrouted(world, templates, methods), name=NO_OPERATION))
+        routes.append(_route(path, None, Unrouted(world, templates, methods)))
     in_order = sorted(paths, key=lambda path: path.count("{"))
     return [route for path in in_order for route in paths[path]], Unrouted(world, templates)
+
+
+_compiled = cache(Route)
+
+
+def _route(path: str, methods: tuple[str, ...] | None, endpoint: Endpoint) -> Route:
+    # Each example or test makes an application: compiling its paths was most of that.
+    compiled, route = _compiled(path, Unrouted, methods=methods, name=endpoint.op), Route.__new__(Route)
+    vars(route).update(vars(compiled), endpoint=endpoint, app=endpoint)
+    return route
 
 
 def routes_at(routes: Iterable[BaseRoute], path: str) -> tuple[list[Route], dict[str, str]]:
@@ -156,5 +167,4 @@ def _step(request: Request, near: str | None) -> Step | None:
         what = mask_start(f"{request.method} {request.resource}", _LONGEST_PATH)
         entry = sandbox.journal.last + 1
         sandbox.watch.checks.lost(entry, sandbox.now, what, mask_start(near, _LONGEST_PATH) if near else None)
-    step = Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))
-    return step
+    return Step(sandbox, Asked(NO_OPERATION, answers=True, headers=request.headers))
