@@ -42,7 +42,14 @@ _DOUBLE_ENTRY = (
 @click.command()
 @options("books")
 def books(
-    url: str, key: str, since: str | None, compare: str | None, books_state: Mapping[str, str], form: str
+    *,
+    url: str,
+    admin_token: str | None,
+    key: str,
+    since: str | None,
+    compare: str | None,
+    books_state: Mapping[str, str],
+    form: str,
 ) -> None:
     """Print the money of a sandbox, order by order; with --compare, what the shop's books say differently.
 
@@ -52,7 +59,7 @@ def books(
     if compare is not None and form not in ("text", "json"):
         stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
     rows = None if compare is None else _shop_rows(compare, books_state)
-    with served(url, key, Exit.USAGE) as sandbox:
+    with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
         found = sandbox.money(since) if rows is None else sandbox.compare_books(rows, since, books_state)
     for warning in found.get("warnings", ()):

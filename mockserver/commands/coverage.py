@@ -18,12 +18,12 @@ from mockserver.scenario.failure_coverage import UNSAFE, Coverage
 
 @click.command()
 @options("coverage")
-def coverage(url: str, report: str | None, fail_under: int, form: str) -> None:
+def coverage(url: str, admin_token: str | None, report: str | None, fail_under: int, form: str) -> None:
     """Print which failures struck, of all that there are for the operations that were used.
 
     Exit code 1 below --fail-under, 2 when the report cannot be read, 5 when no server answers.
     """
-    found = _asked(url) if report is None else _read(report)
+    found = _asked(url, admin_token) if report is None else _read(report)
     if form == "json":
         click.echo(json.dumps(found.shown(), indent=2))
     else:
@@ -44,8 +44,8 @@ def _parted(found: Coverage, op: str, names: list[str]) -> dict[str, str]:
     return {"met": f"{met} of {len(names)}", "unsafe": ", ".join(unsafe), "never tried": ", ".join(never)}
 
 
-def _asked(url: str) -> Coverage:
-    with served(url, "sk_coverage", Exit.USAGE) as sandbox:
+def _asked(url: str, admin_token: str | None) -> Coverage:
+    with served(url, "sk_coverage", Exit.USAGE, admin_token) as sandbox:
         return Coverage.read(sandbox.call("GET", "/__admin/coverage"))
 
 

@@ -21,11 +21,11 @@ from mockserver.remote import ControlRefused, RemoteSandbox
 
 
 @contextmanager
-def served(url: str, key: str, refused: Exit) -> Iterator[RemoteSandbox]:
-    """A sandbox of a running server. Ends the command when no server answers, and with the exit code ``refused`` when
-    it refuses a call."""
+def served(url: str, key: str, refused: Exit, admin_token: str | None = None) -> Iterator[RemoteSandbox]:
+    """A sandbox of a running server, asked with its admin token. Ends the command when no server answers, and with the
+    exit code ``refused`` when it refuses a call."""
     try:
-        with closing(RemoteSandbox(url, key)) as sandbox:
+        with closing(RemoteSandbox(url, key, admin_token=admin_token)) as sandbox:
             yield sandbox
     except ControlRefused as problem:
         stop(refused, str(problem))
@@ -35,7 +35,9 @@ def served(url: str, key: str, refused: Exit) -> Iterator[RemoteSandbox]:
 
 @click.command()
 @options("findings")
-def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, form: str) -> None:
+def findings(
+    *, url: str, admin_token: str | None, key: str, finish: bool, since: str | None, fail_on: str, form: str
+) -> None:
     """Print what the client of a sandbox did wrong, with evidence and advice.
 
     Exit code 1 when a finding is at or above --fail-on, 2 when no request has reached the sandbox or the server refuses
@@ -43,7 +45,7 @@ def findings(url: str, key: str, finish: bool, since: str | None, fail_on: str, 
     """
     params = {"since": since} if since is not None else None
     method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
-    with served(url, key, Exit.USAGE) as sandbox:
+    with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
         page: dict[str, Any] = sandbox.call(method, path, params=params)
     rows = page["findings"]

@@ -177,12 +177,12 @@ MOST = 100_000
 @click.command()
 @click.argument("count", type=click.IntRange(1, MOST), metavar="N")
 @options("sample")
-def sample(count: int, url: str, key: str, seed: int) -> None:
+def sample(count: int, url: str, admin_token: str | None, key: str, seed: int) -> None:
     """Post N invented customers with cards and charges (paid, authorised, captured, refunded, declined) to a server.
 
     Exit code 5 when no server answers, 1 when it refuses what it should take.
     """
-    with served(url, key, Exit.INTERNAL) as sandbox:
+    with served(url, key, Exit.INTERNAL, admin_token) as sandbox:
         making = sampler(sandbox, seed)
         customers = making.customers(count)
         with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:

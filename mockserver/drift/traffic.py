@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from mockserver import __version__
 from mockserver.adapters.scenario_files import bounded
@@ -183,11 +182,11 @@ def read_postman(path: Path) -> list[Exchange]:
 
 def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exchange:
     """A call by the path that the service knows, whatever stands before it in the address."""
-    parts = urlsplit(url if "://" in url else f"https://{url.lstrip('/')}")
-    names = parts.path.strip("/").split("/")
+    address, _, query = url.partition("#")[0].partition("?")
+    names = address.rpartition("://")[2].strip("/").split("/")
     paths = ["/" + "/".join(names[start:]) for start in range(len(names))]
     path = next((one for one in paths if operation_of(method, one)), "")
-    return Exchange(method, f"{path}?{parts.query}" if parts.query else path, _json(sent), status, _json(answer))
+    return Exchange(method, f"{path}?{query}" if path and query else path, _json(sent), status, _json(answer))
 
 
 def _json(text: str) -> object:

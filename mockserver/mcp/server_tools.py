@@ -161,8 +161,7 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
         name = one["name"]
         if one["in"] == "path" or (name not in fixed and (not offered or name in offered)):
             places[name] = one["in"]
-            properties[name] = {"description": f"{name} in {path}", **one["schema"]}
-            properties[name] |= {"description": one["description"]} if "description" in one else {}
+            properties[name] = {**one["schema"], "description": one.get("description", f"{name} in {path}")}
             required += [name] if one["required"] else []
     if "requestBody" in operation:
         model = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
@@ -178,7 +177,9 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
         for name in places.keys() & given.keys():
             parts[places[name]][name] = given[name]
         asked = {name: json.dumps(one) if isinstance(one, bool) else one for name, one in parts["query"].items()}
-        target = path.format(**{name: quote(str(one), safe="") for name, one in parts["path"].items()})
+        target = path.format(
+            **{name: quote(str(one), safe="", errors="replace") for name, one in parts["path"].items()}
+        )
         body = parts["body"].get("scenario", parts["body"])
         key = str(given.get("key", DEFAULT_KEY)) if "key" in properties else None
         return _shown(await line.call(method, target, key, None if method == "GET" else body, asked))
@@ -190,7 +191,7 @@ def _is_of_an_operation(path: str) -> bool:
     """Whether a path stays on the server, and outside its control API, however it is written."""
     try:
         read = httpx.URL(f"http://server{path}")
-    except httpx.InvalidURL:
+    except (httpx.InvalidURL, ValueError):
         return False
     bare = read.path.lstrip("/")
     return path[:1] == "/" and read.host == "server" and not bare.startswith(("__", "mcp")) and ".." not in bare

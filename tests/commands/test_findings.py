@@ -63,3 +63,18 @@ def test_a_run_under_a_scenario_that_did_nothing_says_what_it_waits_for(server: 
         server.call("POST", "/charge/card", {**CHARGE, "amount": amount, "reference": f"{amount}"}, key="sk_3ds")
         done = run(server, "--key", "sk_3ds")
         assert done.output == "no findings\n" + ("" if silent else sentence)
+
+
+@pytest.mark.parametrize(
+    "words", [["findings", "--key", "sk_ci"], ["books", "--key", "sk_ci"], ["coverage"], ["sample", "1"]]
+)
+def test_a_guarded_server_is_asked_with_its_token(words: list[str]) -> None:
+    guarded = serve("--admin-token", "let-me-in")
+    guarded.call("POST", "/charge/card", {**CHARGE, "reference": "order-1"}, key="sk_ci")
+    asked = [words[0], "--url", guarded.url, *words[1:]]
+    with_token = CliRunner().invoke(main, [*asked, "--admin-token", "let-me-in"])
+    by_variable = CliRunner(env={"MOCKSERVER_ADMIN_TOKEN": "let-me-in"}).invoke(main, asked)
+    refused = CliRunner().invoke(main, asked)
+    guarded.stop()
+    assert (with_token.exit_code, by_variable.exit_code) == (0, 0), with_token.output + by_variable.output
+    assert (refused.exit_code != 0, "admin" in refused.output) == (True, True), refused.output

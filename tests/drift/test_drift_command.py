@@ -158,11 +158,13 @@ def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
     file, out = tmp_path / "shop.har", tmp_path / "recorded.yaml"
     file.write_text(
         har(
-            ("GET", "https://cdn.example.com/logo.png", None, 200, None),
+            ("GET", "https://cdn.example.com/logo.png?v=2", None, 200, None),
             ("POST", f"{BASE}/charge/card", CHARGE, 201, {"chargeId": CHARGE_ID, "status": "SUCCESS", "amount": 20}),
             ("GET", f"{BASE}/charge/{CHARGE_ID}", None, 200, {"chargeId": CHARGE_ID, "status": "SUCCESS"}),
             ("DELETE", f"{BASE}/refund/{CHARGE_ID}?amount=5", None, 202, {"status": "PARTIAL_REFUND"}),
             ("GET", f"{BASE}/charge/{CHARGE_ID[::-1]}", None, 200, {}),
+            ("GET", "https://[example.com/charge", None, 200, {}),
+            ("GET", "", None, 200, {}),
         ),
         "utf-8",
     )
@@ -173,6 +175,7 @@ def test_recorded_traffic_becomes_examples_that_pass(tmp_path: Path) -> None:
         "exchange 1",
         "exchange 4 DELETE",
         "exchange 5 GET",
+        "exchange 7",
     ]
     text = out.read_text("utf-8")
     assert (VISA in text, "987" in text, CHARGE_ID in text) == (False, False, False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -15,6 +16,7 @@ from tests.mcp.talking import SECRETS, Agent, in_process, talk
 
 from mockserver.mcp import server_tools  # isort: skip
 from mockserver.mcp.explore_tools import Folders, explore_tools  # isort: skip
+from mockserver.mcp.server_tools import Line  # isort: skip
 from mockserver.mcp.tools import ToolRefused, rows  # isort: skip
 
 CHARGE = {"amount": 20, "currency": "AUD", "reference": "order-1", "providerId": DUMMY, "paymentInformation": CARD}
@@ -199,6 +201,16 @@ def test_only_operations_of_this_server_are_called(path: str) -> None:
     talk(in_process(Api()), story)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("call_operation", {"method": "GET", "path": "/\ud800"}), ("journal", {"op": "\ud800"})]
+)
+def test_a_text_that_cannot_be_sent_is_refused(tool: str, arguments: dict[str, Any]) -> None:
+    made = {one.row.name: one for one in server_tools.server_tools(Line("http://127.0.0.1:4111", None, Api().app))}
+    with pytest.raises(ToolRefused):
+        asyncio.run(made[tool](arguments))
+    assert asyncio.run(made["inbox"]({"name": "\ud800"})).startswith('{"name":"?"')
+
+
 def test_no_answer_holds_a_card_number_a_ccv_or_a_key() -> None:
     number, spaced, key, _ = SECRETS
     secret = {"cardNumber": number, "expiryDate": "12/40", "ccv": "737"}
@@ -346,8 +358,6 @@ def test_reports_go_through_no_link(target: str, folders: Folders) -> None:
 def test_a_run_that_would_leave_the_folder_is_refused(
     tool: str, arguments: dict[str, Any], words: str, folders: Folders
 ) -> None:
-    import asyncio
-
     made = {one.row.name: one for one in explore_tools(folders, None)}
     asked = {"cell": "charge.create#1/lost_answer", **arguments} if tool == "check_fix" else arguments
     with pytest.raises(ToolRefused) as refused:
