@@ -6,12 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
-from tests.depth import tries
 from tests.driving import SHIPPED
 
 NUMBERS = st.decimals(0, 10**6, places=2, allow_nan=False, allow_infinity=False)
@@ -31,7 +30,6 @@ def test_a_shipped_scenario_is_read_back_as_it_is(file: Path) -> None:
     assert read_text(scenario_text(source), str(file)).source == source
 
 
-@settings(max_examples=tries(30, 300))
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_any_plain_data_are_read_back_as_they_are(data: dict[str, object]) -> None:
     assert read(scenario_text(data), "story.yaml").data == data

@@ -164,7 +164,7 @@ class Search:
         return True
 
 
-@pytest.mark.parametrize("seed", range(tries(1, 12)))
+@pytest.mark.parametrize("seed", range(tries(2, 12)))
 def test_searches_answer_as_a_plain_look_at_each_entry(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "TURN", 0)
     random = Random(seed)

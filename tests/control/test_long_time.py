@@ -18,7 +18,6 @@ from tests.driving import CARD, DUMMY, NOW, Api
 PENDING = 10_000
 
 
-@pytest.mark.slow
 def test_a_year_with_ten_thousand_pending_entries_passes_within_a_second_of_work() -> None:
     api = Api()
     sandbox = api.app.world.sandboxes.open(api.key, NOW)
