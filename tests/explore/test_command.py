@@ -78,7 +78,7 @@ def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 def test_what_left_the_session_of_the_command_is_ended_too(tmp_path: Path) -> None:
     assert run(tmp_path, "setsid sh -c 'echo $$; sleep 60' & sleep 0.2").exit == 0
-    pid = int((tmp_path / "out").read_text())
+    pid = int((tmp_path / "out").read_text().split()[0])
     eventually(lambda: not lives(pid))
 
 
