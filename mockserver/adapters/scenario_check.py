@@ -78,8 +78,9 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
             reports.append(ExampleReport(scenario.file, found.line, example.name, str(found), tuple(messages)))
         else:
             idle = tuple(map(mask_text, app.idle(EXAMPLE_KEY)))
-            said = tuple(messages), idle, await _findings(app)
-            reports.append(ExampleReport(scenario.file, line, example.name, None, *said))
+            findings = await _findings(app)
+            place = scenario.file, line, example.name
+            reports.append(ExampleReport(*place, None, messages=tuple(messages), idle=idle, findings=findings))
     return reports
 
 

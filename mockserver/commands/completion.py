@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _WORDS = re.compile(r"\w+(\|\w+)+")
-"""A placeholder that is made of the words themselves, such as ``text|json``; those of kinds are in capitals."""
+"""A metavar that lists the allowed words, such as ``text|json``; names of kinds, such as FILE, are in capitals."""
 
 
 def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What may stand there. A placeholder with words offers these; every other parameter takes a scenario or a file."""
+    """The words of a choice; for a scenario, and for every argument, the names of shipped scenarios; else files."""
     from click.shell_completion import CompletionItem
 
     if isinstance(param, click.Option) and param.name != "scenario":

@@ -86,7 +86,8 @@ def _played(url: str, key_env: str | None, ops: Set[str] | None) -> Recording:
     """A walk that was played against a server. Raises ``NotCompared``."""
     key = environment().get(key_env or "", "")
     if not key:
-        raise click.UsageError("--key-env: wanted the name of a variable of the environment that holds the key")
+        wanted = "the name of a variable of the environment that holds the key"
+        raise click.UsageError(f"--key-env: got {key_env or 'nothing'}, wanted {wanted}")
     run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
     server = remote(url, key, machine_now)
     try:

@@ -3,7 +3,6 @@ what they would do."""
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 import sys
@@ -100,7 +99,6 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
     checked = reports.unread(unread)
-    gc.freeze()  # each example leaves garbage; what is there by now is none
     for scenario in loaded:
         warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:

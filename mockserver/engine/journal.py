@@ -9,6 +9,7 @@ Sources: docs/control-api.md; the command line's ``--journal-memory``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
@@ -60,16 +61,16 @@ def size_of(entry: JournalEntry) -> int:
     return _ENTRY + len(entry.raw) + len(entry.answer)
 
 
-class QuotaMember:
+class QuotaMember(ABC):
     """What keeps entries of ``size`` bytes, roughly counted, of a quota that it shares with others."""
 
     def __init__(self) -> None:
         self.size = 0
         self.quota: JournalQuota | None = None
 
+    @abstractmethod
     def give_up_oldest(self) -> bool:
         """Drop the oldest entry; False when there is none."""
-        raise NotImplementedError
 
     def resize(self, by: int) -> None:
         """Entries have come, or gone when ``by`` is negative."""

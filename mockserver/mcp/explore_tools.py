@@ -1,7 +1,7 @@
 """The tools that run a command: ``mockserver explore`` in a folder that ``--allow`` names (docs/mcp.md).
 
 What the tools are given must stay inside those folders: where a command runs, its program unless it is one of the PATH,
-every file that its words name, and what is written. What the program does then is as free as whoever started this.
+every file that its words name, and what is written. The program itself may do whatever the user of this command may.
 """
 
 from __future__ import annotations

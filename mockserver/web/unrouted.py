@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from functools import cache
 
 from starlette.routing import BaseRoute, Match, Route
 from starlette.websockets import WebSocketClose
@@ -46,23 +45,13 @@ def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRo
     all other methods: no other path that fits may serve them."""
     paths: dict[str, list[Route]] = {}
     for path, methods, endpoint in rows:
-        paths.setdefault(path, []).append(_route(path, tuple(methods), endpoint))
+        paths.setdefault(path, []).append(Route(path, endpoint, methods=list(methods), name=endpoint.op))
     templates = [path.split("/") for path in paths]
     for path, routes in paths.items():
         methods = [method for route in routes for method in route.methods or ()]
-        routes.append(_route(path, None, Unrouted(world, templates, methods)))
+        routes.append(Route(path, Unrouted(world, templates, methods), name=NO_OPERATION))
     in_order = sorted(paths, key=lambda path: path.count("{"))
     return [route for path in in_order for route in paths[path]], Unrouted(world, templates)
-
-
-_compiled = cache(Route)
-
-
-def _route(path: str, methods: tuple[str, ...] | None, endpoint: Endpoint) -> Route:
-    # Each example or test makes an application: compiling its paths was most of that.
-    compiled, route = _compiled(path, Unrouted, methods=methods, name=endpoint.op), Route.__new__(Route)
-    vars(route).update(vars(compiled), endpoint=endpoint, app=endpoint)
-    return route
 
 
 def routes_at(routes: Iterable[BaseRoute], path: str) -> tuple[list[Route], dict[str, str]]:
