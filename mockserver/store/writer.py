@@ -59,6 +59,12 @@ RECENT = 0.01
 MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
+QUICK = 0.03
+"""Seconds that a commit may take on the event loop. After one that took longer, a thread writes for a while."""
+
+THREADED = 50
+"""How many times as long as that one took."""
+
 WAIT = 5
 """Seconds that a client is asked to wait when its request could not be stored."""
 
@@ -99,6 +105,9 @@ class Store:
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
         self._expected, self._ended = 0, 0.0
+        self._called: asyncio.AbstractEventLoop | None = None
+        self._is_writing = self._has_written = False
+        self._threaded_until = 0.0
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
         self._is_earlier = asyncio.Event()
@@ -194,12 +203,21 @@ class Store:
         self._begin()
 
     def _begin(self) -> None:
-        if self._task is None:
-            try:
-                self._task = asyncio.get_running_loop().create_task(self._commit_all())
-            except RuntimeError:
-                # The server does not run yet: a sandbox is opened ahead.
-                return
+        """Let a commit begin once all that is ready has had its turn."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # The server does not run yet: a sandbox is opened ahead.
+            return
+        if not self._is_writing and self._called is not loop:
+            self._called = loop
+            loop.call_soon(self._begin_now)
+
+    def _begin_now(self) -> None:
+        loop, self._called, self._has_written = self._called, None, False
+        if not self._is_writing and loop is not None and (self._changed or self._gone):
+            self._is_writing = True
+            self._task = loop.create_task(self._commit_all())
 
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
@@ -212,7 +230,7 @@ class Store:
             mine = self._growing - growing
         else:
             mine = {sandbox}
-            failed = await self._next_ended(mine)
+            failed = await (self._commit_alone() if self._is_alone(sandbox) else self._next_ended(mine))
         while failed is None and not mine.isdisjoint(self._growing):
             failed = await self._next_ended(mine)
         if failed is None and self.failures and not mine.isdisjoint(self._lost):
@@ -291,10 +309,9 @@ class Store:
 
     def _end_of(self, waiting: list[asyncio.Future[str | None]]) -> asyncio.Future[str | None]:
         """The end of a commit: a future among those that wait for it."""
-        loop = asyncio.get_running_loop()
-        self._task = self._task or loop.create_task(self._commit_all())
-        end: asyncio.Future[str | None] = loop.create_future()
+        end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         waiting.append(end)
+        self._begin()
         return end
 
     async def _commit_all(self) -> None:
@@ -304,7 +321,7 @@ class Store:
                 await self._wait_for_company()
                 await self._commit()
         finally:
-            self._task = None
+            self._is_writing, self._task = False, None
 
     async def _wait_for_company(self) -> None:
         """Wait for the clients that the last commit answered: most ask again at once, and a commit for half of them
@@ -318,8 +335,28 @@ class Store:
             if len(self._waiting) > waiting:
                 until = perf_counter() + COMPANY
 
-    async def _commit(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _is_alone(self, sandbox: Sandbox) -> bool:
+        """Whether the change of a sandbox may be written in this very step: nothing else is to be written, nor has
+        been in this turn of the event loop, and no company is expected."""
+        return (
+            sandbox in self._changed
+            and len(self._changed) == 1
+            and not (self._is_writing or self._has_written or self._waiting or self._gone)
+            and (not self._expected or perf_counter() >= self._ended + RECENT)
+        )
+
+    async def _commit_alone(self) -> str | None:
+        """Write a commit without a task of its own: why it failed."""
+        self._is_writing = self._has_written = True
+        try:
+            return await self._commit()
+        finally:
+            self._is_writing = False
+            if self._changed or self._gone:
+                self._begin()
+
+    async def _commit(self) -> str | None:
+        """Write what has changed, and say so to those who wait: why that failed."""
         self._batch, self._changed = self._changed, {}
         self._written, self._waiting = self._waiting, []
         failed: str | None = "the server stops"
@@ -329,7 +366,7 @@ class Store:
             commit = await self._gathered(growing)
             commit.gone = list(self._going)
             if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
-                await loop.run_in_executor(self._writer, self._file.write, commit)
+                await self._write(commit)
                 self.commits += 1
                 self._context.note_written(commit)
                 # A commit that was on its way has named them again.
@@ -363,19 +400,36 @@ class Store:
             self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
             self._ended = perf_counter()
             self._written, self._batch, self._going = [], {}, {}
+        return failed
+
+    async def _write(self, commit: Commit) -> None:
+        """Write a commit: a small one on the event loop, as long as the disk takes it at once, as two changes of threads
+        cost more than it does. Raises ``NotWritten``."""
+        loop, began = asyncio.get_running_loop(), perf_counter()
+        if commit.is_small and began >= self._threaded_until and self._file.claim():
+            try:
+                self._file.write(commit)
+            finally:
+                self._file.release()
+            if (taken := perf_counter() - began) > QUICK:
+                self._threaded_until = began + THREADED * taken
+        else:
+            await loop.run_in_executor(self._writer, self._file.write, commit)
+        if self._file.is_log_long:
+            loop.run_in_executor(self._writer, self._file.shorten_log)
 
     async def _gathered(self, growing: set[Sandbox]) -> Commit:
         """What is to be written; sandboxes with more to write are in ``growing`` afterwards. Other requests are served
         meanwhile: a reset of all changes many sandboxes."""
         commit, rested = Commit(), 0
         for sandbox in self._batch:
+            if len(commit.puts) - rested >= PAUSE:
+                rested = len(commit.puts)
+                await asyncio.sleep(0)
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
             if not self._gather(self._persister(sandbox), commit):
                 growing.add(sandbox)
-            if len(commit.puts) - rested >= PAUSE:
-                rested = len(commit.puts)
-                await asyncio.sleep(0)
         self._growing |= growing
         commit.puts += self._context.unwritten
         return commit
