@@ -78,6 +78,10 @@ class SandboxConfig(ServerConfig):
         return [_provider(one, now) for one in given.values()]
 
 
+SAID_OF_PROVIDERS = ("summary", "currency", "country", "fallback_provider_id", "costs", "latency")
+"""What a scenario says of a provider, beside its id."""
+
+
 def _provider(given: ProviderMap, now: Micros) -> Provider:
     cost = given.cost
     return Provider(

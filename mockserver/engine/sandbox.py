@@ -13,7 +13,7 @@ from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
 from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import Beginning, SandboxConfig
+from mockserver.engine.config import SAID_OF_PROVIDERS, Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.holding import Holding
 from mockserver.engine.idempotency import Idempotency, Replays
@@ -72,15 +72,13 @@ class Sandbox(Tables):
         self.inboxes = Inboxes(config.journal_limit)
         self.idempotency = Idempotency()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
-        policy = config.findings
         # What is imported brings other tables; and no cycle keeps a sandbox that is gone.
-        present = proxy(self)
-        self.watch = None
-        if policy is not None:
+        present, self.watch = proxy(self), None
+        if config.findings is not None:
             self.watch = Watch(
                 lambda charge_id: present.charges.get(charge_id),
                 lambda subscription_id: present.charges.find("subscription", subscription_id),
-                policy,
+                config.findings,
             )
         for provider in (default_provider(self.now), *config.providers(self.now)):
             self.providers.add(provider)
@@ -136,18 +134,8 @@ class Sandbox(Tables):
             if known is None:
                 self.providers.add(provider)
             else:
-                self.providers.replace(
-                    known,
-                    replace(
-                        known,
-                        summary=provider.summary,
-                        currency=provider.currency,
-                        country=provider.country,
-                        fallback_provider_id=provider.fallback_provider_id,
-                        costs=provider.costs,
-                        latency=provider.latency,
-                    ),
-                )
+                said = {name: getattr(provider, name) for name in SAID_OF_PROVIDERS}
+                self.providers.replace(known, replace(known, **said))
 
     def settle(self, own: Assumed | None) -> None:
         """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""
@@ -176,7 +164,10 @@ class Sandbox(Tables):
         if self.past is not None:
             self.past.longest = max(self.past.longest, longest)
         elif longest:
-            self.past = Past(self, (getattr(self, name) for name in ROW_CLASSES), longest)
+            # No cycle keeps the rows of a sandbox that is gone.
+            present = proxy(self)
+            tables = (getattr(self, name) for name in ROW_CLASSES)
+            self.past = Past(lambda: (present.now, present.journal.last), tables, longest)
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and count it."""
