@@ -149,7 +149,7 @@ class Codec:
             if hasattr(annotation, "_fields"):
                 hints = get_type_hints(annotation, include_extras=True)
                 parts = [self.of(hints[name]) for name in annotation._fields]
-                return _fixed(parts, lambda items: annotation(*items), len(annotation._field_defaults))
+                return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
             if is_dataclass(annotation):
                 return self.without(annotation)
         raise TypeError(f"{annotation} has no form in a state document")
