@@ -11,22 +11,13 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import partial
 
+from mockserver.domain import states
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
 from mockserver.domain.errors import Refused, invalid
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
-from mockserver.domain.states import (
-    NETWORK_TOKEN,
-    PAYTO,
-    ChargeEvent,
-    ChargeState,
-    NetworkTokenState,
-    PayToState,
-    SubscriptionState,
-    VaultEvent,
-)
 from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
@@ -117,7 +108,7 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             return [(DELETABLE.get(step.asked.op, ""), ())]
         case Move.EXPIRE:
             charge = step.result.about.get("charge")
-            is_held = isinstance(charge, Charge) and charge.status is ChargeState.AUTHORISED
+            is_held = isinstance(charge, Charge) and charge.status is states.ChargeState.AUTHORISED
             is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
             return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
@@ -160,10 +151,10 @@ def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
 
 
 def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
-    if charge.status is ChargeState.PENDING_CHECKOUT:
+    if charge.status is states.ChargeState.PENDING_CHECKOUT:
         three_ds.answer(step, charge.charge_id, _PAYER[detail[0]])
         return
-    event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
+    event = states.ChargeEvent.SETTLED if detail[0] == "SUCCESS" else states.ChargeEvent.RETURNED
     charges.settle(step, charge, event)
 
 
@@ -195,11 +186,13 @@ _KINDS = {"card.expiryDate": "payment_method"}
 
 _SET: Mapping[str, Callable[[Step, str, str], object]] = {
     "payment_method": lambda step, subject, word: payment_methods.update_card(step, subject, CardChanges(expiry=word)),
-    "payto": lambda step, subject, word: turn_to(step, step.sandbox.payto.get(subject), PAYTO, PayToState(word)),
-    "network_token": lambda step, subject, word: turn_to(
-        step, step.sandbox.network_tokens.get(subject), NETWORK_TOKEN, NetworkTokenState(word)
+    "payto": lambda step, subject, word: turn_to(
+        step, step.sandbox.payto.get(subject), states.PAYTO, states.PayToState(word)
     ),
-    "subscription": lambda step, subject, word: subscriptions.set_status(step, subject, SubscriptionState(word)),
+    "network_token": lambda step, subject, word: turn_to(
+        step, step.sandbox.network_tokens.get(subject), states.NETWORK_TOKEN, states.NetworkTokenState(word)
+    ),
+    "subscription": lambda step, subject, word: subscriptions.set_status(step, subject, states.SubscriptionState(word)),
 }
 """Kinds whose status can be set; False when it is not so afterwards."""
 
@@ -220,13 +213,15 @@ _ACTS: Mapping[tuple[str, str], Callable[[Step, str, list[str]], object]] = {
     (Move.DELETE, "vault"): lambda step, subject, _: vault.delete(step, subject),
     (Move.DELETE, "customer"): lambda step, subject, _: customers.delete(step, subject, ask_provider=False),
     (Move.DELETE, "payment_method"): lambda step, subject, _: payment_methods.delete(step, subject, ask_provider=False),
-    (Move.EXPIRE, "vault"): lambda step, subject, _: vault.end(step, vault.get(step, subject), VaultEvent.EXPIRED),
+    (Move.EXPIRE, "vault"): lambda step, subject, _: vault.end(
+        step, vault.get(step, subject), states.VaultEvent.EXPIRED
+    ),
     (Move.EXPIRE, "token"): lambda step, subject, _: tokens.expire(step, tokens.get(step, subject)),
-    (Move.EXPIRE, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, ChargeEvent.EXPIRED)),
+    (Move.EXPIRE, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, states.ChargeEvent.EXPIRED)),
     (Move.EMIT, "charge"): _charge(_emit),
     (Move.CAPTURE, "charge"): _charge(_capture),
     (Move.REFUND, "charge"): _charge(_refund),
-    (Move.VOID, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, ChargeEvent.VOIDED)),
+    (Move.VOID, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, states.ChargeEvent.VOIDED)),
     (Move.SETTLE, "charge"): _charge(_settle),
 }
 """What each move does to an object of a kind."""

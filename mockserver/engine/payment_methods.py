@@ -9,22 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field, replace
 
+from mockserver.domain import commands
 from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
-from mockserver.domain.commands import (
-    CardChanges,
-    MethodTerms,
-    NewBankMethod,
-    NewCardMethod,
-    NewMethod,
-    NewPayToMethod,
-    NewProviderTokenMethod,
-    NewTokenMethod,
-    SwitchProvider,
-    TokenKind,
-)
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.fake_lookups import bank_name
@@ -65,12 +54,12 @@ class Prepared:
     source: str
     provider: Provider
     instrument: Instrument
-    terms: MethodTerms
+    terms: commands.MethodTerms
     to_vault: ToVault | None = None
     vault_id: str | None = None
     token: Token | None = None
     payto_id: str | None = None
-    agreement: NewPayToMethod | None = None
+    agreement: commands.NewPayToMethod | None = None
     inherited: PaymentMethod | None = None
     provider_token: str | None = None
     provider_data: Mapping[str, str] | None = None
@@ -78,14 +67,14 @@ class Prepared:
     create_network_token: bool = False
 
 
-def create(step: Step, command: NewMethod) -> PaymentMethod:
+def create(step: Step, command: commands.NewMethod) -> PaymentMethod:
     """Store a payment method. Raises ``Invalid`` as ``checked``, ``ProviderRefused``."""
     wanted = checked(step, command)
     ask(step, "payment_method.create", wanted)
     return store(step, wanted, owner_of(step.sandbox, wanted.inherited))
 
 
-def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Prepared:
+def checked(step: Step, command: commands.NewMethod, owner: Customer | None = None) -> Prepared:
     """The payment method of a command for a customer (None: without one, or for a new one).
 
     Raises ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90
@@ -93,7 +82,7 @@ def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Pr
     """
     sandbox, faults = step.sandbox, Faults()
     wanted = _prepared(step, command, faults)
-    if isinstance(command, SwitchProvider):
+    if isinstance(command, commands.SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
         faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
@@ -161,7 +150,7 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
     )
 
 
-def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
+def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges) -> PaymentMethod:
     """Change expiry, holder or number of a stored card, or its metadata.
 
     Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
@@ -169,27 +158,21 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
     sandbox = step.sandbox
     method = get(step, payment_method_id)
     if method.state is Presence.REMOVED:
-        raise WrongState(
-            Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": "a removed payment method cannot be changed"}
-        )
+        words = "a removed payment method cannot be changed"
+        raise WrongState(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": words})
     card = method.instrument.card
     if method.instrument.type is not PaymentType.CARD or card is None:
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
     faults = Faults()
-    given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
-    if not given:
+    if not (wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None):
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = card_entry.check_number(step, wanted.number, faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
     faults.refuse()
-    changed = replace(
-        card,
-        number=faults.sure(number),
-        expiry=expiry,
-        cardholder=or_kept(wanted.cardholder, card.cardholder),
-    )
+    holder = or_kept(wanted.cardholder, card.cardholder)
+    changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
     item = vaulted(sandbox, method)
     if wanted.number and item is not None:
@@ -212,15 +195,10 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     method = remove(step, method)
     owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        step.change(owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated")
+        newest_last = step.sandbox.payment_methods.find("in_use", owner.customer_id)
+        left = [] if step.assume("removed.default_method") == "none" else [one.payment_method_id for one in newest_last]
+        step.change(owner, replace(owner, default_payment_method_id=left[-1] if left else None), "updated")
     return method
-
-
-def _next_default(step: Step, owner: Customer) -> str | None:
-    if step.assume("removed.default_method") == "none":
-        return None
-    in_use = list(step.sandbox.payment_methods.find("in_use", owner.customer_id))
-    return in_use[-1].payment_method_id if in_use else None
 
 
 def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
@@ -248,28 +226,28 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
     return after
 
 
-def _prepared(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
+def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
     match command:
-        case NewCardMethod():
+        case commands.NewCardMethod():
             return _card(step, command, faults)
-        case NewTokenMethod():
+        case commands.NewTokenMethod():
             return _token(step, command, faults)
-        case NewProviderTokenMethod():
+        case commands.NewProviderTokenMethod():
             return _provider_token(sandbox, command, faults)
-        case NewBankMethod(account=account, provider_id=provider_id, terms=terms):
+        case commands.NewBankMethod(account=account, provider_id=provider_id, terms=terms):
             provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
             return Prepared("bank_account", provider, bank_instrument(account), terms) if provider else None
-        case NewPayToMethod():
+        case commands.NewPayToMethod():
             provider = payto.check(sandbox, command, faults)
             if provider is None:
                 return None
             return Prepared("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
-        case SwitchProvider():
+        case commands.SwitchProvider():
             return _switch(step, command, faults)
 
 
-def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None:
+def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
     provider = providers.named(step.sandbox, command.provider_id, Capability.CARD, faults)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
@@ -280,17 +258,11 @@ def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None
         return None
     card, instrument = found
     to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
-    return Prepared(
-        "card",
-        provider,
-        instrument,
-        command.terms,
-        to_vault=to_vault,
-        create_network_token=command.create_network_token,
-    )
+    with_token = command.create_network_token
+    return Prepared("card", provider, instrument, command.terms, to_vault=to_vault, create_network_token=with_token)
 
 
-def _token(step: Step, command: NewTokenMethod, faults: Faults) -> Prepared | None:
+def _token(step: Step, command: commands.NewTokenMethod, faults: Faults) -> Prepared | None:
     token = tokens.usable(step, command.token, faults)
     if token is None:
         return None
@@ -302,7 +274,7 @@ def _token(step: Step, command: NewTokenMethod, faults: Faults) -> Prepared | No
         "token",
         provider,
         token.instrument,
-        replace(terms, ip=terms.ip or token.ip, metadata=token.metadata if terms.metadata is None else terms.metadata),
+        replace(terms, ip=terms.ip or token.ip, metadata=or_kept(terms.metadata, token.metadata)),
         vault_id=token.vault_id,
         token=token,
         payto_id=token.payto_id,
@@ -310,7 +282,7 @@ def _token(step: Step, command: NewTokenMethod, faults: Faults) -> Prepared | No
     )
 
 
-def _provider_token(sandbox: Sandbox, command: NewProviderTokenMethod, faults: Faults) -> Prepared | None:
+def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod, faults: Faults) -> Prepared | None:
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is None:
         return None
@@ -319,24 +291,21 @@ def _provider_token(sandbox: Sandbox, command: NewProviderTokenMethod, faults: F
         provider,
         Instrument(PaymentType.CARD),
         command.terms,
-        provider_token=command.token if command.kind is TokenKind.LASTING else None,
+        provider_token=command.token if command.kind is commands.TokenKind.LASTING else None,
         provider_data=command.data,
         shown_token=command.token,
     )
 
 
-def _switch(step: Step, command: SwitchProvider, faults: Faults) -> Prepared | None:
+def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
     if method is not None and (item is None or card is None):
-        faults.add(
-            Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
-            "PaymentMethodId",
-            "its card is not in the vault, or no longer",
-        )
+        words = "its card is not in the vault, or no longer"
+        faults.add(Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD, "PaymentMethodId", words)
     card_entry.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None

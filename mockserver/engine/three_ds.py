@@ -58,11 +58,7 @@ def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token
     return token
 
 
-_ENDS = {
-    ChallengeAnswer.PASS: "passed",
-    ChallengeAnswer.FAIL: "failed",
-    ChallengeAnswer.CANCEL: "cancelled",
-}
+_ENDS = {ChallengeAnswer.PASS: "passed", ChallengeAnswer.FAIL: "failed", ChallengeAnswer.CANCEL: "cancelled"}
 
 
 def abandon(step: Step, charge: Charge, _: str) -> None:
