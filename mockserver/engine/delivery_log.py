@@ -98,23 +98,10 @@ class DeliveryLog:
         self._ended = {one.delivery_id: None for one in by_change if one.state in ENDED}
         self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
         self.outbox = deque(self.sending)
-        begun = (
-            one
-            for one in by_change
-            if one.blocks and one.state not in ENDED and (one.tries or one.delivery_id in self.sending)
-        )
-        self.blocking = {one.url: one.delivery_id for one in begun}
+        begun = (one for one in by_change if one.tries or one.delivery_id in self.sending)
+        self.blocking = {one.url: one.delivery_id for one in begun if one.blocks and one.state not in ENDED}
 
     def resume(self, under_way: Collection[str]) -> None:
         """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox that has lost its key
         nothing is sent."""
         self.outbox = deque(one for one in self.sending if one not in under_way)
-
-    def forget(self) -> None:
-        """Drop everything: a copy of a sandbox sends nothing a second time."""
-        self.outbox.clear()
-        self.held.clear()
-        self.blocking.clear()
-        self.sending.clear()
-        self._by_id.clear()
-        self._ended.clear()

@@ -14,6 +14,7 @@ from mockserver.domain.commands import NewCardToken, NewPayToMethod
 from mockserver.domain.errors import Faults
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
@@ -44,30 +45,22 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
-    item = None
+    vault_id = None
     if command.vault.wanted:
-        item = vault.store(step, card.number, details.number or "", details.ccv, expires)
-    return _store(
-        step,
-        instrument,
-        provider,
-        vault_id=item.vault_id if item else None,
-        ip=command.ip,
-        metadata=command.metadata,
-        verified=verified,
-        challenged=isinstance(outcome.provider, Challenge) and not verified,
-    )
+        vault_id = vault.store(step, card.number, details.number or "", details.ccv, expires).vault_id
+    challenged = isinstance(outcome.provider, Challenge) and not verified
+    token = replace(_begun(step, instrument, provider), vault_id=vault_id, verified=verified, challenged=challenged)
+    return _store(step, token, command.ip, command.metadata)
 
 
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
     faults = Faults()
-    provider = payto.check(step.sandbox, command, faults)
-    provider = faults.sure(provider)
+    provider = faults.sure(payto.check(step.sandbox, command, faults))
     asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
-    terms = command.terms
-    return _store(step, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
+    token = replace(_begun(step, payto.INSTRUMENT, provider), payto_id=agreement.payto_id)
+    return _store(step, token, command.terms.ip, command.terms.metadata)
 
 
 def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
@@ -117,36 +110,19 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     return faults.attempt(currency, command.currency) if command.currency else None
 
 
-def _store(
-    step: Step,
-    instrument: Instrument,
-    provider: Provider,
-    *,
-    vault_id: str | None = None,
-    payto_id: str | None = None,
-    ip: str | None = None,
-    metadata: Mapping[str, str] | None = None,
-    verified: bool = False,
-    challenged: bool = False,
-) -> Token:
+def _begun(step: Step, instrument: Instrument, provider: Provider) -> Token:
     sandbox = step.sandbox
-    expires = sandbox.now + step.assume("token.lifetime")
-    token = step.add(
-        Token(
-            token_id=sandbox.ids.hex24("token"),
-            instrument=instrument,
-            provider=provider.summary,
-            added=sandbox.now,
-            expires=expires,
-            uses=step.assume("token.uses"),
-            gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
-            vault_id=vault_id,
-            payto_id=payto_id,
-            ip=ip,
-            metadata=metadata,
-            verified=verified,
-            challenged=challenged,
-        )
+    return Token(
+        token_id=sandbox.ids.hex24("token"),
+        instrument=instrument,
+        provider=provider.summary,
+        added=sandbox.now,
+        expires=sandbox.now + step.assume("token.lifetime"),
+        uses=step.assume("token.uses"),
+        gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
     )
-    sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
-    return token
+
+
+def _store(step: Step, token: Token, ip: str | None, metadata: Mapping[str, str] | None) -> Token:
+    step.sandbox.schedule.plan(token.expires, Due.TOKEN_EXPIRY, token.token_id)
+    return step.add(replace(token, ip=ip, metadata=metadata))
