@@ -156,7 +156,6 @@ def start(step: Step, batch: Batch, _: str) -> None:
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
-    """Change the state of a batch by its table."""
     before = batch.status
     batch.move(event)
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
@@ -231,7 +230,6 @@ def _end(step: Step, batch: Batch) -> None:
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:
-    """Why a charge failed; a pending one is on its way."""
     if charge.status is not ChargeState.FAILED:
         return None
     said = charge.failed_attempts[-1]
@@ -239,7 +237,6 @@ def _failure_of(charge: Charge) -> RowFailure | None:
 
 
 def _refusal(refused: Refused) -> RowFailure:
-    """The words of a refusal."""
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)
 

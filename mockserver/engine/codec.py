@@ -218,8 +218,6 @@ def stored(cls: type) -> list[Field[Any]]:
 
 
 class _Fields:
-    """How the fields of a dataclass are written and read."""
-
     def __init__(self, cls: type, parts: Sequence[Field[Any]], *, is_trusted: bool) -> None:
         self._cls = cls
         self._is_trusted = is_trusted
@@ -235,7 +233,6 @@ class _Fields:
         self.long: dict[str, Steps] = {}
 
     def learn(self, field: Field[Any], part: Form) -> None:
-        """The form of a field."""
         self._forms[field.name] = part
         if part.steps:
             self.long[field.name] = part.steps

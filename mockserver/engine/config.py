@@ -67,7 +67,6 @@ class SandboxConfig(ServerConfig):
     scenarios: tuple[Scenario, ...] = ()
 
     def start_clock(self, real: Micros) -> Clock:
-        """The clock of a sandbox that opens when the machine's says ``real``."""
         plan = self.clock
         return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
 

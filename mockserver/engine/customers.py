@@ -102,7 +102,6 @@ def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
 
 
 def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None:
-    """The default payment method, when there is one."""
     method_id = customer.default_payment_method_id
     return sandbox.payment_methods.get(method_id) if method_id else None
 

@@ -51,7 +51,6 @@ class DeliveryLog:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more may be under way."""
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
     def is_blocked(self, delivery: Delivery) -> bool:
@@ -59,12 +58,10 @@ class DeliveryLog:
         return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
 
     def add(self, delivery: Delivery) -> None:
-        """Keep a new delivery."""
         self._by_id[delivery.delivery_id] = delivery
         self.note_changed(delivery)
 
     def note_changed(self, delivery: Delivery) -> None:
-        """Something has happened to a delivery."""
         self.changes += 1
         delivery.changed = self.changes
         if delivery.state not in ENDED:
@@ -78,7 +75,6 @@ class DeliveryLog:
             self.on_change(delivery.delivery_id)
 
     def get(self, delivery_id: str) -> Delivery | None:
-        """The delivery of an id, while it is kept."""
         return self._by_id.get(delivery_id)
 
     def note_ended(self, delivery: Delivery) -> None:

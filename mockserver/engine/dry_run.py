@@ -45,7 +45,6 @@ class DryRule:
     _misses: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
-        """Remember an entry on which it did not fire."""
         failed, place = min((len(self.rule.when.differences(attempt)), place) for place, attempt in enumerate(meant))
         self._misses.append((failed, -entry.number, entry, meant[place]))
 

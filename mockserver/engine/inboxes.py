@@ -135,7 +135,6 @@ class Inboxes(QuotaMember):
         return arrival
 
     def keep(self, name: str, arrival: InboxMessage) -> None:
-        """Keep an arrival at an inbox."""
         if not self.limit:
             self.dropped += 1
             return

@@ -77,7 +77,6 @@ class Past:
         self.noted = noted
 
     def forget(self) -> None:
-        """What there is now has always been there."""
         self._changes.clear()
 
     def _note(self, table: Table[Any], after: Any, before: Any) -> None:

@@ -134,7 +134,6 @@ def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMeth
 
 
 def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
-    """Make the network token of a payment method that is being stored."""
     sandbox = step.sandbox
     return step.add(
         NetworkToken(
@@ -320,7 +319,6 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:
-    """The vault item of a payment method while it lasts."""
     item = sandbox.vault.get(method.vault_id) if method.vault_id else None
     return item if item is not None and item.state is VaultState.STORED else None
 
@@ -331,7 +329,6 @@ def bank_instrument(account: BankAccount) -> Instrument:
 
 
 def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
-    """The customer that a payment method belongs to."""
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 

@@ -114,7 +114,6 @@ class Sandboxes:
         return self._by_key.get(sandbox.key) is sandbox
 
     def is_away(self, key: str) -> bool:
-        """Whether the sandbox of a key is not in memory."""
         return key not in self._by_key
 
     def present(self, sandbox: Sandbox) -> Sandbox:
@@ -128,7 +127,6 @@ class Sandboxes:
         self.storage.note(sandbox)
 
     def name_of(self, key: str) -> str | None:
-        """The name that the sandbox of a key was given."""
         return self._names.get(key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
@@ -145,7 +143,6 @@ class Sandboxes:
         return [key for key in named if key is not None]
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
-        """The open sandbox of an id that a list shows."""
         return self.get(self._by_id.get(sandbox_id))
 
     def get(self, key: str | None) -> Sandbox | None:

@@ -220,7 +220,6 @@ def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
 
 
 def _is_final(step: Step, charge: Charge) -> bool:
-    """Whether a declined payment is not tried again, because its provider says that it is not worth it."""
     attempts = charge.failed_attempts
     hard = bool(attempts) and not attempts[-1].is_retryable
     return hard and step.assume("subscription.hard_declines") == "final"

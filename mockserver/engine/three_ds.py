@@ -42,7 +42,6 @@ def address(sandbox: Sandbox, waiting: Charge | Token) -> str | None:
 
 
 def page(waiting: Charge | Token) -> str:
-    """The path of that page."""
     return f"/3ds/token/{waiting.token_id}" if isinstance(waiting, Token) else f"/3ds/{waiting.charge_id}"
 
 
@@ -62,7 +61,6 @@ _ENDS = {ChallengeAnswer.PASS: "passed", ChallengeAnswer.FAIL: "failed", Challen
 
 
 def abandon(step: Step, charge: Charge, _: str) -> None:
-    """The challenge was not answered in time."""
     _ended(step, charge, ChargeEvent.ABANDONED, _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED))
 
 

@@ -78,7 +78,6 @@ def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
 
 
 def use(step: Step, token: Token) -> None:
-    """One use of a token that ``usable`` gave; after the last one it is used up."""
     after = token.after_use(step.sandbox.now)
     step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
 

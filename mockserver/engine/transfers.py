@@ -174,7 +174,6 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
 
 
 def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
-    """The days on which money moved whose settlement is of those from ``first`` to ``last``."""
     begin = first - first % DAY
     until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
     if last is not None and last < begin:
