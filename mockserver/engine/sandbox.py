@@ -3,7 +3,9 @@ others."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 from weakref import proxy
 
@@ -11,16 +13,14 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
-from mockserver.domain.record import replace
+from mockserver.domain.record import mutable, replace
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SAID_OF_PROVIDERS, Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
-from mockserver.engine.holding import Holding
 from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
-from mockserver.engine.query import TableRow
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.engine.totals import Totals
@@ -28,9 +28,37 @@ from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.transport import HoldUntil
 
-T = TypeVar("T")
-R = TypeVar("R", bound=TableRow)
+
+@mutable
+class Holding:
+    """What a scenario holds in one sandbox, until it is released, and which calls are under way
+    (docs/scenario-language.md, transport).
+
+    ``held`` counts what waits for its release, ``is_all`` says that everything else waits with it; ``waiting`` are
+    the calls that wait for the next one that moves money, of which ``came`` have come; ``releases`` counts releases.
+    ``in_flight`` are the steps that are not answered yet, where a rule looks at them, by what distinguishes them."""
+
+    held: int = 0
+    is_all: bool = False
+    waiting: int = 0
+    came: int = 0
+    releases: int = 0
+    in_flight: dict[int, Any] = field(default_factory=dict)
+
+    def begin(self, until: HoldUntil) -> Callable[[], bool]:
+        """Hold something until it is released; what says whether it is."""
+        self.held += 1
+        self.is_all = self.is_all or until is HoldUntil.ALL
+        before = self.releases
+        return lambda: self.releases > before
+
+    def release(self) -> int:
+        """Let everything go on; how much was held."""
+        held, self.held, self.is_all = self.held, 0, False
+        self.releases += 1
+        return held
 
 
 class Sandbox(Tables):
