@@ -10,20 +10,18 @@ from dataclasses import field
 from re import escape
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, GetPydanticSchema, Tag, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from mockserver.assumptions import ROWS, Assumption
 from mockserver.books.invariants import Invariant
 from mockserver.domain.clock import ClockMode
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.findings.catalogue import kind_of
-from mockserver.scenario.file_model import adapter, file_model, given, given_as, keys_of, needs, one_of
+from mockserver.scenario.file_model import file_model, given, given_as, keys_of, needs
 from mockserver.scenario.matching import shown
 from mockserver.scenario.outcome import OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
 from mockserver.scenario.rule import AtEnd, Expectation, RandomScope
 from mockserver.scenario.scalars import (
-    DURATION_SCHEMA,
     Count,
     Duration,
     Id,
@@ -33,11 +31,9 @@ from mockserver.scenario.scalars import (
     Share,
     Text,
     ZoneName,
-    folded,
     whole,
 )
 from mockserver.scenario.scenario import CallMap, ExampleMap, ProviderMap, TlsMap
-from mockserver.scenario.transport import At
 from mockserver.scenario.when import KEYS
 
 ALL = "all"
@@ -109,35 +105,11 @@ KeyWord = Annotated[
 """Paths; none when all calls count together."""
 
 
-def _rule_schema(schema: dict[str, Any]) -> None:
-    """What a rule refuses as a whole, for editors."""
-    from mockserver.scenario.rule_schema import by_operation
-
-    schema |= one_of(PLANS)
-    schema["allOf"] = [
-        needs(given("at_end"), given("sequence")),
-        needs(given("per"), {"anyOf": [given("limit"), given("sequence"), given_as("when", given("nth"))]}),
-        needs(given_as("then", given_as("transport", given_as("at", {"const": At.CONNECT}))), given("limit")),
-        needs(given_as("then", given("replay")), given("key")),
-        *by_operation(),
-    ]
-
-
-def _schema_of_when(*_: object) -> dict[str, Any]:
-    from mockserver.scenario.rule_schema import when_schema
-
-    return when_schema()
-
-
-_When = Annotated[dict[str, Any], GetPydanticSchema(get_pydantic_json_schema=_schema_of_when)]
-
-
 @file_model
 class RuleMap:
     """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
     is delivered), the first that matches in file order decides."""
 
-    schema = staticmethod(_rule_schema)
     misplaced: ClassVar[dict[str, str]] = {
         **{word: f"then: {{then: {{{word}: ...}}}}" for word in keys_of(OutcomeMap)},
         **{word: f"when: {{when: {{{word}: ...}}}}" for word in KEYS},
@@ -145,7 +117,7 @@ class RuleMap:
 
     id: Id
     description: Text | None = None
-    when: _When = field(default_factory=dict)
+    when: dict[str, Any] = field(default_factory=dict)
     key: KeyWord | None = None
     then: ThenMap | None = None
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=MAX_STEPS)] | None = None
@@ -191,35 +163,11 @@ class FindingsMap:
 _Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]
 """A sentence about the money that must hold when a run has ended."""
 
-_Rule = Annotated[
-    Any, GetPydanticSchema(get_pydantic_json_schema=lambda _, handler: handler(adapter(RuleMap).core_schema))
-]
-"""Plain data as far as reading goes; a rule in the schema, whose own model is not made until then."""
-
 
 def _no_flag(version: object) -> object:
     if isinstance(version, bool):
         raise ValueError(f"got {shown(version)}, allowed: 1")
     return version
-
-
-def _answers(row: Assumption) -> dict[str, Any]:
-    """The answers to a question, as far as editors can know them."""
-    words = row.kind.allowed.split(" | ")
-    said: dict[str, Any] = {"description": row.question, "examples": [row.kind.show(row.documented)]}
-    if len(words) > 1:
-        return {"anyOf": [{"enum": words}, {"type": "string", "pattern": folded(words)}], **said}
-    if row.kind.allowed.startswith("a duration, "):
-        return {**DURATION_SCHEMA, "pattern": f"{DURATION_SCHEMA['pattern']}|^0$", **said}
-    return {"type": ["string", "number"], **said}
-
-
-def _assumptions_schema(*_: object) -> dict[str, Any]:
-    known = {key: _answers(row) for key, row in ROWS.items()}
-    return {"type": "object", "additionalProperties": False, "properties": known}
-
-
-_Assumptions = Annotated[dict[str, Any], GetPydanticSchema(get_pydantic_json_schema=_assumptions_schema)]
 
 
 @file_model
@@ -232,11 +180,11 @@ class ScenarioFile:
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
     draws: RandomScope = RandomScope.SANDBOX
     clock: ClockMap | None = None
-    assumptions: _Assumptions = field(default_factory=dict)
+    assumptions: dict[str, Any] = field(default_factory=dict)
     providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
     setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
-    rules: Annotated[list[_Rule], Field(max_length=MAX_RULES)] = field(default_factory=list)
+    rules: Annotated[list[Any], Field(max_length=MAX_RULES)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
     money: Annotated[list[_Invariant], Field(max_length=1000)] = field(default_factory=list)
