@@ -24,7 +24,6 @@ from mockserver.scenario.batch_script import ROW_FIELDS
 from mockserver.scenario.file_model import adapter, any_of, apart, given, given_as, needs, one_of
 from mockserver.scenario.later_step import SETTABLE, Move
 from mockserver.scenario.matching import FLAG, NUMBER, ORDER, TEXT, Kind
-from mockserver.scenario.model import PLANS, RuleMap, ScenarioFile
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
     BODIES,
@@ -35,9 +34,10 @@ from mockserver.scenario.operations import (
     UNREQUESTED,
 )
 from mockserver.scenario.outcome import FITS, fits_later
-from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.provider_outcome import CATALOGUE, ProviderOutcome
+from mockserver.scenario.rule import PLANS, RuleMap
 from mockserver.scenario.scalars import DURATION_SCHEMA, PERIOD_SCHEMA, POINT_SCHEMA, ZONE_SCHEMA, folded
+from mockserver.scenario.scenario import ScenarioFile
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import BOUNDS, LAST, WEEKDAYS
 
