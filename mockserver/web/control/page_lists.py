@@ -31,7 +31,7 @@ from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal import shown_event
+from mockserver.web.control.journal import moved
 from mockserver.web.control.journal_search import facts_of, is_failed, look_through, searched, status_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
@@ -39,6 +39,7 @@ from mockserver.web.runner import for_each, search
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
+from mockserver.wire.replies import reply_of
 
 MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
@@ -178,16 +179,16 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     if not isinstance(row, Batch):
         return None
     return [
-        {
-            "number": place + 1,
-            "paymentMethodId": mask_start(one.payment_method_id, 64),
-            "reference": mask_start(one.reference, 120),
-            "amount": f"{one.currency} {number_text(one.amount)}",
-            "state": one.status.value,
-            "chargeId": one.charge_id,
-            "reason": one.failure and mask_text(one.failure.reason),
-        }
-        for place, one in enumerate(map(row.standing, range(min(len(row.rows), MOST_RELATED))))
+        reply_of(
+            "BatchRowAnswer",
+            one,
+            number=number,
+            paymentMethodId=mask_start(one.payment_method_id, 64),
+            reference=mask_start(one.reference, 120),
+            amount=f"{one.currency} {number_text(one.amount)}",
+            reason=one.failure and mask_text(one.failure.reason),
+        )
+        for number, one in enumerate(map(row.standing, range(min(len(row.rows), MOST_RELATED))), 1)
     ]
 
 
@@ -248,19 +249,8 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
 
 def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
     """One change of an object's story; ``kept`` says whether the journal still has its entry."""
-    causes = [
-        {"rule": cause.rule, "attempt": cause.attempt, "choice": cause.choice, "code": cause.code,
-         "message": mask_text(cause.message) if cause.message is not None else None}
-        for cause in change.causes
-    ]  # fmt: skip
     is_kept = sandbox.journal.get(change.number) is not None
-    return {
-        "entry": change.number,
-        "kept": is_kept,
-        "op": change.op,
-        **shown_event(change.event, profile),
-        "rules": causes,
-    }
+    return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
 def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:

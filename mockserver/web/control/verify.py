@@ -26,6 +26,7 @@ from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
 from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
+from mockserver.wire.replies import reply_of
 
 T = TypeVar("T")
 
@@ -118,11 +119,7 @@ def _shown(verdict: Verification) -> dict[str, object]:
         "doubt": verdict.doubt,
         "matched": [entry.number for entry in verdict.matched],
         "nearMisses": [
-            {
-                "entry": miss.entry.number,
-                "op": miss.entry.asked.op,
-                "differences": [mask_text(str(difference)) for difference in miss.differences],
-            }
+            reply_of("NearMissAnswer", miss.entry, differences=[mask_text(str(one)) for one in miss.differences])
             for miss in verdict.near
         ]
         if not verdict.holds
