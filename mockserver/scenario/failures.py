@@ -130,10 +130,6 @@ class Fault:
         return json.loads(text.replace('"{last}"', str(rows)), parse_float=Decimal)
 
 
-def _read() -> Mapping[str, Fault]:
-    return {fault.name: fault for fault in read_table("faults", _fault, Path(__file__).parent)}
-
-
 def _fault(
     *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: Any
 ) -> Fault:
@@ -149,7 +145,7 @@ def _fault(
     )
 
 
-FAULTS = _read()
+FAULTS: Mapping[str, Fault] = {one.name: one for one in read_table("faults", _fault, Path(__file__).parent)}
 """Every fault by its name, in the order in which reports show them."""
 
 
