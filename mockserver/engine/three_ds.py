@@ -54,15 +54,9 @@ def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token
     """
     token = tokens.get(step, token_id)
     if token.waits:
-        token = step.change(token, token.after_challenge(given), f"challenge_{_ENDS[given]}")
+        ends = {ChallengeAnswer.PASS: "passed", ChallengeAnswer.FAIL: "failed", ChallengeAnswer.CANCEL: "cancelled"}
+        token = step.change(token, token.after_challenge(given), f"challenge_{ends[given]}")
     return token
-
-
-_ENDS = {
-    ChallengeAnswer.PASS: "passed",
-    ChallengeAnswer.FAIL: "failed",
-    ChallengeAnswer.CANCEL: "cancelled",
-}
 
 
 def abandon(step: Step, charge: Charge, _: str) -> None:
