@@ -39,8 +39,6 @@ from mockserver.settings import (
 )
 
 if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import TracerProvider
-
     from mockserver.adapters.server_log import ServerLog
 
 from collections.abc import Mapping, Sequence
@@ -202,7 +200,7 @@ def serve(**flags: Any) -> None:
     sys.exit(code)
 
 
-def _traces(log: ServerLog) -> TracerProvider | None:
+def _traces(log: ServerLog) -> Any:
     """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for all that they start,
     so what is wrong with them stops no server."""
     protocol = trace_protocol(os.environ)
