@@ -24,8 +24,9 @@ E = TypeVar("E", bound=StrEnum)
 @record
 class TransitionTable(Generic[S, E]):
     """How one kind of object begins (by the event None when it needs none) and moves; ``refusal`` is the code of an
-    illegal move."""
+    illegal move, ``subject`` what it calls the object."""
 
+    name: str
     subject: str
     begins: Mapping[E | None, S]
     moves: Mapping[S, Mapping[E, S]]
@@ -43,10 +44,8 @@ class TransitionTable(Generic[S, E]):
         after = self.moves[state].get(event)
         if after is None:
             legal = [before.value for before, row in self.moves.items() if event in row]
-            raise WrongState(
-                self.refusal,
-                {"Status": f"got a {self.subject} in {state.value}, allowed in {' or '.join(legal)} only"},
-            )
+            words = f"got a {self.subject} in {state.value}, allowed in {' or '.join(legal)} only"
+            raise WrongState(self.refusal, {"Status": words})
         return after
 
     def event_to(self, state: S) -> E | None:
@@ -61,15 +60,13 @@ _ARROW = re.compile(r"^    (?P<before>\S+) --> (?P<after>[^\s:]+)(?:: (?P<event>
 
 
 def _table(
-    diagram: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
+    name: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
 ) -> TransitionTable[S, E]:
-    """The table of a diagram in ``states.md``; ``subject`` names the object in refusals, by default as the diagram.
-
-    Raises ``ValueError`` for a state or an event that there is not.
-    """
+    """The table of the diagram in ``states.md`` that has the name, or of that of its states. Raises ``ValueError`` for
+    a state or an event that there is not."""
     begins: dict[E | None, S] = {}
     moves: dict[S, dict[E, S]] = {}
-    for arrow in _ARROW.finditer(_diagrams()[diagram]):
+    for arrow in _ARROW.finditer(_diagrams().get(name) or _diagrams()[states.__name__.lower()]):
         before, after, event = arrow.group("before", "after", "event")
         if before == "[*]":
             begins[events(event) if event else None] = states(after)
@@ -77,7 +74,7 @@ def _table(
             moves[states(before)] = {}
         else:
             moves.setdefault(states(before), {})[events(event)] = states(after)
-    return TransitionTable(subject or diagram.replace("_", " "), begins, moves, refusal)
+    return TransitionTable(name, subject or name.replace("_", " "), begins, moves, refusal)
 
 
 @cache
@@ -233,8 +230,7 @@ DeliveryState = StrEnum("DeliveryState", "HELD WAITING SENDING DELIVERED GIVEN_U
 """Where a delivery stands."""
 
 DeliveryEvent = StrEnum(
-    "DeliveryEvent",
-    "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT",
+    "DeliveryEvent", "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT"
 )
 """What can happen to a delivery."""
 
@@ -250,32 +246,13 @@ NETWORK_TOKEN = _table("network_token", NetworkTokenState, NetworkTokenEvent, Co
 BATCH = _table("batch", BatchState, BatchEvent, Code.INVALID_BATCH)
 BATCH_ROW = _table("batch_row", BatchState, BatchRowEvent, Code.INVALID_BATCH_DATA)
 DELIVERY = _table("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
+CUSTOMER = _table("customer", Presence, PresenceEvent, Code.INVALID_CUSTOMER_ID_REMOVED)
+PAYMENT_METHOD = _table("payment_method", Presence, PresenceEvent, Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
+PROVIDER = _table("provider", Presence, PresenceEvent, Code.INVALID_PROVIDER_ID)
+WEBHOOK_SUBSCRIPTION = _table(
+    "webhook_subscription", Presence, PresenceEvent, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION
+)
 
-
-def _presence(subject: str, refusal: Code) -> TransitionTable[Presence, PresenceEvent]:
-    """The table of what is in use until it is removed."""
-    return _table("presence", Presence, PresenceEvent, refusal, subject)
-
-
-CUSTOMER = _presence("customer", Code.INVALID_CUSTOMER_ID_REMOVED)
-PAYMENT_METHOD = _presence("payment method", Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
-PROVIDER = _presence("provider", Code.INVALID_PROVIDER_ID)
-WEBHOOK_SUBSCRIPTION = _presence("webhook subscription", Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-
-TABLES: Mapping[str, TransitionTable[Any, Any]] = {
-    "charge": CHARGE,
-    "vault": VAULT,
-    "ccv": CCV,
-    "customer": CUSTOMER,
-    "payment_method": PAYMENT_METHOD,
-    "provider": PROVIDER,
-    "token": TOKEN,
-    "payto": PAYTO,
-    "network_token": NETWORK_TOKEN,
-    "subscription": SUBSCRIPTION,
-    "transfer": TRANSFER,
-    "webhook_subscription": WEBHOOK_SUBSCRIPTION,
-    "batch": BATCH,
-    "batch_row": BATCH_ROW,
-    "webhook": DELIVERY,
-}
+_OF_PAYERS = (CHARGE, VAULT, CCV, CUSTOMER, PAYMENT_METHOD, PROVIDER, TOKEN, PAYTO, NETWORK_TOKEN)
+_OF_SHOPS = (SUBSCRIPTION, TRANSFER, WEBHOOK_SUBSCRIPTION, BATCH, BATCH_ROW, DELIVERY)
+TABLES: Mapping[str, TransitionTable[Any, Any]] = {table.name: table for table in (*_OF_PAYERS, *_OF_SHOPS)}

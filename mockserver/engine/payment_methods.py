@@ -24,7 +24,7 @@ from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
+from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder, method_in_use, turn_to
@@ -248,7 +248,7 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     number = command.details.number
     if provider is None or found is None or number is None:
         return None
