@@ -30,11 +30,8 @@ get = finder(Token, Code.INVALID_TOKEN_ID)
 
 
 def create_from_card(step: Step, command: NewCardToken) -> Token:
-    """Make a token from a card, and vault the card when asked to.
-
-    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
-    85, 86 (vault expiry), or ``ProviderRefused``.
-    """
+    """Make a token from a card, and vault the card when asked to. Raises ``Invalid`` 39 (provider), 63 (none takes the
+    card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
     found = card_entry.check(step, details, faults)
