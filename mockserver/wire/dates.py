@@ -6,17 +6,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from mockserver.domain.clock import (
-    EARLIEST,
-    HOUR,
-    LATEST,
-    MILLISECOND,
-    MINUTE,
-    SECOND,
-    Instant,
-    Micros,
-    instant_of,
-)
+from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Instant, Micros, instant_of
 from mockserver.domain.reference_data import read_table
 
 _SHOWN = 40
