@@ -119,31 +119,17 @@ CHARGE_STATE_BY_WORD: Mapping[str, ChargeState] = {
 }
 """Charge states by every accepted spelling, in lower case (assumption ``charge.status_filter``)."""
 
-ChargeEvent = StrEnum(
-    "ChargeEvent",
-    "AUTHORISED PAID PENDING CHALLENGED DECLINED CAPTURED VOIDED "
-    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED LAST_REFUND_FAILED "
-    "CAPTURED_MORE REST_RELEASED",
-)
-"""What can happen to a charge."""
-
 VaultState = StrEnum("VaultState", "STORED EXPIRED DELETED")
 """Whether a vault item still answers."""
-
-VaultEvent = StrEnum("VaultEvent", "EXPIRED DELETED")
-"""What can happen to a vault item."""
 
 CcvState = StrEnum("CcvState", "ABSENT HELD SPENT EXPIRED")
 """What became of the card verification value of a vault item."""
 
-CcvEvent = StrEnum("CcvEvent", "PAID DELAY_PASSED ITEM_GONE")
-"""What removes a ccv: the first payment for the card, the short delay, or the end of its vault item."""
-
 Presence = StrEnum("Presence", "ACTIVE REMOVED")
 """Whether a customer, a payment method, a provider or a webhook subscription is in use."""
 
-PresenceEvent = StrEnum("PresenceEvent", "REMOVED")
-"""What can happen to its presence."""
+DeliveryState = StrEnum("DeliveryState", "HELD WAITING SENDING DELIVERED GIVEN_UP")
+"""Where a delivery stands."""
 
 
 class SubscriptionState(StrEnum):
@@ -155,19 +141,11 @@ class SubscriptionState(StrEnum):
     SUSPENDED = "Suspended"
 
 
-SubscriptionEvent = StrEnum("SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED")
-"""What can happen to a subscription."""
-
-
 class TransferState(StrEnum):
     """Status of a transfer."""
 
     PENDING = "PENDING"
     SUCCESS = "SUCCESS"
-
-
-TransferEvent = StrEnum("TransferEvent", "ORDERED SETTLED")
-"""What can happen to a transfer."""
 
 
 class TokenState(StrEnum):
@@ -176,10 +154,6 @@ class TokenState(StrEnum):
     ACTIVE = "ACTIVE"
     USED = "USED"
     EXPIRED = "EXPIRED"
-
-
-TokenEvent = StrEnum("TokenEvent", "USED USED_UP EXPIRED")
-"""What can happen to a payment token: a use that leaves some, the last use, the end of its time."""
 
 
 class PayToState(StrEnum):
@@ -193,10 +167,6 @@ class PayToState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
-PayToEvent = StrEnum("PayToEvent", "AGREED SUSPENDED DECLINED EXPIRED CANCELLED")
-"""What can happen to a PayTo agreement."""
-
-
 class NetworkTokenState(StrEnum):
     """Status of a network token."""
 
@@ -204,10 +174,6 @@ class NetworkTokenState(StrEnum):
     INACTIVE = "INACTIVE"
     SUSPENDED = "SUSPENDED"
     DELETED = "DELETED"
-
-
-NetworkTokenEvent = StrEnum("NetworkTokenEvent", "ACTIVATED DEACTIVATED SUSPENDED DELETED")
-"""What can happen to a network token."""
 
 
 class BatchState(StrEnum):
@@ -220,19 +186,26 @@ class BatchState(StrEnum):
     FAILED = "FAILED"
 
 
+# What can happen to an object of each kind: the events of the diagrams.
+ChargeEvent = StrEnum(
+    "ChargeEvent",
+    "AUTHORISED PAID PENDING CHALLENGED DECLINED CAPTURED VOIDED "
+    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED LAST_REFUND_FAILED "
+    "CAPTURED_MORE REST_RELEASED",
+)
+VaultEvent = StrEnum("VaultEvent", "EXPIRED DELETED")
+CcvEvent = StrEnum("CcvEvent", "PAID DELAY_PASSED ITEM_GONE")
+PresenceEvent = StrEnum("PresenceEvent", "REMOVED")
+SubscriptionEvent = StrEnum("SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED")
+TransferEvent = StrEnum("TransferEvent", "ORDERED SETTLED")
+TokenEvent = StrEnum("TokenEvent", "USED USED_UP EXPIRED")
+PayToEvent = StrEnum("PayToEvent", "AGREED SUSPENDED DECLINED EXPIRED CANCELLED")
+NetworkTokenEvent = StrEnum("NetworkTokenEvent", "ACTIVATED DEACTIVATED SUSPENDED DELETED")
 BatchEvent = StrEnum("BatchEvent", "PREPARED STARTED FINISHED BROKE_DOWN")
-"""What can happen to a batch."""
-
 BatchRowEvent = StrEnum("BatchRowEvent", "PREPARED STARTED PAID REFUSED RETURNED")
-"""What can happen to a row of a batch."""
-
-DeliveryState = StrEnum("DeliveryState", "HELD WAITING SENDING DELIVERED GIVEN_UP")
-"""Where a delivery stands."""
-
 DeliveryEvent = StrEnum(
     "DeliveryEvent", "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT"
 )
-"""What can happen to a delivery."""
 
 
 CHARGE = _table("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)
