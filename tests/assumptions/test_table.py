@@ -6,16 +6,13 @@ import ast
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-import mockserver
 from mockserver.assumptions import ROWS, Assumed, Profile, read
 from mockserver.domain.errors import Invalid
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
-
-PACKAGE = Path(mockserver.__file__).parent
+from tools.imports import MODULES, PACKAGE, nodes
 
 
 @pytest.mark.parametrize("key", list(ROWS))
@@ -58,15 +55,15 @@ def test_only_rows_that_differ_differ() -> None:
 
 def _texts() -> set[str]:
     """Every text in the code: some keys stand in tables that say which to ask."""
-    sources = (path.read_text("utf-8") for path in PACKAGE.rglob("*.py") if "assumptions" not in path.parts)
-    nodes = (node for source in sources for node in ast.walk(ast.parse(source)))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    sources = (path.read_text("utf-8") for path in MODULES if "assumptions" not in path.parts)
+    found = (node for source in sources for node in nodes(source))
+    return {node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def _keys_looked_up() -> set[str]:
     """What stands in ``assume(...)`` and ``assumed[...]``."""
     found: set[str] = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in MODULES:
         found |= set(re.findall(r"\bassumed?[(\[]\"([^\"]+)\"[)\]]", path.read_text("utf-8")))
     return found
 
