@@ -16,15 +16,11 @@ from tools.imports import MODULES, PACKAGE, nodes
 
 
 @pytest.mark.parametrize("key", list(ROWS))
-def test_every_value_can_be_shown_and_read_again(key: str) -> None:
+def test_a_row_reads_what_it_shows_and_refuses_what_it_cannot_mean(key: str) -> None:
     for profile in Profile:
         value = ROWS[key].value(profile)
         assert read(key, ROWS[key].kind.show(value)) == value
         assert Assumed(profile)[key] == value
-
-
-@pytest.mark.parametrize("key", list(ROWS))
-def test_every_row_refuses_what_it_cannot_mean_and_says_what_is_allowed(key: str) -> None:
     for wrong in ("no such value", None, -1, [], {"a": 1}):
         if ROWS[key].kind.allowed == "a text" and isinstance(wrong, str):
             continue
