@@ -42,7 +42,7 @@ PACKAGES = {
     "cli": "click",
     "commands": "click faker httpx rich",
     "mcp": "click httpx mcp mcp_types",
-    "remote": "httpx httptools",
+    "remote": "httpx",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
     "pytest_findings": "pytest",

@@ -29,6 +29,7 @@ from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
+from mockserver.wire.replies import reply_of
 
 LONGEST = 10 * MINUTE
 """The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
@@ -76,14 +77,11 @@ def due(call: ControlCall) -> tuple[int, object]:
         "now": iso(now),
         "pending": len(sandbox.schedule.entries),
         "due": [
-            {
-                "at": iso(one.at),
-                "in": duration_text(max(one.at - now, 0)),
-                "what": one.what.value,
-                "words": one.what.words,
-                "kind": _kind_of(sandbox, one),
-                "id": one.subject,
-            }
+            reply_of(
+                "DueWorkAnswer",
+                one,
+                **{"in": duration_text(max(one.at - now, 0)), "kind": _kind_of(sandbox, one)},
+            )
             for one in sandbox.schedule.earliest(call.query.limit)
         ],
     }
@@ -153,13 +151,8 @@ def being_sent(sandbox: Sandbox) -> int:
 
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "now": iso(sandbox.now),
-        "mode": sandbox.clock.mode.value,
-        "rate": sandbox.clock.rate,
-        "pending": len(sandbox.schedule.entries),
-        "waiting": being_sent(sandbox),
-    }
+    pending = len(sandbox.schedule.entries)
+    return reply_of("ClockAnswer", sandbox, pending=pending, waiting=being_sent(sandbox))
 
 
 def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:

@@ -3,7 +3,7 @@ coverage."""
 
 from __future__ import annotations
 
-from mockserver.scenario.failure_coverage import TRIED, Coverage, met
+from mockserver.scenario.failures import TRIED, Coverage, met
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import ControlCall
 

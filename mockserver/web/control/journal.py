@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode
 
-from mockserver.domain.clock import duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
@@ -23,6 +22,7 @@ from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
+from mockserver.wire.replies import reply_of
 
 _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
@@ -57,25 +57,18 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request before anything
     happened (at ``receive``)."""
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
-    return {
-        "id": entry.number,
-        "at": iso(entry.at),
-        "op": asked.op,
-        "call": asked.call,
-        "row": asked.row,
-        "by": asked.headers.get(SENT_BY),
-        "status": status_of(entry),
-        "fault": {"at": entry.fault.at.value, "kind": entry.fault.kind.value} if entry.fault else None,
-        "latency": duration_text(result.latency),
-        "request": request_of(entry.method, entry.path, entry.query, asked.headers, entry.raw),
-        "answer": answer,
-        "decisions": [_decision(one) for one in result.decisions],
-        "events": [shown_event(event, profile) for event in result.events],
-        "assumptions": sorted({*result.assumed, *assumptions_used(answer)}),
-        "ignored": [mask_start(name, _LONGEST_NAME) for name in result.ignored[:_MOST_NAMES]],
-        "webhooks": list(result.webhooks),
-        "warnings": list(result.warnings),
-    }
+    return reply_of(
+        "JournalEntryAnswer",
+        entry,
+        by=asked.headers.get(SENT_BY),
+        status=status_of(entry),
+        request=request_of(entry.method, entry.path, entry.query, asked.headers, entry.raw),
+        answer=answer,
+        decisions=[_decision(one) for one in result.decisions],
+        events=[shown_event(event, profile) for event in result.events],
+        assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
+        ignored=[mask_start(name, _LONGEST_NAME) for name in result.ignored[:_MOST_NAMES]],
+    )
 
 
 def request_of(
@@ -97,25 +90,19 @@ def _decision(one: Decision) -> dict[str, object]:
     """A decision of the scenario with the rules that came before the one that fired, each with the first of its tests
     that failed. ``rule`` is null when none fired, ``choice`` the place of its outcome in a sequence or chance, from 1.
     """
-    return {
-        "stage": one.stage.value,
-        "rule": one.rule,
-        "choice": one.choice,
-        "delay": duration_text(one.delay),
-        "lost": [{"rule": name, "why": mask_text(why)} for name, why in one.lost()],
-    }
+    lost = [{"rule": name, "why": mask_text(why)} for name, why in one.lost()]
+    return reply_of("JournalDecisionAnswer", one, lost=lost)
 
 
 def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
     """A change of state; ``before`` is null for an object that began."""
-    return {
-        "subject": event.subject.value,
-        "id": event.subject_id,
-        "what": str(event.what),
-        "before": None if event.before is None else profile.word(event.before),
-        "after": None if event.after is None else profile.word(event.after),
-        "at": iso(event.at),
-    }
+    return reply_of("JournalEventAnswer", event, **moved(event, profile))
+
+
+def moved(event: Event, profile: WireProfile) -> dict[str, object]:
+    """The states before and after a change."""
+    states = {"before": event.before, "after": event.after}
+    return {name: None if state is None else profile.word(state) for name, state in states.items()}
 
 
 async def repeat(call: ControlCall) -> tuple[int, object]:

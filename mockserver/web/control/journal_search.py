@@ -107,10 +107,16 @@ def _by_card(sandbox: Sandbox, wanted: str) -> Test:
     return _by_text(sandbox, f"*{wanted}")
 
 
-def _by_amount(_: Sandbox, wanted: str) -> Test:
+def amount_in(wanted: str) -> Decimal:
+    """The amount of a search. Raises ``ValueError``."""
     amount = number_of(wanted)
     if amount is None:
         raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
+    return amount
+
+
+def _by_amount(_: Sandbox, wanted: str) -> Test:
+    amount = amount_in(wanted)
     return lambda entry: sought_amount(entry) == amount
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mockserver.assumptions import ROWS, Assumed, Profile, read
-from mockserver.domain.clock import iso
 from mockserver.domain.errors import Invalid, Unauthorised, invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
@@ -17,6 +16,7 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import SERVER, for_each
 from mockserver.wire.fields import MOST_NAMED
+from mockserver.wire.replies import reply_of
 
 _PUBLIC = "a name is shown to all: it must not contain the key or a card number"
 _AT_ONCE = 200
@@ -156,19 +156,17 @@ def undo(call: ControlCall) -> tuple[int, object]:
 
 def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
     # A public key shown in full would give the secret one away: pk_X pairs with sk_X.
-    return {
-        "id": sandbox_id_of(sandbox.key),
-        "name": call.world.sandboxes.name_of(sandbox.key),
-        "key": masked_key(sandbox.key),
-        "publicKey": public_key,
-        "now": iso(sandbox.now),
-        "clock": sandbox.clock.mode.value,
-        "profile": sandbox.assumed.profile.value,
-        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
-        "requests": sandbox.journal.last,
-        "pending": len(sandbox.schedule.entries),
-        "objects": object_counts(sandbox),
-    }
+    return reply_of(
+        "NamedSandboxAnswer",
+        sandbox,
+        id=sandbox_id_of(sandbox.key),
+        name=call.world.sandboxes.name_of(sandbox.key),
+        key=masked_key(sandbox.key),
+        publicKey=public_key,
+        scenarios=[scenario.name for scenario in sandbox.config.scenarios],
+        pending=len(sandbox.schedule.entries),
+        objects=object_counts(sandbox),
+    )
 
 
 def object_counts(sandbox: Sandbox) -> dict[str, int]:
@@ -223,16 +221,14 @@ def _assumed(sandbox: Sandbox) -> dict[str, object]:
     return {
         "profile": sandbox.assumed.profile.value,
         "assumptions": [
-            {
-                "key": row.key,
-                "question": row.question,
-                "value": row.kind.show(sandbox.assumed[row.key]),
-                "overridden": row.key in sandbox.assumed.overrides,
-                "allowed": row.kind.allowed,
-                "documented": row.kind.show(row.documented),
-                "sdk": row.kind.show(row.sdk),
-                "evidence": row.evidence,
-            }
+            reply_of(
+                "AssumptionAnswer",
+                row,
+                value=row.kind.show(sandbox.assumed[row.key]),
+                overridden=row.key in sandbox.assumed.overrides,
+                documented=row.kind.show(row.documented),
+                sdk=row.kind.show(row.sdk),
+            )
             for row in ROWS.values()
         ],
     }

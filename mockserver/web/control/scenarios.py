@@ -17,13 +17,14 @@ from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
-from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
+from mockserver.web.control.findings import idle_of
 from mockserver.web.runner import for_each
 from mockserver.web.watching import is_own_page
 from mockserver.wire.jsonio import dumps
+from mockserver.wire.replies import reply_of
 
 T = TypeVar("T")
 
@@ -89,23 +90,8 @@ def rules(call: ControlCall) -> tuple[int, object]:
     sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
     reports = [met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now)]
-    rules = [
-        {
-            **_named(one.rule),
-            "calls": one.calls,
-            "hits": one.hits,
-            "left": one.left,
-            "alive": one.alive,
-            "expectationMet": one.expectation_met,
-        }
-        for one in reports
-    ]
-    idle = [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
-    return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle}
-
-
-def _named(rule: Rule) -> dict[str, object]:
-    return {"id": rule.id, "file": rule.file, "line": rule.line, "stage": rule.stage.value}
+    rules = [reply_of("RuleReportAnswer", one) for one in reports]
+    return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
 def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
@@ -165,19 +151,8 @@ def _words(fault: ScenarioProblem) -> str:
 
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "now": iso(sandbox.now),
-        "scenarios": [
-            {
-                "name": scenario.name,
-                "file": scenario.file,
-                "description": scenario.description,
-                "rules": len(scenario.rules),
-                "builtIn": scenario.builtin,
-            }
-            for scenario in sandbox.config.scenarios
-        ],
-    }
+    scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
+    return {"now": iso(sandbox.now), "scenarios": scenarios}
 
 
 async def check(call: ControlCall) -> tuple[int, object]:
@@ -189,10 +164,7 @@ def _checked(call: ControlCall) -> tuple[int, object]:
     try:
         read = _given(call)
     except ScenarioRefused as refused:
-        problems = [
-            {"line": one.line, "column": one.column, "path": mask_text(one.path), "message": mask_text(one.message)}
-            for one in refused.problems
-        ]
+        problems = [reply_of("ScenarioProblemAnswer", one) for one in refused.problems]
         return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
     said = {"warnings": _warned(read), "name": read.name, "rules": len(read.rules)}
     return 200, {"valid": True, "problems": [], **said}
@@ -231,21 +203,11 @@ async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | N
 
 
 def _rule(one: DryRule) -> dict[str, object]:
-    return {
-        **_named(one.rule),
-        "builtIn": one.builtin,
-        "concerned": one.concerned,
-        "fired": one.fired,
-        "entries": one.entries,
-        "near": [
-            {
-                "entry": entry.number,
-                "op": entry.asked.op,
-                "mismatches": [mask_text(str(difference)) for difference in differences],
-            }
-            for entry, differences in one.near()
-        ],
-    }
+    near = [
+        reply_of("DryNearMissAnswer", entry, mismatches=[mask_text(str(difference)) for difference in differences])
+        for entry, differences in one.near()
+    ]
+    return reply_of("DryRuleAnswer", one, near=near)
 
 
 def text(call: ControlCall) -> tuple[int, object]:

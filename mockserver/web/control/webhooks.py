@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mockserver.domain.charge import WebhookTarget
-from mockserver.domain.clock import iso
 from mockserver.domain.codes import Code
 from mockserver.domain.delivery import Delivery, MediaType, WebhookMessage
 from mockserver.domain.errors import NotFound, invalid
@@ -28,6 +27,7 @@ from mockserver.web.runner import for_each
 from mockserver.web.shell import Endpoint
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_body
+from mockserver.wire.replies import reply_of
 from mockserver.wire.webhooks import delivery_reply
 
 FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
@@ -213,14 +213,8 @@ def _line(arrival: InboxMessage) -> dict[str, object]:
         body = None
     meta = body.get("meta") if isinstance(body, dict) else None
     kind = meta.get("eventType") if isinstance(meta, dict) else None
-    return {
-        "id": arrival.number,
-        "at": iso(arrival.at),
-        "method": arrival.method,
-        "path": mask_text(arrival.path),
-        "signature": arrival.signature.value,
-        "eventType": mask_start(kind, 100) if isinstance(kind, str) else None,
-    }
+    event_type = mask_start(kind, 100) if isinstance(kind, str) else None
+    return reply_of("InboxMessageAnswer", arrival, eventType=event_type)
 
 
 def _body(arrival: InboxMessage) -> object:
@@ -238,13 +232,5 @@ def _shown(arrival: InboxMessage) -> dict[str, object]:
     headers = mask_headers(arrival.headers)
     if "authorization" in headers:
         headers["authorization"] = mask_text(arrival.headers["authorization"])
-    return {
-        "id": arrival.number,
-        "at": iso(arrival.at),
-        "method": arrival.method,
-        "path": mask_text(arrival.path),
-        "query": mask_query(arrival.query.encode()),
-        "headers": headers,
-        "body": _body(arrival),
-        "signature": arrival.signature.value,
-    }
+    query = mask_query(arrival.query.encode())
+    return reply_of("InboxMessageAnswer", arrival, query=query, headers=headers, body=_body(arrival))
