@@ -31,7 +31,7 @@ from mockserver.web.page import (
     web_address,
     with_query,
 )
-from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
+from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of

@@ -1,5 +1,6 @@
 """The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``);
-waiting until conditions hold, in real time or by moving it (``/__admin/wait``).
+waiting until conditions hold, in real time or by moving it (``/__admin/wait``); what a scenario holds, and its release
+(``/__admin/hold``).
 
 A clock moves from one instant at which something is due to the next, and no further before all that is under way has
 ended. Time stands while receivers of webhooks are called: what they ask meanwhile is answered at the instant of their
@@ -27,6 +28,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import Caller, ControlCall
+from mockserver.web.holds import waited
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
@@ -357,3 +359,35 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
         return LONGEST
     left = entries[0].at - clock.read(world.real_clock())
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _SHORTEST_WAIT)
+
+
+_LOOK_SECONDS = 0.005
+
+
+async def held(call: ControlCall) -> tuple[int, object]:
+    """What is held; with ``until`` when something is (``held``), or when no client waits for an answer any more
+    (``gone``), or after ``timeout``, of real time."""
+    sandbox, query = call.sandbox(), call.query
+    timeout = within_longest(query.timeout, 0)
+    if query.until == "held":
+        await waited(call.world, call.request, lambda: sandbox.holding.held > 0, timeout)
+    elif query.until == "gone":
+        end = call.world.real_clock() + timeout
+        # Nobody says that a client has left.
+        while sandbox.under_way > 1 and call.world.real_clock() < end:
+            await asyncio.sleep(_LOOK_SECONDS)
+    return 200, {
+        "held": sandbox.holding.held,
+        "all": sandbox.holding.is_all,
+        # This call waits for its answer itself.
+        "underWay": sandbox.under_way - 1,
+        "calls": sum(sandbox.director.tallies.calls.values()),
+    }
+
+
+async def release(call: ControlCall) -> tuple[int, object]:
+    """Let everything go on that is held."""
+    sandbox = call.sandbox()
+    released = sandbox.holding.release()
+    await call.world.runner.catch_up(sandbox)
+    return 200, {"released": released}
