@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from time import perf_counter
 
 from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
@@ -270,13 +271,13 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
-    begun, why = sandbox.now, _unmet(sandbox, wanted)
+    begun = sandbox.now
     with call.caller() as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
-        if why and advance:
-            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within, why)
-        elif why:
-            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout, why)
+        if advance:
+            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
+        else:
+            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
     answer: dict[str, object] = {
         "held": not why,
         "now": iso(sandbox.now),
@@ -296,39 +297,37 @@ async def wait(call: ControlCall) -> tuple[int, object]:
 
 
 async def _watching(
-    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros, why: dict[str, str]
+    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + timeout / SECOND
 
     def look() -> bool:
-        return _hold(world.sandboxes.present(sandbox), wanted)
+        present = world.sandboxes.present(sandbox)
+        return all(one.unmet(present) is None for one in wanted)
 
-    while why:
-        left = round((end - loop.time()) * SECOND)
+    end = perf_counter() + timeout / SECOND
+    while why := _unmet(sandbox, wanted):
+        left = round((end - perf_counter()) * SECOND)
         if left <= 0 or world.runner.stopping:
             break
         await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, caller.leaving)
         caller.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
-        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
 async def _moving(
-    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros, why: dict[str, str]
+    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
     end = sandbox.now + within
-    while why and await mover.step(sandbox, end):
+    while (why := _unmet(sandbox, wanted)) and await mover.step(sandbox, end):
         present = world.sandboxes.present(sandbox)
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
             sandbox, end = present, present.now + end - sandbox.now
-        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
@@ -346,10 +345,6 @@ def _why_it_waits(world: World, mover: Mover, sandbox: Sandbox, timeout: Micros,
 def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
     found = {one.kind: one.unmet(sandbox) for one in wanted}
     return {kind: mask_text(why) for kind, why in found.items() if why is not None}
-
-
-def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> bool:
-    return all(one.unmet(sandbox) is None for one in wanted)
 
 
 def _until_due(world: World, sandbox: Sandbox) -> Micros:
