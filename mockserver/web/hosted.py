@@ -48,10 +48,7 @@ _VIEW = re.compile(r"[0-9a-f]{24}")
 
 @mutable
 class _View:
-    """One view of the page of a link, and what its form shows.
-
-    ``key`` is empty for a view that has yet to begin.
-    """
+    """One view of the page of a link, and what its form shows. ``key`` is empty before it begins."""
 
     sandbox: Sandbox
     link: PaymentLink

@@ -1,6 +1,5 @@
 """The 3-D Secure pages: a payer passes, fails or cancels the challenge of a charge (``/3ds/<chargeId>``), or of a
 payment token before it is used (``/3ds/token/<tokenId>``).
-
 They work without JavaScript; in a frame a script posts the answer to the page around it. Their forms may be sent
 twice. Sources: docs/spec/service.md, Charge (``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1
 (``threeDSEmail``).

@@ -155,10 +155,11 @@ class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
-    act on the sandbox of the secret key. ``reply`` is what it answers, in the words of the tables of replies;
-    ``answers`` names further statuses. ``example`` is a request: by name what fills path and query, and its ``body``;
-    ``$charge`` and the like stand for what ``tools/derived.py`` has made.``largest`` is the greatest body in bytes
-    of one that is read in parts, None for that of the settings; ``media`` the type of what it answers.
+    act on the sandbox of the secret key. ``query`` and ``body`` are rows of ``control_bodies.csv``, ``reply`` is one of
+    ``control_answers.csv``; ``answers`` names further statuses, parted by semicolons. ``example`` is a request: by name
+    what fills path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made.
+    ``largest`` is the greatest body in bytes of one that is read in parts, None for that of the settings; ``media`` the
+    type of what it answers.
     """
 
     method: str
@@ -237,5 +238,4 @@ class ControlEndpoint(Endpoint):
 
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
-"""The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
-bodies rows of ``control_bodies.csv``. ``success`` is a status; ``answers`` names more of them, parted by semicolons."""
+"""The table of the control API: calls are functions of ``mockserver.web.control``."""

@@ -59,11 +59,8 @@ async def change(call: ControlCall) -> tuple[int, object]:
 
 
 async def advance(call: ControlCall) -> tuple[int, object]:
-    """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way.
-
-    Time stands while webhooks are being sent. A move ends at the instant that it has come to when it takes longer than
-    ``timeout`` in real time, or when the server is asked to stop: ``hint`` says so, and what is left there.
-    """
+    """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
+    time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
     sandbox, body = call.sandbox(), call.body
     if (body.by is None) == (body.to is None):
         raise invalid({"By": "give one of by (such as 1h) and to (an ISO date-time)"})
@@ -258,10 +255,7 @@ _SHORTEST_WAIT = 5_000
 
 async def wait(call: ControlCall) -> tuple[int, object]:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
-
-    With ``advance`` the clock moves from one instant at which something is due to the next, as far as ``within``; time
-    stands while webhooks are being sent. ``timeout`` is real time either way.
-    """
+    With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
     advance: bool = body.advance
     if body.within is not None and not advance:
@@ -360,8 +354,7 @@ _LOOK_SECONDS = 0.005
 
 
 async def held(call: ControlCall) -> tuple[int, object]:
-    """What is held; with ``until`` when something is (``held``), or when no client waits for an answer any more
-    (``gone``), or after ``timeout``, of real time."""
+    """What is held, now or when what is waited for has come."""
     sandbox, query = call.sandbox(), call.query
     timeout = within_longest(query.timeout, 0)
     if query.until == "held":

@@ -29,8 +29,7 @@ _LONGEST_NAME = 200
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them.
-    ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
+    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))

@@ -53,16 +53,14 @@ async def replace(call: ControlCall) -> tuple[int, object]:
 
 
 async def add(call: ControlCall) -> tuple[int, object]:
-    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced. ``warnings``
-    name rules without effect."""
+    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
     scenario, warned = await _read(call)
     return 201, {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
 
 
 async def set_up(call: ControlCall) -> tuple[int, object]:
-    """Ask the set-up calls of a scenario now, one after the other, as requests of the journal; the scenario is not put
-    in force. Raises ``Invalid`` (90) naming the first whose answer is not as expected: those before it have happened.
-    """
+    """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
+    answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
     if not scenario.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
@@ -170,9 +168,7 @@ def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
 
 async def try_out(call: ControlCall) -> tuple[int, object]:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the rules in force.
-
-    Raises ``Invalid`` (90) with line and column of every fault of the text.
-    """
+    Raises ``Invalid`` (90) with line and column of every fault of the text."""
     sandbox = call.sandbox()
     in_force = list(sandbox.config.scenarios)
     if call.raw.strip() in (b"", b"{}"):
