@@ -21,13 +21,12 @@ from mockserver.domain.record import record
 from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
-from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journal import Change, JournalEntry
 from mockserver.engine.query import Among, Check, Contains, Query
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import unnoted
-from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
