@@ -1,7 +1,4 @@
-"""The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``).
-
-Source: docs/books.md.
-"""
+"""The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``). Source: docs/books.md."""
 
 from __future__ import annotations
 
@@ -193,8 +190,7 @@ def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
 
 
 async def _ready(sandbox: Sandbox) -> None:
-    """Learn in steps which charges an order has, and which transfers a charge: a table that nobody has searched so does
-    not know."""
+    """Learn in steps which charges an order has, and which transfers a charge."""
     for table, index in (
         (sandbox.charges, "reference"),
         (sandbox.charges, "subscription"),
