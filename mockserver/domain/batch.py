@@ -298,24 +298,20 @@ def results_text(batch: Batch) -> str:
         order = [place for place in order if place + 1 not in gone]
         if fault.shuffled is not None:
             order = drawn(fault.shuffled, order)
-    reached, waits = batch.reached, batch.status
-    # Rows that were reached are done, but for those that stall: only a batch that broke down has open ones among them.
-    row_at = batch.standing if batch.status is BatchState.FAILED else batch.rows.__getitem__
-    text = _csv([RESULT_COLUMNS, *(_cells(row_at(place), place < reached, waits) for place in order)])
+    text = _csv([RESULT_COLUMNS, *(_cells(batch.rows[place], batch.status) for place in order)])
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
 
-def _cells(row: BatchRow, is_reached: bool, waits: str) -> tuple[str, ...]:
-    """The cells of a row; ``waits`` is the status of one that is still to be done."""
-    why = row.failure
-    method_id, amount = row.payment_method_id, number_text(row.amount)
-    if not is_reached or row.stalls:
-        return method_id, amount, row.currency, row.reference, waits, "", "", "", "", ""
+def _cells(row: BatchRow, standing: BatchState) -> tuple[str, ...]:
+    """The cells of a row; one that is open stands as its batch does."""
+    status, why = row.status, row.failure
+    if status is not BatchState.SUCCESS and status is not BatchState.FAILED:
+        status, why = standing, BROKEN if standing is BatchState.FAILED else None
+    asked = row.payment_method_id, number_text(row.amount), row.currency, row.reference, status
     if why is None:
-        return method_id, amount, row.currency, row.reference, BatchState.SUCCESS, row.charge_id or "", "", "", "", ""
+        return *asked, row.charge_id or "", "", "", "", ""
     said, words = why.gateway_code or "", why.gateway_message or ""
-    failed, retryable = BatchState.FAILED, "true" if why.is_retryable else "false"
-    return method_id, amount, row.currency, row.reference, failed, "", why.reason, said, words, retryable
+    return *asked, "", why.reason, said, words, "true" if why.is_retryable else "false"
 
 
 def _csv(lines: Sequence[tuple[str, ...]]) -> str:

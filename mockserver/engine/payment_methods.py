@@ -24,7 +24,7 @@ from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
+from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder, method_in_use, turn_to
@@ -69,11 +69,9 @@ def create(step: Step, command: commands.NewMethod) -> PaymentMethod:
 
 
 def checked(step: Step, command: commands.NewMethod, owner: Customer | None = None) -> Prepared:
-    """The payment method of a command for a customer (None: without one, or for a new one).
-
-    Raises ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90
-    (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method).
-    """
+    """The payment method of a command for a customer (None: without one, or for a new one). Raises ``Invalid`` 39, 32,
+    103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90 (agreement, ``MOST_METHODS``), 56,
+    66, 73 (vaulted method)."""
     sandbox, faults = step.sandbox, Faults()
     wanted = _prepared(step, command, faults)
     if isinstance(command, commands.SwitchProvider):
@@ -133,10 +131,8 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
 
 
 def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges) -> PaymentMethod:
-    """Change expiry, holder or number of a stored card, or its metadata.
-
-    Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
-    """
+    """Change expiry, holder or number of a stored card, or its metadata. Raises ``NotFound`` 56, ``WrongState`` 73
+    (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
     sandbox = step.sandbox
     method = get(step, payment_method_id)
     if method.state is Presence.REMOVED:
@@ -166,10 +162,7 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
     """Remove a payment method from use; a customer whose default it was gets what the assumption
-    ``removed.default_method`` says.
-
-    Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
-    """
+    ``removed.default_method`` says. Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``."""
     method = get(step, payment_method_id)
     method.after_removal(step.sandbox.now)
     if ask_provider:
@@ -248,7 +241,7 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     number = command.details.number
     if provider is None or found is None or number is None:
         return None

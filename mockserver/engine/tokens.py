@@ -17,7 +17,7 @@ from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, check_expiry
+from mockserver.domain.vault import check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, unknown
@@ -30,16 +30,13 @@ get = finder(Token, Code.INVALID_TOKEN_ID)
 
 
 def create_from_card(step: Step, command: NewCardToken) -> Token:
-    """Make a token from a card, and vault the card when asked to.
-
-    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
-    85, 86 (vault expiry), or ``ProviderRefused``.
-    """
+    """Make a token from a card, and vault the card when asked to. Raises ``Invalid`` 39 (provider), 63 (none takes the
+    card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
     found = card_entry.check(step, details, faults)
     provider = _card_provider(step, command, found[0] if found else None, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)

@@ -33,7 +33,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
-from mockserver.web.routes import InModule, Route, RouteRow
+from mockserver.web.routes import InModule, Route, RouteRow, cell
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -95,13 +95,9 @@ class PageRoute(RouteRow):
 
     method: str
     path: str
-    serve: Callable[[PageCall], Reply]
     summary: str
-    sandbox: Finder
-    readers = {  # noqa: RUF012
-        "serve": InModule("mockserver.web", "page"),
-        "sandbox": InModule("mockserver.web", "sandbox", no_sandbox),
-    }
+    serve: Callable[[PageCall], Reply] = cell(InModule("mockserver.web", "page"))
+    sandbox: Finder = cell(InModule("mockserver.web", "sandbox", no_sandbox))
 
 
 class PageEndpoint(Endpoint):

@@ -15,12 +15,7 @@ from mockserver.domain.events import Subject
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
-from mockserver.wire.resources import (
-    batch_status_reply,
-    card_reply,
-    customer_reply,
-    payment_method_reply,
-)
+from mockserver.wire.resources import batch_status_reply, card_reply, customer_reply, payment_method_reply
 
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:

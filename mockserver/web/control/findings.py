@@ -1,8 +1,5 @@
 """What the client did wrong, and the marks that part one story from the next (``/__admin/findings``,
-``/__admin/marks``).
-
-Source: docs/findings.md, Where findings appear.
-"""
+``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
 
 from __future__ import annotations
 
