@@ -231,7 +231,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._let_in(HEAD_SECONDS)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
         is_new, self._raw = self._raw is None, None
         super().connection_made(transport)
         self._let_in(self.timeout_keep_alive)
@@ -291,7 +290,6 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
         if self._answering is not None and _is_open(self._answering):  # the base class knows only the newest
             self.give_up(self._answering)
         self.pipeline.clear()
@@ -323,7 +321,6 @@ class GuardedProtocol(HttpToolsProtocol):
     # Reading
 
     def _feed(self, data: bytes) -> None:
-        """Have bytes parsed."""
         unread: list[bytes | memoryview] = [data]
         while unread:
             piece = unread.pop()
@@ -352,7 +349,6 @@ class GuardedProtocol(HttpToolsProtocol):
         return b"".join([first, *lines, b"\r\n"])
 
     def on_message_begin(self) -> None:
-        """A request begins."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
         self._open = True
@@ -364,7 +360,6 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_header(name, value.rstrip(b" \t"))
 
     def on_body(self, body: bytes) -> None:
-        """Another part of a body."""
         self._overhead = self._packet = 0
         cycle = self.cycle
         if not cycle.response_complete:
