@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 import httptools
 from starlette.responses import Response
@@ -38,23 +38,12 @@ LOOK_SECONDS = 1.0
 """How often it is looked whether it still does: a connection that is not read does not say that its end has come."""
 
 
-class Connection(Protocol):
-    """What a request uses of its connection: ``ended`` when the client sends nothing more, ``listening`` is the request
-    whose application waits to hear more of its client."""
-
-    ended: bool
-    listening: RequestResponseCycle | None
-
-    def give_up(self, cycle: RequestResponseCycle) -> None:
-        """Answer a request no more."""
-
-
 class BodyReceiver:
     """The ``receive`` of one request, with what the product asks of its client besides."""
 
     __slots__ = ("connection", "cycle")
 
-    def __init__(self, cycle: RequestResponseCycle, connection: Connection) -> None:
+    def __init__(self, cycle: RequestResponseCycle, connection: GuardedProtocol) -> None:
         self.cycle = cycle
         self.connection = connection
 
@@ -402,8 +391,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_by(self._head_due)
 
     def _head_is_whole(self) -> bool:
-        scope: Any = self.scope
-        return "path" in scope
+        return "path" in self.scope
 
     # Answering
 
