@@ -17,6 +17,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
 from mockserver.web.routes import InModule, RouteRow
 from mockserver.web.shell import Endpoint
@@ -29,6 +30,21 @@ if TYPE_CHECKING:
     from mockserver.store.writer import Store
 
 JSON = "application/json"
+
+AT_ONCE = frozenset(
+    [
+        "books.compare",
+        "clock.wait",
+        "findings.finish",
+        "findings.mark",
+        "hold.release",
+        "sandboxes.delete",
+        "scenarios.try_out",
+        "verify.verify",
+    ]
+)
+"""What is answered while a sandbox is held, besides all that is read: what lets it go, what judges it, and a wait,
+which moves no clock meanwhile."""
 
 
 def missing(field: str, words: str) -> NotFound:
@@ -162,6 +178,7 @@ class ControlRoute(RouteRow):
 
     method: str
     path: str
+    call: str
     handle: Callable[[ControlCall], tuple[int, object] | Awaitable[tuple[int, object]]]
     summary: str
     query: type[Body] | None
@@ -235,8 +252,10 @@ class ControlEndpoint(Endpoint):
             _ = call.query
             if self.route.body is None:
                 _ = call.body
+        await self._released(request)
         answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
+        await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
@@ -244,6 +263,13 @@ class ControlEndpoint(Endpoint):
         if isinstance(body, deque):
             return Reply(status, b"", headers=self._answer_headers, parts=body)
         return Reply(status, body, headers=self._answer_headers)
+
+    async def _released(self, request: Request) -> None:
+        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""
+        if request.known is None or request.method == "GET" or self.route.call in AT_ONCE:
+            return
+        if not await holds.released(self.world, request):
+            raise HungUp
 
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)

@@ -26,6 +26,7 @@ from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
+from mockserver.web import holds
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
@@ -195,12 +196,15 @@ class Mover:
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
         before, steps, arrived = sandbox.schedule.ran, 0, False
         while self._world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
-            if self._world.runner.sending(sandbox):
+            if sandbox.holding.is_all:
+                if not await self._goes_on(sandbox):
+                    break
+            elif self._world.runner.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
             else:
                 self._run(sandbox, to)
-                arrived = not is_behind(sandbox) and not self._world.runner.sending(sandbox)
+                arrived = self._has_ended(sandbox)
                 if arrived or self.is_over:
                     break
             steps += 1
@@ -213,7 +217,9 @@ class Mover:
         is due; False when there is neither, or no time. Raises ``HungUp``."""
         async with standing(self._world, sandbox):
             before, entries = sandbox.schedule.ran, sandbox.schedule.entries
-            if self._world.runner.sending(sandbox):
+            if sandbox.holding.is_all:
+                moved = await self._goes_on(sandbox)
+            elif self._world.runner.sending(sandbox):
                 moved = await self._try_ends(sandbox)
             elif moved := bool(entries) and entries[0].at <= end and not self.is_over:
                 self._run(sandbox, max(entries[0].at, sandbox.now))
@@ -224,6 +230,16 @@ class Mover:
     async def _try_ends(self, sandbox: Sandbox) -> bool:
         ended = await self._world.runner.try_ends(sandbox, self._until, self._caller.leaving)
         return ended and self._caller.stays()
+
+    def _has_ended(self, sandbox: Sandbox) -> bool:
+        """Whether all that has come due has ended, and nothing is held."""
+        return not (is_behind(sandbox) or self._world.runner.sending(sandbox) or sandbox.holding.is_all)
+
+    async def _goes_on(self, sandbox: Sandbox) -> bool:
+        """Wait while everything in a sandbox is held; False when there is no time left."""
+        left, holding = self._until - self._world.real_clock(), sandbox.holding
+        await holds.passed(self._world, sandbox, lambda: not holding.is_all, left, self._caller.leaving)
+        return self._caller.stays() and not (holding.is_all and self._world.sandboxes.is_live(sandbox))
 
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
         """Run a slice of what is due up to an instant."""
