@@ -27,7 +27,7 @@ VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|
 
 
 ONE_SUBJECT = (
-    """books clock coverage findings journal operations payto sandboxes scenarios shrink sources three_ds vault"""
+    """books clock findings journal operations payto sandboxes scenarios shrink sources three_ds vault"""
     """ webhooks"""
 )
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
@@ -49,7 +49,7 @@ PACKAGES = {
     "cli": "click",
     "commands": "click faker httpx rich",
     "mcp": "click httpx mcp mcp_types",
-    "remote": "httpx httptools",
+    "remote": "httpx",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
     "pytest_findings": "pytest",

@@ -15,8 +15,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 from mockserver.domain.errors import nearest
 from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
-from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
-from mockserver.scenario.provider_outcome import Approve, Pending, ProviderOutcome
+from mockserver.scenario.provider_outcome import Approve, DeclineWord, Down, Pending, ProviderOutcome, TimedOut
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")

@@ -27,15 +27,17 @@ from mockserver.scenario.operations import (
     TAKING,
     UNREQUESTED,
 )
-from mockserver.scenario.outcome_catalogue import DeclineWord, Down, TimedOut
 from mockserver.scenario.provider_outcome import (
     Approve,
     Challenge,
+    DeclineWord,
+    Down,
     Latency,
     LatencyWord,
     PartialApprove,
     Pending,
     ProviderOutcome,
+    TimedOut,
 )
 from mockserver.scenario.scalars import LAST_MOVE, Count, Lag, Positive, Switch, Text
 from mockserver.scenario.transport import At, Transport

@@ -380,6 +380,5 @@ def _window(wanted: object, problems: Problems) -> Window | None:
     try:
         return read_model(Window, wanted)
     except ValidationError as refused:
-        for fault in refused.errors(include_url=False):
-            problems.add(*in_words(fault, wanted))
+        problems.add_all(in_words(fault, wanted) for fault in refused.errors(include_url=False))
         return None

@@ -39,11 +39,8 @@ if TYPE_CHECKING:
 
 
 class Application(Starlette):
-    """The sandbox as a Starlette application. ``world`` is what its endpoints share.
-
-    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used, ``StoreRefused`` or ``Unreadable``
-    for their store.
-    """
+    """The sandbox as a Starlette application, whose endpoints share ``world``. Raises ``ScenarioRefused`` when the
+    scenarios of the settings cannot be used, ``StoreRefused`` or ``Unreadable`` for their store."""
 
     def __init__(
         self,

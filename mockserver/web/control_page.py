@@ -109,6 +109,7 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
     """
+    ledger = sandbox.watch.ledger if sandbox.watch is not None else None
     return {
         "sandboxes": 0,
         "last": sandbox.journal.last,
@@ -123,12 +124,5 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
         "tries": sandbox.deliveries.changes,
         "messages": sum(sandbox.inboxes.counts().values()),
         "arrivals": sandbox.inboxes.number,
-        "findings": _of_findings(sandbox),
+        "findings": None if ledger is None else {"raised": ledger.raised, "cleared": ledger.cleared},
     }
-
-
-def _of_findings(sandbox: Sandbox) -> dict[str, object] | None:
-    """How often findings were raised and all of them cleared; None with ``--findings off``."""
-    if sandbox.watch is None:
-        return None
-    return {"raised": sandbox.watch.ledger.raised, "cleared": sandbox.watch.ledger.cleared}

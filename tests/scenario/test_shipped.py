@@ -11,14 +11,12 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_check import check
-from mockserver.adapters.scenario_files import read_file, shipped_file
+from mockserver.adapters.scenario_files import read_file
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
-from mockserver.scenario.outcome_catalogue import CATALOGUE
-from mockserver.scenario.parse import parse
-from mockserver.scenario.provider_outcome import Challenge, Decline
+from mockserver.scenario.provider_outcome import CATALOGUE, Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ExampleMap, Scenario
 from tests.driving import Api
@@ -162,53 +160,6 @@ def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
     assert [str(error) for error in validator().iter_errors(plain(path))] == []
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        {"id": "a", "then": {"aprove": {}}},
-        {"id": "a", "then": {"decline": "insuficient_funds"}},
-        {"id": "a", "when": {"requst.amount": 5}, "then": {"approve": {}}},
-        {"id": "a", "when": {"op": "charge.creat"}, "then": {"approve": {}}},
-        {"id": "a", "then": {"transport": {"reset": {}}}},
-        {"id": "a"},
-        {"id": "a", "then": {"approve": {}}, "sequence": [{"approve": {}}]},
-        {"id": "a", "then": {"transport": {"at": "receive", "status": 500, "reset": {}}}},
-        {"id": "a", "then": {"transport": {"at": "receive"}}},
-        {"id": "a", "then": {"transport": {"at": "receive", "truncate": {}}}},
-        {"id": "a", "then": {"transport": {"at": "receive", "edit": {"a": 1}}}},
-        {"id": "a", "then": {"transport": {"at": "answer", "edit": {"a": 1}, "hang": {}}}},
-        {"id": "a", "then": {"transport": {"at": "answer", "reset": {}, "body": {}}}},
-        {"then": {"approve": {}}},
-    ],
-)
-def test_editors_refuse_what_the_sandbox_refuses(rule: dict[str, object]) -> None:
-    good = {"version": 1, "rules": [{"id": "a", "then": {"approve": {}}}]}
-    assert validator().is_valid(good)
-    assert not validator().is_valid({"version": 1, "rules": [rule]})
-
-
-def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> None:
-    path = shipped_file("test-values")
-    started, checked = read_file(path, builtin=True), read_file(path)
-    assert started.rules == checked.rules
-    assert replace(started, builtin=False, examples=checked.examples) == checked
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        {"id": "a", "when": {"op": "charge.create"}, "then": {"decline": {"errorCode": 1}}},
-        {"id": "a", "when": {"op": "charge.create"}, "then": {"decline": "lost_card", "latency": "1s"}},
-        {"id": "a", "when": {"op": "charge.create"}, "limit": 1, "then": {"decline": "lost_card"}},
-    ],
-)
-def test_what_only_the_models_read_is_refused_in_the_scenario_of_the_server(rule: dict[str, object]) -> None:
-    data = {"version": 1, "name": "a", "description": "b", "rules": [rule]}
-    with pytest.raises(ValueError, match="which only the models read"):
-        parse(data, {}, file="a", name="a", is_shipped=True)
-    assert parse(data, {}, file="a", name="a").rules
 
 
 @pytest.mark.parametrize("path", [path for path in FILES if path != TEST_VALUES])
