@@ -33,7 +33,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
-from mockserver.web.routes import InModule, Route, RouteRow, cell
+from mockserver.web.routes import Route, RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -71,11 +71,6 @@ class PageCall:
         self.fault: Transport | None = None
 
 
-def no_sandbox(world: World, request: Request) -> Sandbox | None:
-    """No sandbox: the page is the same for all."""
-    return None
-
-
 def holding(table: str, parameter: str) -> Finder:
     """What finds the sandbox with the object of a table whose id is a parameter of the path."""
 
@@ -96,8 +91,8 @@ class PageRoute(RouteRow):
     method: str
     path: str
     summary: str
-    serve: Callable[[PageCall], Reply] = cell(InModule("mockserver.web", "page"))
-    sandbox: Finder = cell(InModule("mockserver.web", "sandbox", no_sandbox))
+    serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
+    sandbox: Finder | None = cell(in_module("mockserver.web", "sandbox"))
 
 
 class PageEndpoint(Endpoint):
@@ -115,8 +110,9 @@ class PageEndpoint(Endpoint):
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
-        found = self.route.sandbox(self.world, request)
-        request.known = await found if isawaitable(found) else found
+        if self.route.sandbox is not None:
+            found = self.route.sandbox(self.world, request)
+            request.known = await found if isawaitable(found) else found
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The same."""
