@@ -53,7 +53,6 @@ def front(call: PageCall) -> Reply:
 
 
 def page(call: PageCall) -> Reply:
-    """The control page."""
     return html(200, "admin.html", policy(scripts=True, framed=False))
 
 

@@ -44,7 +44,6 @@ def sandbox(world: World, request: Request) -> Sandbox | None:
 
 
 def shop(call: PageCall) -> Reply:
-    """The shop with its cart and its ways to pay."""
     return _shop(_opened(call), None, 200)
 
 
@@ -77,7 +76,6 @@ def challenge_ended(call: PageCall) -> Reply:
 
 
 def thanks(call: PageCall) -> Reply:
-    """What became of the order."""
     sandbox = _opened(call)
     charge = sandbox.charges.get(call.query.get("chargeId", ""))
     if charge is None:

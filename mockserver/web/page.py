@@ -96,8 +96,6 @@ class PageRoute(RouteRow):
 
 
 class PageEndpoint(Endpoint):
-    """One row of the table of pages."""
-
     op = "page"
     headers = (HTML,)
     largest = LONGEST_FORM
@@ -115,7 +113,6 @@ class PageEndpoint(Endpoint):
             request.known = await found if isawaitable(found) else found
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The same."""
         return request.known
 
     async def act(self, request: Request) -> Reply:
@@ -143,7 +140,6 @@ def html(status: int, template: str, headers: Headers, /, **values: object) -> R
 
 
 def redirect(location: str) -> Reply:
-    """Send the browser elsewhere by GET."""
     return Reply(303, b"", headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED))
 
 
@@ -208,13 +204,11 @@ def web_address(text: str | None) -> str | None:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an address, as a policy names them."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def with_query(address: str, /, **more: str) -> str:
-    """The address with ``more`` added to its query."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
@@ -252,7 +246,6 @@ def static_path() -> str:
 
 @cache
 def static_files() -> Mapping[str, StaticFile]:
-    """Every file by its name."""
     found: dict[str, StaticFile] = {}
     static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
@@ -264,7 +257,6 @@ def static_files() -> Mapping[str, StaticFile]:
 
 
 def render(name: str, **values: object) -> bytes:
-    """The HTML of a template."""
     return _environment().get_template(name).render(values).encode("utf-8", "replace")
 
 

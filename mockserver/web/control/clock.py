@@ -39,7 +39,6 @@ LONGEST = 10 * MINUTE
 
 
 def read(call: ControlCall) -> tuple[int, object]:
-    """The clock as it stands."""
     return 200, _shown(call.sandbox())
 
 
@@ -146,7 +145,6 @@ def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
 
 
 def being_sent(sandbox: Sandbox) -> int:
-    """How many webhooks are being sent."""
     return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
@@ -219,7 +217,6 @@ class Mover:
         return ended and self._caller.stays()
 
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
-        """Run a slice of what is due up to an instant."""
         run_slice(sandbox, to)
         sandbox.clock.move_to(sandbox.now, self._world.real_clock())
         self._world.runner.changed(sandbox)
@@ -374,7 +371,6 @@ async def held(call: ControlCall) -> tuple[int, object]:
 
 
 async def release(call: ControlCall) -> tuple[int, object]:
-    """Let everything go on that is held."""
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)

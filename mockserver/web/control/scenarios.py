@@ -41,7 +41,6 @@ LONG = 8_000
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """The scenarios in force, in the order in which they were given."""
     return 200, _shown(call.sandbox())
 
 
@@ -201,7 +200,6 @@ def text(call: ControlCall) -> tuple[int, object]:
 
 
 def shipped(call: ControlCall) -> tuple[int, bytes]:
-    """The scenarios that come with the product, with their texts."""
     return 200, _shipped(call.world.directory.reader.shipped)
 
 
@@ -212,7 +210,6 @@ def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
 
 
 def schema(call: ControlCall) -> tuple[int, bytes]:
-    """The JSON Schema of scenario files."""
     return 200, json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 
