@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -31,20 +31,10 @@ if TYPE_CHECKING:
 JSON = "application/json"
 Answer = tuple[int, object]
 
-_LONG = 1_000_000
-
-T = TypeVar("T")
-
 
 def missing(field: str, words: str) -> NotFound:
     """The refusal (1) of a call that names what is not there."""
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
-
-
-async def in_time(length: int, read: Callable[[], T]) -> T:
-    """What ``read`` makes of a JSON text of so many bytes; a thread reads a long one, so that others are served
-    meanwhile."""
-    return await asyncio.to_thread(read) if length >= _LONG else read()
 
 
 class ControlCall:
