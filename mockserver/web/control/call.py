@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -19,7 +19,7 @@ from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
-from mockserver.web.routes import InModule, RouteRow, cell
+from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 JSON = "application/json"
 Answer = tuple[int, object]
 
-_LONG = 1_000_000
-
-T = TypeVar("T")
-
 _WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
 """The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
 judges it, and a wait, which moves no clock meanwhile."""
@@ -44,12 +40,6 @@ judges it, and a wait, which moves no clock meanwhile."""
 def missing(field: str, words: str) -> NotFound:
     """The refusal (1) of a call that names what is not there."""
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
-
-
-async def in_time(length: int, read: Callable[[], T]) -> T:
-    """What ``read`` makes of a JSON text of so many bytes; a thread reads a long one, so that others are served
-    meanwhile."""
-    return await asyncio.to_thread(read) if length >= _LONG else read()
 
 
 class ControlCall:
@@ -181,7 +171,7 @@ class ControlRoute(RouteRow):
     path: str
     reply: str
     summary: str
-    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(InModule("mockserver.web.control", "call"))
+    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
     query: type[Body] | None = cell(lambda row: control_body(row["query"]))
     body: type[Body] | None = cell(lambda row: control_body(row["body"]))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
@@ -234,7 +224,6 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
-        """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call does.

@@ -39,7 +39,6 @@ LONGEST = 10 * MINUTE
 
 
 def read(call: ControlCall) -> tuple[int, object]:
-    """The clock as it stands."""
     return 200, _shown(call.sandbox())
 
 
@@ -146,7 +145,6 @@ def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
 
 
 def being_sent(sandbox: Sandbox) -> int:
-    """How many webhooks are being sent."""
     return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
@@ -234,7 +232,6 @@ class Mover:
         return self._caller.stays() and not (holding.is_all and self._world.sandboxes.is_live(sandbox))
 
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
-        """Run a slice of what is due up to an instant."""
         run_slice(sandbox, to)
         sandbox.clock.move_to(sandbox.now, self._world.real_clock())
         self._world.runner.changed(sandbox)
@@ -405,7 +402,6 @@ async def _until(call: ControlCall, sandbox: Sandbox) -> None:
 
 
 async def release(call: ControlCall) -> tuple[int, object]:
-    """Let everything go on that is held."""
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)
