@@ -39,7 +39,7 @@ from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.run_money import RunMoney, same_money
 from mockserver.explore.trial import Verdict, differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
-from mockserver.findings.lines import lines_of
+from mockserver.findings.catalogue import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 

@@ -70,7 +70,7 @@ def names_in(item: pytest.Item, argument: str, what: str, given: object, known: 
 
 def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -> str:
     """End the story of a test: what fails it, in words, expectations of rules, invariants and findings at the level."""
-    from mockserver.findings.lines import lines_of
+    from mockserver.findings.catalogue import lines_of
 
     level = level_of(item.config)
     ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)

@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 
 from mockserver import __version__
 from mockserver.domain.record import record
-from mockserver.findings.catalogue import CATALOGUE, FindingKind
-from mockserver.findings.lines import lines_of, place
+from mockserver.findings.catalogue import CATALOGUE, FindingKind, lines_of, place
 
 if TYPE_CHECKING:
     from mockserver.adapters.scenario_check import ExampleReport
