@@ -26,7 +26,6 @@ from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
 from mockserver.settings import (
     SETTINGS,
-    OptionKind,
     Setting,
     Settings,
     SettingsError,
@@ -117,8 +116,8 @@ def _option(setting: Setting) -> click.Option:
     return click.Option(
         [setting.flag, setting.name],
         help=words,
-        is_flag=setting.kind is OptionKind.SWITCH,
-        multiple=setting.kind is OptionKind.LIST,
+        is_flag=setting.is_switch,
+        multiple=setting.is_list,
         metavar=setting.metavar,
         shell_complete=offered,
     )
@@ -244,7 +243,7 @@ def config(as_json: bool, **flags: Any) -> None:
             "flag": chosen.setting.flag,
             "variable": chosen.setting.variable,
             "value": (chosen.setting.plain if as_json else chosen.setting.show)(chosen.value),
-            "source": chosen.source.value,
+            "source": chosen.source,
         }
         for chosen in resolve(flags, os.environ)
     ]
