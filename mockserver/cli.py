@@ -47,8 +47,6 @@ POLL_SECONDS = 0.05
 
 @record
 class _Row:
-    """A command: its group in the help, its name, where it is, and its first sentence."""
-
     group: str
     name: str
     place: str
@@ -82,7 +80,6 @@ class ServeByDefault(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
         return sorted(row.name for rows in COMMANDS.values() for row in rows)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -277,7 +274,6 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
 
 
 def _ask_ready(url: str | None, settings: Settings) -> str | None:
-    """None when the server says that it is ready, else why not."""
     from http.client import HTTPException
 
     if url is None:

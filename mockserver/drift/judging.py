@@ -49,12 +49,10 @@ class DriftReport:
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs."""
         return not (self.by_key or self.left or self.alone)
 
     @property
     def date(self) -> str:
-        """The day of the walk."""
         return iso(self.recording.run.instant)[:10]
 
     def __str__(self) -> str:
@@ -113,7 +111,6 @@ class _Trials:
         self._gaps: dict[frozenset[tuple[str, str]], _Gap] = {}
 
     async def gap(self, overrides: Overrides) -> _Gap:
-        """How far this product is from the recording under some assumptions."""
         known = frozenset((key, str(value)) for key, value in overrides.items())
         if known not in self._gaps:
             there, run = self._recording.played, self._recording.run

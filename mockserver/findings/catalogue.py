@@ -24,7 +24,6 @@ class Severity(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name that interfaces use."""
         return self.name.lower()
 
 

@@ -48,7 +48,6 @@ class UnfinishedPayments:
     _to_cancel: Recent[str, Evidence] = memory(_MOST_SHORT, is_pending=True)
 
     def called(self, call: Call) -> None:
-        """A call was decided."""
         if call.charge is not None and (call.events or call.code is not None):
             self._changed(call, call.charge)
         if call.op in ("charge.void", "charge.refund"):
@@ -73,7 +72,6 @@ class UnfinishedPayments:
             self._created(call, charge)
 
     def moved(self, event: Event) -> None:
-        """Time or a payer has moved a charge."""
         if event.after == ChargeState.AUTHORISED:
             self.visited(event.subject_id)
             made = self._visited.pop(event.subject_id, None)
