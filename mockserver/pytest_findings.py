@@ -138,7 +138,7 @@ def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None
     if not kept:
         return
     # Here alone: every run of any tests comes by.
-    from mockserver.scenario.failure_coverage import Coverage
+    from mockserver.scenario.failures import Coverage
 
     found = Coverage(frozenset(), {})
     for one in kept:

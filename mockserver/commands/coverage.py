@@ -13,7 +13,7 @@ from mockserver.commands.explore import stop
 from mockserver.commands.findings import served
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
-from mockserver.scenario.failure_coverage import UNSAFE, Coverage
+from mockserver.scenario.failures import UNSAFE, Coverage
 
 
 @click.command()

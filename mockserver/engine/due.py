@@ -135,17 +135,6 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     return step
 
 
-def is_idle_until(sandbox: Sandbox, until: Micros) -> bool:
-    """Whether nothing is due up to ``until``, as is mostly so; the sandbox is there then."""
-    entries = sandbox.schedule.entries
-    if entries and entries[0].at <= until:
-        return False
-    sandbox.horizon = until
-    if sandbox.now < until:
-        sandbox.now = until
-    return True
-
-
 def is_behind(sandbox: Sandbox) -> bool:
     """Whether a slice of work has left some that is due, or webhooks that are to be sent before time goes on."""
     return sandbox.now < sandbox.horizon or sandbox.schedule.is_due(sandbox.horizon)

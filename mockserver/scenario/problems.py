@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeAlias
@@ -68,6 +68,11 @@ class Problems:
         """Remember a fault at the place of ``path``, or of the nearest part around it that has a place."""
         line, column = self.place(path)
         self.found.append(ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message))
+
+    def add_all(self, faults: Iterable[tuple[Path, str]]) -> None:
+        """Remember several."""
+        for path, message in faults:
+            self.add(path, message)
 
     def place(self, path: Path = ()) -> tuple[int, int]:
         """Line and column of a part, from 1."""

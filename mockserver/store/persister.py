@@ -26,10 +26,9 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form, row_form
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer
-from mockserver.engine.journal import size_of
+from mockserver.engine.journal import Change, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.stories import Change
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
