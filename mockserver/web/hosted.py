@@ -59,7 +59,6 @@ class _View:
     notice: str | None = None
 
     def address(self, **query: str) -> str:
-        """The address of this view."""
         begun = {"view": self.key} if self.key else {}
         return self.sandbox.page(payment_links.page(self.link), **begun, **query)
 
@@ -178,7 +177,6 @@ def _card(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
-    """The form as the body of the payment."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
@@ -261,7 +259,6 @@ def _found(call: PageCall, view: str) -> _View:
 
 
 def _view_of(key: str) -> str:
-    """The key of the view that a try belongs to."""
     return key.partition(".")[0]
 
 

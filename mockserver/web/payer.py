@@ -120,7 +120,6 @@ def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str
 
 
 def amount_faults(amount: str, currency: Currency) -> dict[str, str]:
-    """What is wrong with an amount."""
     words = ""
     if not amount:
         words = MISSING

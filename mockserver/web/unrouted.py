@@ -93,7 +93,6 @@ class Unrouted(Endpoint):
         await (WebSocketClose() if scope["type"] == "websocket" else super().__call__)(scope, receive, send)
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The sandbox of the key, if one came."""
         ours = request.resource.startswith(_OURS)
         return None if ours else self.world.directory.of_any_key(request.headers)
 

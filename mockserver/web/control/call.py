@@ -17,8 +17,9 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
-from mockserver.web.routes import InModule, RouteRow, cell
+from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 Answer = tuple[int, object]
+
+_WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
+"""The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
+judges it, and a wait, which moves no clock meanwhile."""
 
 
 def missing(field: str, words: str) -> NotFound:
@@ -166,7 +171,7 @@ class ControlRoute(RouteRow):
     path: str
     reply: str
     summary: str
-    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(InModule("mockserver.web.control", "call"))
+    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
     query: type[Body] | None = cell(lambda row: control_body(row["query"]))
     body: type[Body] | None = cell(lambda row: control_body(row["body"]))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
@@ -219,15 +224,16 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
-        """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body
+        await self._released(request)
         answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
+        await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
@@ -235,6 +241,12 @@ class ControlEndpoint(Endpoint):
         if isinstance(body, deque):
             return Reply(status, b"", headers=self._answer_headers, parts=body)
         return Reply(status, body, headers=self._answer_headers)
+
+    async def _released(self, request: Request) -> None:
+        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""
+        goes_on = request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
+        if request.known is not None and not goes_on and not await holds.released(self.world, request):
+            raise HungUp
 
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
