@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import islice
 from operator import attrgetter
 
 from mockserver.domain.batch import (
     LINES,
+    MOST_FAULTS,
     Batch,
     BatchPace,
-    BatchReader,
     BatchRow,
     PacePoint,
     ResultsFault,
     RowFailure,
     drawn,
+    read_lines,
 )
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
@@ -78,10 +80,13 @@ def reading(step: Step, text: str, *, is_watched: bool = True) -> Cooperative[Re
     """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. Only one that
     is watched is asked what it means."""
     script, salt = _script(step)
-    reader = BatchReader(text)
-    while reader.read(LINES):
+    lines, rows, wrong = read_lines(text), list[BatchRow](), dict[str, str]()
+    while some := list(islice(lines, LINES)):
+        rows += [row for _, row in some if isinstance(row, BatchRow)]
+        for line, words in some:
+            if isinstance(words, str) and len(wrong) < MOST_FAULTS:
+                wrong[f"Batch.Line{line}"] = f"line {line}: {words}"
         yield
-    rows, wrong = reader.rows, reader.faults
     outcomes = (yield from _scripted(rows, script.rows, salt)) if not wrong else {}
     meaning = (yield from _meaning_of(rows)) if is_watched and not wrong else None
     return Reading(rows, wrong, script, salt, outcomes, meaning)

@@ -20,6 +20,7 @@ from mockserver.engine.sandbox import Sandbox
 
 
 def key_of(charge: Charge) -> OrderKey:
+    """The order that a charge belongs to."""
     if charge.subscription_id is not None:
         return "subscription", charge.subscription_id
     return ("charge", charge.charge_id) if charge.reference is None else ("reference", charge.reference)

@@ -96,6 +96,7 @@ def address(step: Step, link: PaymentLink) -> str:
 
 
 def page(link: PaymentLink) -> str:
+    """The path of that page."""
     return f"/pay/{link.payment_link_id}"
 
 

@@ -6,8 +6,8 @@ Sources: docs/spec/service.md, Payment methods, and Customers; What the service 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
+from typing import Any
 
 from mockserver.domain import commands
 from mockserver.domain.cards import Card, CardNumber
@@ -20,11 +20,11 @@ from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import or_kept, record
+from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
+from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder, method_in_use, turn_to
@@ -47,23 +47,17 @@ class ToVault:
 class Prepared:
     """A payment method that passed its checks, with what storing it will cause.
 
-    ``source`` is its name for rules; ``inherited`` the method whose card it takes over; ``provider_token`` the
-    lasting id that the provider already gave it.
+    ``source`` is its name for rules; ``draft`` lacks only what storing gives it: ids and an owner; ``inherited`` is the
+    method whose card it takes over.
     """
 
     source: str
     provider: Provider
-    instrument: Instrument
-    terms: commands.MethodTerms
+    draft: PaymentMethod
     to_vault: ToVault | None = None
-    vault_id: str | None = None
     token: Token | None = None
-    payto_id: str | None = None
     agreement: commands.NewPayToMethod | None = None
     inherited: PaymentMethod | None = None
-    provider_token: str | None = None
-    provider_data: Mapping[str, str] | None = None
-    shown_token: str | None = None
     create_network_token: bool = False
 
 
@@ -75,11 +69,9 @@ def create(step: Step, command: commands.NewMethod) -> PaymentMethod:
 
 
 def checked(step: Step, command: commands.NewMethod, owner: Customer | None = None) -> Prepared:
-    """The payment method of a command for a customer (None: without one, or for a new one).
-
-    Raises ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90
-    (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method).
-    """
+    """The payment method of a command for a customer (None: without one, or for a new one). Raises ``Invalid`` 39, 32,
+    103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90 (agreement, ``MOST_METHODS``), 56,
+    66, 73 (vaulted method)."""
     sandbox, faults = step.sandbox, Faults()
     wanted = _prepared(step, command, faults)
     if isinstance(command, commands.SwitchProvider):
@@ -92,12 +84,27 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
 
 def ask(step: Step, op: str, wanted: Prepared) -> None:
     """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
-    asking.refuse_declined(asking.ask(step, op, wanted.provider, wanted.instrument, wanted.source))
+    asking.refuse_declined(asking.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source))
 
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    method = _method(step, wanted, owner)
+    ids, draft, secret = step.sandbox.ids, wanted.draft, wanted.to_vault
+    vault_id, payto_id = draft.vault_id, draft.payto_id
+    if secret is not None:
+        vault_id = vault.store(step, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
+    if wanted.agreement is not None:
+        payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
+    method = replace(
+        draft,
+        payment_method_id=ids.hex32("payment_method"),
+        provider_payment_method_id=draft.provider_payment_method_id or "pm_" + ids.hex24("provider_payment_method"),
+        customer_id=owner.customer_id if owner else None,
+        payer=owner.payer() if owner else draft.payer,
+        email=draft.email or (owner.email if owner else None),
+        vault_id=vault_id,
+        payto_id=payto_id,
+    )
     if wanted.token is not None:
         tokens.use(step, wanted.token)
     card = method.instrument.card
@@ -106,34 +113,8 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
     return step.add(method)
 
 
-def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
-    terms, secret = wanted.terms, wanted.to_vault
-    vault_id, payto_id = wanted.vault_id, wanted.payto_id
-    if secret is not None:
-        vault_id = vault.store(step, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
-    if wanted.agreement is not None:
-        payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
-    return PaymentMethod(
-        payment_method_id=step.sandbox.ids.hex32("payment_method"),
-        instrument=wanted.instrument,
-        provider=wanted.provider.summary,
-        added=step.sandbox.now,
-        provider_payment_method_id=wanted.provider_token or "pm_" + step.sandbox.ids.hex24("provider_payment_method"),
-        customer_id=owner.customer_id if owner else None,
-        payer=owner.payer() if owner else terms.payer,
-        email=terms.email or (owner.email if owner else None),
-        ip=terms.ip,
-        vault_id=vault_id,
-        token=wanted.shown_token,
-        payto_id=payto_id,
-        fallback_payment_method_id=terms.fallback_payment_method_id,
-        provider_data=wanted.provider_data,
-        metadata=terms.metadata,
-        webhook=terms.webhook,
-    )
-
-
 def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
+    """Make the network token of a payment method that is being stored."""
     sandbox = step.sandbox
     return step.add(
         NetworkToken(
@@ -150,10 +131,8 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
 
 
 def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges) -> PaymentMethod:
-    """Change expiry, holder or number of a stored card, or its metadata.
-
-    Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
-    """
+    """Change expiry, holder or number of a stored card, or its metadata. Raises ``NotFound`` 56, ``WrongState`` 73
+    (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
     sandbox = step.sandbox
     method = get(step, payment_method_id)
     if method.state is Presence.REMOVED:
@@ -164,12 +143,12 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
         raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
     faults = Faults()
-    if not (wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None):
+    given = wanted.number or wanted.expiry or wanted.cardholder is not None or wanted.metadata is not None
+    if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = card_entry.check_number(step, wanted.number, faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
-    faults.refuse()
     holder = or_kept(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
@@ -183,10 +162,7 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
     """Remove a payment method from use; a customer whose default it was gets what the assumption
-    ``removed.default_method`` says.
-
-    Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
-    """
+    ``removed.default_method`` says. Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``."""
     method = get(step, payment_method_id)
     method.after_removal(step.sandbox.now)
     if ask_provider:
@@ -194,10 +170,15 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     method = remove(step, method)
     owner = owner_of(step.sandbox, method)
     if owner is not None and owner.default_payment_method_id == payment_method_id:
-        newest_last = step.sandbox.payment_methods.find("in_use", owner.customer_id)
-        left = [] if step.assume("removed.default_method") == "none" else [one.payment_method_id for one in newest_last]
-        step.change(owner, replace(owner, default_payment_method_id=left[-1] if left else None), "updated")
+        step.change(owner, replace(owner, default_payment_method_id=_next_default(step, owner)), "updated")
     return method
+
+
+def _next_default(step: Step, owner: Customer) -> str | None:
+    if step.assume("removed.default_method") == "none":
+        return None
+    in_use = list(step.sandbox.payment_methods.find("in_use", owner.customer_id))
+    return in_use[-1].payment_method_id if in_use else None
 
 
 def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
@@ -234,16 +215,25 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
             return _token(step, command, faults)
         case commands.NewProviderTokenMethod():
             return _provider_token(sandbox, command, faults)
-        case commands.NewBankMethod(account=account, provider_id=provider_id, terms=terms):
-            provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
-            return Prepared("bank_account", provider, bank_instrument(account), terms) if provider else None
-        case commands.NewPayToMethod():
+        case commands.NewBankMethod(account=account, terms=terms):
+            provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT, faults)
+            bank = bank_instrument(account)
+            return Prepared("bank_account", provider, _draft(sandbox, provider, bank, terms)) if provider else None
+        case commands.NewPayToMethod(terms=terms):
             provider = payto.check(sandbox, command, faults)
             if provider is None:
                 return None
-            return Prepared("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
+            draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
+            return Prepared("payment_method", provider, draft, agreement=command)
         case commands.SwitchProvider():
             return _switch(step, command, faults)
+
+
+def _draft(
+    sandbox: Sandbox, provider: Provider, instrument: Instrument, terms: commands.MethodTerms, **known: Any
+) -> PaymentMethod:
+    """A payment method on some terms, with what is ``known`` of it where they say nothing."""
+    return updated(PaymentMethod("", instrument, provider.summary, sandbox.now, **known), terms)
 
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
@@ -251,14 +241,14 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     number = command.details.number
     if provider is None or found is None or number is None:
         return None
     card, instrument = found
+    draft = _draft(step.sandbox, provider, instrument, command.terms)
     to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
-    with_token = command.create_network_token
-    return Prepared("card", provider, instrument, command.terms, to_vault=to_vault, create_network_token=with_token)
+    return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
 
 
 def _token(step: Step, command: commands.NewTokenMethod, faults: Faults) -> Prepared | None:
@@ -268,32 +258,18 @@ def _token(step: Step, command: commands.NewTokenMethod, faults: Faults) -> Prep
     provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
     if provider is None:
         return None
-    terms = command.terms
-    return Prepared(
-        "token",
-        provider,
-        token.instrument,
-        replace(terms, ip=terms.ip or token.ip, metadata=or_kept(terms.metadata, token.metadata)),
-        vault_id=token.vault_id,
-        token=token,
-        payto_id=token.payto_id,
-        shown_token=token.token_id,
-    )
+    terms = replace(command.terms, ip=command.terms.ip or token.ip)
+    known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {"token": token.token_id}
+    return Prepared("token", provider, _draft(step.sandbox, provider, token.instrument, terms, **known), token=token)
 
 
 def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod, faults: Faults) -> Prepared | None:
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is None:
         return None
-    return Prepared(
-        "token",
-        provider,
-        Instrument(PaymentType.CARD),
-        command.terms,
-        provider_token=command.token if command.kind is commands.TokenKind.LASTING else None,
-        provider_data=command.data,
-        shown_token=command.token,
-    )
+    lasting = command.token if command.kind is commands.TokenKind.LASTING else None
+    known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
+    return Prepared("token", provider, _draft(sandbox, provider, Instrument(PaymentType.CARD), command.terms, **known))
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
@@ -303,22 +279,18 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
     if method is not None and (item is None or card is None):
-        words = "its card is not in the vault, or no longer"
-        faults.add(Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD, "PaymentMethodId", words)
+        code, words = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD, "its card is not in the vault, or no longer"
+        faults.add(code, "PaymentMethodId", words)
     card_entry.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
-    return Prepared(
-        "card",
-        provider,
-        sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
-        replace(command.terms, email=method.email, ip=method.ip, metadata=method.metadata, payer=method.payer),
-        vault_id=item.vault_id,
-        inherited=method,
-    )
+    instrument = sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv)))
+    known = {name: getattr(method, name) for name in ("email", "ip", "metadata", "payer", "vault_id")}
+    return Prepared("card", provider, _draft(sandbox, provider, instrument, command.terms, **known), inherited=method)
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:
+    """The vault item of a payment method while it lasts."""
     item = sandbox.vault.get(method.vault_id) if method.vault_id else None
     return item if item is not None and item.state is VaultState.STORED else None
 
@@ -329,6 +301,7 @@ def bank_instrument(account: BankAccount) -> Instrument:
 
 
 def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
+    """The customer that a payment method belongs to."""
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 

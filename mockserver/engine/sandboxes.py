@@ -61,6 +61,7 @@ class SandboxStorage:
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
     their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
+    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first.
     ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
     ``storage``."""
 
@@ -77,7 +78,7 @@ class Sandboxes:
         self._config = config
         self._on_open = on_open
         self._keys = frozenset(keys)
-        self._by_key: dict[str, Sandbox] = {}
+        self.in_memory: dict[str, Sandbox] = {}
         self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
         self._names: dict[str, str] = {}
@@ -88,15 +89,10 @@ class Sandboxes:
         self.storage = SandboxStorage()
 
     def __iter__(self) -> Iterator[Sandbox]:
-        return iter(tuple(self._by_key.values()))
+        return iter(tuple(self.in_memory.values()))
 
     def __len__(self) -> int:
         return len(self._by_id)
-
-    @property
-    def open_keys(self) -> tuple[str, ...]:
-        """The keys of all sandboxes in memory, the oldest first."""
-        return tuple(self._by_key)
 
     @property
     def known_keys(self) -> tuple[str, ...]:
@@ -106,19 +102,19 @@ class Sandboxes:
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
-        sandbox = self._by_key.get(key)
+        sandbox = self.in_memory.get(key)
         return sandbox.used if sandbox is not None else self.storage.used(key)
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
-        return self._by_key.get(sandbox.key) is sandbox
+        return self.in_memory.get(sandbox.key) is sandbox
 
     def is_away(self, key: str) -> bool:
-        return key not in self._by_key
+        return key not in self.in_memory
 
     def present(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
-        return self._by_key.get(sandbox.key, sandbox)
+        return self.in_memory.get(sandbox.key, sandbox)
 
     def name(self, sandbox: Sandbox, name: str) -> None:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
@@ -149,7 +145,7 @@ class Sandboxes:
         """The sandbox of a secret key, if it is open."""
         if key is None:
             return None
-        found = self._by_key.get(key)
+        found = self.in_memory.get(key)
         return found if found is not None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
@@ -180,8 +176,8 @@ class Sandboxes:
 
     def _prepared(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
         """A new sandbox, after its set-up calls, which find it under its key. Raises what they raise."""
-        before = self._by_key.get(key)
-        sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
+        before = self.in_memory.get(key)
+        sandbox = self.in_memory[key] = Sandbox(key, beginning.config, real)
         self._by_public_key[sandbox.public_key] = sandbox
         if beginning.own is not None:
             sandbox.settle(beginning.own)
@@ -193,9 +189,9 @@ class Sandboxes:
             sandbox.note_opened()
         finally:
             if before is None:
-                del self._by_key[key], self._by_public_key[sandbox.public_key]
+                del self.in_memory[key], self._by_public_key[sandbox.public_key]
             else:
-                self._by_key[key] = self._by_public_key[sandbox.public_key] = before
+                self.in_memory[key] = self._by_public_key[sandbox.public_key] = before
         return sandbox
 
     def take_back(self, key: str) -> Sandbox | None:
@@ -211,9 +207,9 @@ class Sandboxes:
 
     def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
-        before, sandbox_id = self._by_key.get(sandbox.key), sandbox_id_of(sandbox.key)
+        before, sandbox_id = self.in_memory.get(sandbox.key), sandbox_id_of(sandbox.key)
         if before is not None:
-            self._leave_quota(before)
+            self._leave(before)
             (self._keep_aside if aside else self.on_leave)(before)
         self.put_back(sandbox)
         # It is the last of all from now on: so a store keeps it too.
@@ -225,17 +221,17 @@ class Sandboxes:
         """A sandbox comes from the storage."""
         self.quota.enter(sandbox.journal)
         self.quota.enter(sandbox.inboxes)
-        self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
+        self.in_memory[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
 
     def put_away(self, sandbox: Sandbox, *, kept: bool) -> None:
         """A sandbox leaves the memory. One that is ``kept`` stays in the storage: its name and its id stay
         known."""
         key = sandbox.key
-        del self._by_key[key], self._by_public_key[sandbox.public_key]
+        del self.in_memory[key], self._by_public_key[sandbox.public_key]
         if not kept:
             del self._by_id[sandbox_id_of(key)]
             self._names.pop(key, None)
-        self._leave_quota(sandbox)
+        self._leave(sandbox)
         self.on_leave(sandbox)
 
     def know(self, key: str, name: str | None) -> None:
@@ -266,7 +262,8 @@ class Sandboxes:
         if kept is not None:
             self.on_leave(kept)
 
-    def _leave_quota(self, sandbox: Sandbox) -> None:
+    def _leave(self, sandbox: Sandbox) -> None:
+        sandbox.holding.release()
         self.quota.leave(sandbox.journal)
         self.quota.leave(sandbox.inboxes)
 

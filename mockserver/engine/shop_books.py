@@ -114,6 +114,7 @@ class Report:
         ledger.retract(COMPARED)
 
     def add(self, found: BookDifference) -> None:
+        """Raise one finding."""
         order, currency = found.order, found.order.currency
         ids = [charge.charge_id for charge in order.charges]
         story = {entry.number: entry for one in ids for entry in self._entries[one]}
@@ -132,6 +133,7 @@ class Report:
 
 
 def _ending(entry: JournalEntry) -> str:
+    """How a step ended for the client, in a few words."""
     if not entry.method:
         return f"it came due at {entry.asked.op}" if not entry.result.events else entry.result.events[-1].what
     if entry.fault is not None:
@@ -140,6 +142,7 @@ def _ending(entry: JournalEntry) -> str:
 
 
 def _sending(delivery: Delivery) -> str:
+    """A webhook, and what its receiver answered."""
     last = delivery.tries[-1] if delivery.tries else None
     answered = f", answered {last.status or last.error}" if last is not None else ""
     return f"webhook {delivery.message.event_type}: {delivery.state.value}{answered}"

@@ -6,7 +6,7 @@ Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-fac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
@@ -14,11 +14,10 @@ from mockserver.domain.commands import NewCardToken, NewPayToMethod
 from mockserver.domain.errors import Faults
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, check_expiry
+from mockserver.domain.vault import check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, unknown
@@ -31,36 +30,33 @@ get = finder(Token, Code.INVALID_TOKEN_ID)
 
 
 def create_from_card(step: Step, command: NewCardToken) -> Token:
-    """Make a token from a card, and vault the card when asked to.
-
-    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
-    85, 86 (vault expiry), or ``ProviderRefused``.
-    """
+    """Make a token from a card, and vault the card when asked to. Raises ``Invalid`` 39 (provider), 63 (none takes the
+    card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
     found = card_entry.check(step, details, faults)
     provider = _card_provider(step, command, found[0] if found else None, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
-    vault_id = None
+    known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
     if command.vault.wanted:
-        vault_id = vault.store(step, card.number, details.number or "", details.ccv, expires).vault_id
+        known["vault_id"] = vault.store(step, card.number, details.number or "", details.ccv, expires).vault_id
     challenged = isinstance(outcome.provider, Challenge) and not verified
-    token = replace(_begun(step, instrument, provider), vault_id=vault_id, verified=verified, challenged=challenged)
-    return _store(step, token, command.ip, command.metadata)
+    return _store(step, instrument, provider, challenged=challenged, **known)
 
 
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
     faults = Faults()
-    provider = faults.sure(payto.check(step.sandbox, command, faults))
+    provider = payto.check(step.sandbox, command, faults)
+    provider = faults.sure(provider)
     asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
-    token = replace(_begun(step, payto.INSTRUMENT, provider), payto_id=agreement.payto_id)
-    return _store(step, token, command.terms.ip, command.terms.metadata)
+    terms = command.terms
+    return _store(step, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
 
 
 def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
@@ -78,6 +74,7 @@ def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
 
 
 def use(step: Step, token: Token) -> None:
+    """One use of a token that ``usable`` gave; after the last one it is used up."""
     after = token.after_use(step.sandbox.now)
     step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
 
@@ -109,19 +106,18 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     return faults.attempt(currency, command.currency) if command.currency else None
 
 
-def _begun(step: Step, instrument: Instrument, provider: Provider) -> Token:
+def _store(step: Step, instrument: Instrument, provider: Provider, **known: Any) -> Token:
     sandbox = step.sandbox
-    return Token(
+    expires = sandbox.now + step.assume("token.lifetime")
+    token = Token(
         token_id=sandbox.ids.hex24("token"),
         instrument=instrument,
         provider=provider.summary,
         added=sandbox.now,
-        expires=sandbox.now + step.assume("token.lifetime"),
+        expires=expires,
         uses=step.assume("token.uses"),
         gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
+        **known,
     )
-
-
-def _store(step: Step, token: Token, ip: str | None, metadata: Mapping[str, str] | None) -> Token:
-    step.sandbox.schedule.plan(token.expires, Due.TOKEN_EXPIRY, token.token_id)
-    return step.add(replace(token, ip=ip, metadata=metadata))
+    sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
+    return step.add(token)
