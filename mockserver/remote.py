@@ -6,20 +6,17 @@ to the documented control API (docs/control-api.md), so nothing can be done that
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from json import dumps, loads
 from pathlib import Path
 from select import select
-from socket import IPPROTO_TCP, TCP_NODELAY, create_connection, socket
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
-
-from httptools import HttpParserError, HttpResponseParser
 
 if TYPE_CHECKING:
     import httpx
@@ -37,8 +34,6 @@ __tracebackhide__ = True
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _LONGEST_NAME = 100
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_PART = 1 << 16
 _AS_IT_IS = "/?&=%:+,;@!$'()*~-._[]"
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
 
@@ -90,7 +85,7 @@ class RemoteSandbox:
         self._pinned: str | None = None
         self._folders = tuple(folders)
         self._own_line = line is None
-        self._line = line or (ControlLine(self.url) if self.url.startswith("http:") else None)
+        self._line = line or ControlLine(self.url)
         self._token = {} if admin_token is None else {"x-admin-token": admin_token}
         self.clock = RemoteClock(self)
         self.inbox = Inbox(self)
@@ -140,32 +135,14 @@ class RemoteSandbox:
         elif method in ("POST", "PUT", "DELETE"):
             content, headers = dumps({} if json is None else json), _JSON
         raw = None if content is None else content.encode("utf-8", "surrogatepass")
-        status, answer = self.exchange(method, path, raw, headers, params=params, patience=patience)
+        asked = {name: str(one).lower() if isinstance(one, bool) else one for name, one in dict(params or {}).items()}
+        target = f"{path}?{urlencode(asked)}" if asked else path
+        own = {"x-secretkey": self.secret_key, **self._token, **headers}
+        status, answer = self._line.exchange(method, target, raw, own, patience=patience)
         body = body_of(answer)
         if not 200 <= status < 300:
             raise ControlRefused(f"{method} {path}", status, body)
         return body
-
-    def exchange(
-        self,
-        method: str,
-        path: str,
-        content: bytes | None,
-        headers: Mapping[str, str],
-        *,
-        params: Any,
-        patience: float | None,
-    ) -> tuple[int, bytes]:
-        """One call: the status and the body of its answer. Raises ``httpx.TransportError`` when there is none."""
-        if self._line is None:
-            answer = self.client.request(
-                method, path, content=content, headers=headers, params=params, timeout=patience
-            )
-            return answer.status_code, answer.content
-        own = {"x-secretkey": self.secret_key, **self._token, **headers}
-        asked = {name: str(one).lower() if isinstance(one, bool) else one for name, one in dict(params or {}).items()}
-        target = f"{path}?{urlencode(asked)}" if asked else path
-        return self._line.exchange(method, target, content, own, patience=patience)
 
     def scenario(self, text_or_path: str | Path | Mapping[str, object]) -> None:
         """Put a scenario in force, in the place of all others but the built-in test values.
@@ -363,7 +340,7 @@ class RemoteSandbox:
         """Give the connections back."""
         if "client" in self.__dict__:
             self.client.close()
-        if self._line is not None and self._own_line:
+        if self._own_line:
             self._line.close()
 
     def _scenario_text(self, text_or_path: str | Path | Mapping[str, object]) -> tuple[str, str | None]:
@@ -389,72 +366,46 @@ class ControlLine:
     some of these need not load a client library, nor connect anew."""
 
     def __init__(self, url: str) -> None:
-        self._place = urlsplit(url)
-        self._free: list[socket] = []
+        place = urlsplit(url)
+        self._path = place.path
+        kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
+        self._connect = partial(kind, place.hostname or "", place.port)
+        self._free: list[HTTPConnection] = []
 
     def exchange(
         self, method: str, target: str, content: bytes | None, headers: Mapping[str, str], *, patience: float | None
     ) -> tuple[int, bytes]:
         """One call. Raises ``httpx.TransportError`` when it is not answered, ``ValueError`` for a header that HTTP
         cannot carry."""
-        own = {"host": self._place.netloc, **headers, **({} if content is None else {"content-length": len(content)})}
-        lines = [
-            f"{method} {quote(self._place.path + target, safe=_AS_IT_IS)} HTTP/1.1",
-            *(f"{name}: {value}" for name, value in own.items()),
-        ]
-        if any(_CONTROL.search(line) for line in lines):
-            raise ValueError("got a header with a control character, wanted none")
-        asked = "\r\n".join([*lines, "", ""]).encode("latin-1") + (content or b"")
-        answer, connection = _Answer(), None
-        parser = HttpResponseParser(answer)
+        connection = self._taken()
         try:
-            connection = self._taken(patience)
-            connection.sendall(asked)
-            while not answer.is_whole:
-                if not (part := connection.recv(_PART)):
-                    raise ConnectionError("the connection ended before the answer")
-                parser.feed_data(part)
-        except (OSError, HttpParserError) as problem:
-            if connection is not None:
-                connection.close()
+            connection.timeout = patience
+            if connection.sock is not None:
+                connection.sock.settimeout(patience)
+            connection.request(method, quote(self._path + target, safe=_AS_IT_IS), content, dict(headers))
+            answer = connection.getresponse()
+            status, body = answer.status, answer.read()
+        except (OSError, HTTPException) as problem:
+            connection.close()
             from httpx import ReadTimeout, TransportError
 
             raise (ReadTimeout if isinstance(problem, TimeoutError) else TransportError)(str(problem)) from problem
         self._free.append(connection)
-        return parser.get_status_code(), b"".join(answer.parts)
+        return status, body
 
-    def _taken(self, patience: float | None) -> socket:
+    def _taken(self) -> HTTPConnection:
         """A connection that nobody else uses, and that the server has not closed."""
         while self._free:
             connection = self._free.pop()
-            if not select([connection], [], [], 0)[0]:
-                connection.settimeout(patience)
+            if connection.sock is None or not select([connection.sock], [], [], 0)[0]:
                 return connection
             connection.close()
-        connection = create_connection((self._place.hostname or "", self._place.port or 80), patience)
-        connection.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
-        return connection
+        return self._connect()
 
     def close(self) -> None:
         """Give the connections back."""
         while self._free:
             self._free.pop().close()
-
-
-class _Answer:
-    """What a parser has read of an answer."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.is_whole = False
-
-    def on_body(self, part: bytes) -> None:
-        """A part of the body has come."""
-        self.parts.append(part)
-
-    def on_message_complete(self) -> None:
-        """All of it has come."""
-        self.is_whole = True
 
 
 class RemoteClock:

@@ -27,8 +27,8 @@ from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.fault_table import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.paths import STORED, names_of, testable
+from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.call import CONTROL_ROUTES, JSON, ControlRoute

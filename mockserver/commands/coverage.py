@@ -13,7 +13,7 @@ from mockserver.commands.explore import stop
 from mockserver.commands.findings import served
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
-from mockserver.scenario.failure_coverage import UNSAFE, Coverage
+from mockserver.scenario.failures import UNSAFE, Coverage
 
 
 @click.command()
@@ -50,7 +50,6 @@ def _asked(url: str, admin_token: str | None) -> Coverage:
 
 
 def _read(name: str) -> Coverage:
-    """The coverage of a report. Ends the command when it has none."""
     try:
         return Coverage.read(json.loads(Path(name).read_text("utf-8"))["coverage"])
     except OSError as problem:

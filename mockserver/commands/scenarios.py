@@ -25,8 +25,8 @@ from mockserver.commands.printed_tables import show
 from mockserver.domain.errors import Refused, nearest
 from mockserver.domain.reading import camel
 from mockserver.scenario.explain import explain as explained
-from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
+from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.reference import SCHEMA_ID, json_schema
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings

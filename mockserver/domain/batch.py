@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import ROUND_DOWN, Decimal
 from io import StringIO
-from itertools import islice
 from operator import attrgetter
 from typing import Annotated
 
@@ -46,18 +45,16 @@ LONGEST_ID = 64
 MOST_FAULTS = 20
 """Faulty lines that one refusal names."""
 
-_LONGEST_LINE = 10_000
-
 LINES = 10_000
 """Lines that are read in one go."""
+
+_LONGEST_LINE = 10_000
 
 _SPECIAL = re.compile(r'[",\r\n]')
 _MOST_PLACES = 6
 _AMOUNT = re.compile(rf"-?[0-9]{{1,15}}(?:\.[0-9]{{1,{_MOST_PLACES}}})?", re.ASCII)
 _FOLDED = tuple(name.lower() for name in COLUMNS)
 _FINEST = Decimal("0.0001")
-_WORDS = {state: state.value for state in BatchState}
-_PAID, _FAILED = _WORDS[BatchState.SUCCESS], _WORDS[BatchState.FAILED]
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 
 
@@ -182,18 +179,20 @@ class Batch:
         row = self.rows[place]
         before = row.status if row.status in _DONE else self.status
         after = BATCH_ROW.advance(before, BatchRowEvent.REFUSED if failure else BatchRowEvent.PAID)
-        self.rows[place] = replace(row, amount=amount, status=after, charge_id=charge_id, failure=failure)
+        self._put(place, replace(row, amount=amount, status=after, charge_id=charge_id, failure=failure))
         self.failure += failure is not None
         self.success += failure is None
-        if self._moved is not None:
-            self._moved.append(place)
 
     def return_row(self, place: int, failure: RowFailure) -> None:
         """The payment of a row that had succeeded was returned. Raises ``WrongState`` (102)."""
         row = self.rows[place]
-        self.rows[place] = replace(row, status=BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED), failure=failure)
+        after = BATCH_ROW.advance(row.status, BatchRowEvent.RETURNED)
+        self._put(place, replace(row, status=after, failure=failure))
         self.success -= 1
         self.failure += 1
+
+    def _put(self, place: int, row: BatchRow) -> None:
+        self.rows[place] = row
         if self._moved is not None:
             self._moved.append(place)
 
@@ -229,7 +228,7 @@ class Batch:
     @property
     def reached(self) -> int:
         """Rows whose turn has come."""
-        return self.success + self.failure + (self.stalled or 0)
+        return self.done + (self.stalled or 0)
 
     @property
     def progress(self) -> Decimal:
@@ -237,79 +236,40 @@ class Batch:
         return (Decimal(self.done) / len(self.rows)).quantize(_FINEST, ROUND_DOWN).normalize()
 
 
-class _Lines:
-    """The lines of a text. A row may go over several, and is read in one step: ``length`` counts its characters, and
-    none that is too long can be right."""
+def read_lines(text: str) -> Iterator[tuple[int, BatchRow | str | None]]:
+    """The transactions of a CSV text by line (the header is line 1): each as a row or, in words, what is wrong with it;
+    None for a line that is blank, as lines may be at the end. Quoting, any line end and a byte order mark are fine.
 
-    def __init__(self, text: str) -> None:
-        self._lines = StringIO(text.removeprefix("\ufeff"), newline="")
-        self.length = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self.length += len(line)
-        if self.length > _LONGEST_LINE:
-            raise csv.Error(f"longer than {_LONGEST_LINE} characters")
-        return line
-
-
-class BatchReader:
-    """Reads the transactions of a CSV text, some lines at a time. ``rows`` are those that were read, ``faults`` says
-    what is wrong with the text, by line (the header is line 1).
-
-    Quoting, any line end, a byte order mark and blank lines at the end are fine.
+    A row may go over several lines, and is read in one step: none that is too long can be right.
     """
+    line, blank, length = 1, 0, 0
 
-    def __init__(self, text: str) -> None:
-        self.rows: list[BatchRow] = []
-        self.faults: dict[str, str] = {}
-        self._line = 1
-        self._blank = 0
-        self._lines = _Lines(text)
-        self._reader = csv.reader(self._lines, strict=True)
+    def lines() -> Iterator[str]:
+        nonlocal length
+        for part in StringIO(text.removeprefix("\ufeff"), newline=""):
+            length += len(part)
+            if length > _LONGEST_LINE:
+                raise csv.Error(f"longer than {_LONGEST_LINE} characters")
+            yield part
 
-    def read(self, lines: int) -> bool:
-        """Read the next lines, at most so many; whether there may be more."""
-        try:
-            if self._line == 1 and not self._read_header():
-                return False
-            read = 0
-            for cells in islice(self._reader, lines):
-                read += 1
-                self._take(cells)
-                self._line, self._lines.length = self._reader.line_num + 1, 0
-        except csv.Error as problem:
-            self._add_fault(self._line, str(problem))
-            return False
-        return read == lines
-
-    def _read_header(self) -> bool:
-        header = next(self._reader, [])
-        self._line, self._lines.length = self._reader.line_num + 1, 0
-        if tuple(name.strip().lower() for name in header) == _FOLDED:
-            return True
-        self._add_fault(1, f"wanted the header {','.join(COLUMNS)}")
-        return False
-
-    def _take(self, cells: list[str]) -> None:
-        if len(cells) <= 1 and not "".join(cells).strip():
-            self._blank = self._blank or self._line
+    reader = csv.reader(lines(), strict=True)
+    try:
+        if tuple(name.strip().lower() for name in next(reader, [])) != _FOLDED:
+            yield 1, f"wanted the header {','.join(COLUMNS)}"
             return
-        if self._blank:
-            self._add_fault(self._blank, "blank, and not the end")
-            self._blank = 0
-        row = _row(cells)
-        if isinstance(row, str):
-            self._add_fault(self._line, row)
-        else:
-            self.rows.append(row)
-
-    def _add_fault(self, line: int, words: str) -> None:
-        if len(self.faults) < MOST_FAULTS:
-            self.faults[f"Batch.Line{line}"] = f"line {line}: {words}"
+        line, length = reader.line_num + 1, 0
+        for cells in reader:
+            if len(cells) <= 1 and not "".join(cells).strip():
+                blank = blank or line
+                yield line, None
+            else:
+                if blank:
+                    yield blank, "blank, and not the end"
+                    blank = 0
+                yield line, _row(cells)
+            line, length = reader.line_num + 1, 0
+    except csv.Error as problem:
+        yield line, str(problem)
 
 
 def _row(cells: list[str]) -> BatchRow | str:
@@ -338,24 +298,20 @@ def results_text(batch: Batch) -> str:
         order = [place for place in order if place + 1 not in gone]
         if fault.shuffled is not None:
             order = drawn(fault.shuffled, order)
-    reached, waits = batch.reached, _WORDS[batch.status]
-    # Rows that were reached are done, but for those that stall: only a batch that broke down has open ones among them.
-    row_at = batch.standing if batch.status is BatchState.FAILED else batch.rows.__getitem__
-    text = _csv([RESULT_COLUMNS, *(_cells(row_at(place), place < reached, waits) for place in order)])
+    text = _csv([RESULT_COLUMNS, *(_cells(batch.rows[place], batch.status) for place in order)])
     return text if fault is None or fault.cut is None else text[: fault.cut]
 
 
-def _cells(row: BatchRow, is_reached: bool, waits: str) -> tuple[str, ...]:
-    """The cells of a row; ``waits`` is the status of one that is still to be done."""
-    why = row.failure
-    method_id, amount = row.payment_method_id, number_text(row.amount)
-    if not is_reached or row.stalls:
-        return method_id, amount, row.currency, row.reference, waits, "", "", "", "", ""
+def _cells(row: BatchRow, standing: BatchState) -> tuple[str, ...]:
+    """The cells of a row; one that is open stands as its batch does."""
+    status, why = row.status, row.failure
+    if status is not BatchState.SUCCESS and status is not BatchState.FAILED:
+        status, why = standing, BROKEN if standing is BatchState.FAILED else None
+    asked = row.payment_method_id, number_text(row.amount), row.currency, row.reference, status
     if why is None:
-        return method_id, amount, row.currency, row.reference, _PAID, row.charge_id or "", "", "", "", ""
+        return *asked, row.charge_id or "", "", "", "", ""
     said, words = why.gateway_code or "", why.gateway_message or ""
-    retryable = "true" if why.is_retryable else "false"
-    return method_id, amount, row.currency, row.reference, _FAILED, "", why.reason, said, words, retryable
+    return *asked, "", why.reason, said, words, "true" if why.is_retryable else "false"
 
 
 def _csv(lines: Sequence[tuple[str, ...]]) -> str:

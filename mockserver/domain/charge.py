@@ -183,10 +183,8 @@ class Charge:
         keeps_rest: bool = False,
     ) -> Charge:
         """Complete an authorised charge, in part or in whole; what is not captured is released, or kept for further
-        captures (``keeps_rest``). ``PENDING``: its provider answers later.
-
-        Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 77 (more than was authorised).
-        """
+        captures (``keeps_rest``). ``PENDING``: its provider answers later. Raises ``WrongState`` (54), ``Invalid`` 74
+        (not positive), 2 (too many digits), 77 (more than was authorised)."""
         status = CHARGE.advance(self.status, event if self.kept is None else ChargeEvent.CAPTURED_MORE)
         held = self.amount if self.kept is None else self.kept
         captured = held if amount is None else positive(amount, CURRENCIES[self.currency])
@@ -248,10 +246,8 @@ class Charge:
         return None
 
     def refund_of(self, amount: Decimal | None, comment: str | None, now: Micros) -> Refund:
-        """A refund of a part or of all that is left.
-
-        Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too many digits), 76 (more than is left).
-        """
+        """A refund of a part or of all that is left. Raises ``WrongState`` (54), ``Invalid`` 74 (not positive), 2 (too
+        many digits), 76 (more than is left)."""
         CHARGE.advance(self.status, ChargeEvent.PARTLY_REFUNDED)
         left = self.refundable
         given = left if amount is None else positive(amount, CURRENCIES[self.currency])
@@ -270,10 +266,8 @@ class Charge:
         return replace(before, status=status, returned=None if self.succeeded is None else now)
 
     def after_challenge(self, event: ChargeEvent, attempt: FailedAttempt | None, now: Micros) -> Charge:
-        """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``.
-
-        Raises ``WrongState`` (54).
-        """
+        """End a 3-D Secure challenge: paid or authorised when it was passed, else failed by ``attempt``. Raises
+        ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
         if attempt is not None:
             return replace(self, status=status, failed_attempts=(*self.failed_attempts, attempt), authorised=None)

@@ -64,16 +64,7 @@ class Customer:
 
     def payer(self) -> Payer:
         """The customer as charges and payment methods show it."""
-        return Payer(
-            customer_id=self.customer_id,
-            reference=self.reference,
-            first_name=self.first_name,
-            last_name=self.last_name,
-            email=self.email,
-            phone=self.phone,
-            added=self.added,
-            removed=self.removed,
-        )
+        return updated(Payer(), self)
 
     def after_update(self, given: CustomerDetails, default_payment_method_id: str | None) -> Customer:
         """With the fields that are given."""

@@ -109,10 +109,9 @@ class Delivery:
 
     ``due`` is when the next try is to be made; ``series`` counts the tries since it was planned or sent again;
     ``script`` is what the pretend receiver answers, in turn; ``holds``: its first taking does not count, and holds all
-    of its sandbox. ``entry`` is the journal entry that caused it, ``reports``
-    the state of its subject that it reports, ``subscription_id`` the webhook subscription that it is for, ``held_for``
-    how long at most it waits for the next one about its subject, ``changed`` the number of its last change among those
-    of all deliveries.
+    of its sandbox. ``entry`` is the journal entry that caused it, ``reports`` the state of its subject that it reports,
+    ``subscription_id`` the webhook subscription that it is for, ``held_for`` how long at most it waits for the next one
+    about its subject, ``changed`` the number of its last change among those of all deliveries.
     """
 
     delivery_id: str
@@ -148,12 +147,10 @@ class Delivery:
         headers = {
             "Content-Type": self.content.media_type.value,
             "X-Payfurl-Version": self.version,
+            "X-Payfurl-Signature": self.content.signature,
+            "Authorization": self.authorization,
         }
-        if self.content.signature is not None:
-            headers["X-Payfurl-Signature"] = self.content.signature
-        if self.authorization is not None:
-            headers["Authorization"] = self.authorization
-        return headers
+        return {name: value for name, value in headers.items() if value is not None}
 
 
 def header_fault(text: str) -> str | None:

@@ -1,17 +1,6 @@
 """The one tree of refusals. A refused command has changed nothing; every rule that it breaks is collected first, so
 that a caller can put them all right at once.
 
-MockserverError
-  Refused                 the caller asked for something the rules do not allow
-    Unauthorised          no key, or a key that opens nothing                (assumption ``keys``)
-    Full                  the server has as many sandboxes as it may         (``--most-sandboxes``)
-    Invalid               a field, alone or with others, is wrong            (assumption ``error.validation``)
-    NotFound              an id names nothing the caller can see             (assumption ``error.not_found``)
-    WrongState            the object is in a state that forbids the move     (assumption ``error.wrong_state``)
-    KeyInUse              an idempotency key belongs to another request      (assumption ``request.idempotency``)
-    ProviderRefused       a provider said no to a capture, void, refund, verification or removal
-    ForeignDocument       a state document that this version did not write
-
 The domain knows no HTTP: ``wire`` maps each class to a status, ``codes`` holds the numbers.
 """
 
@@ -47,7 +36,7 @@ class Refused(MockserverError):
 
 
 class Unauthorised(Refused):
-    """No key, or one that opens no sandbox."""
+    """No key, or one that opens no sandbox (assumption ``keys``)."""
 
 
 class TryLater(Refused):
@@ -59,7 +48,7 @@ class TryLater(Refused):
 
 
 class Full(TryLater):
-    """The server has as many sandboxes as it may have, and the key would open another."""
+    """The server has as many sandboxes as it may have (``--most-sandboxes``), and the key would open another."""
 
 
 class NotKept(TryLater):
@@ -67,7 +56,7 @@ class NotKept(TryLater):
 
 
 class Invalid(Refused):
-    """One or more fields are wrong."""
+    """One or more fields are wrong, alone or together (assumption ``error.validation``)."""
 
 
 def invalid(details: Mapping[str, str]) -> Invalid:
@@ -76,11 +65,11 @@ def invalid(details: Mapping[str, str]) -> Invalid:
 
 
 class NotFound(Refused):
-    """An id names nothing in this sandbox."""
+    """An id names nothing in this sandbox (assumption ``error.not_found``)."""
 
 
 class WrongState(Refused):
-    """The object is in a state from which the state table has no such move."""
+    """The object is in a state from which the state table has no such move (assumption ``error.wrong_state``)."""
 
 
 class KeyInUse(Refused):

@@ -12,15 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from mockserver.domain.card_search import (
-    CANDIDATE,
-    LIKE_A_CARD,
-    cards_in,
-    is_card,
-    is_phone,
-    plain_of,
-    readings_of,
-)
+from mockserver.domain.card_search import CANDIDATE, LIKE_A_CARD, cards_in, is_card, is_phone, plain_of, readings_of
 from mockserver.domain.cards import MAX_LENGTH, TEST_NUMBERS, clean, mask
 from mockserver.domain.reading import query_pairs
 

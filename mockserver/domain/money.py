@@ -49,10 +49,8 @@ _BY_NAME: dict[str, str] = {row.name.lower(): row.code for row in CURRENCIES.val
 
 
 def currency(text: str) -> Currency:
-    """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``).
-
-    Raises ``Invalid`` (29) with what was got and the nearest code.
-    """
+    """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``). Raises ``Invalid`` (29)
+    with what was got and the nearest code."""
     found = CURRENCIES.get(text) or CURRENCIES.get(text.strip().upper())
     if found is None:
         raise Invalid(Code.CURRENCY_NOT_SUPPORTED, {"Currency": _unknown(text)})
@@ -60,11 +58,9 @@ def currency(text: str) -> Currency:
 
 
 def exact(amount: Decimal, currency: Currency) -> Decimal:
-    """``amount`` without trailing zeros and never in exponent form; its sign is the caller's to judge.
-
-    Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the currency has, or more than 15
-    before it (assumption ``amount.minimum / amount.maximum``).
-    """
+    """``amount`` without trailing zeros and never in exponent form; its sign is the caller's to judge. Raises
+    ``Invalid`` (2) when it is not finite, has more digits after the point than the currency has, or more than 15 before
+    it (assumption ``amount.minimum / amount.maximum``)."""
     whole, point, fraction = str(amount).partition(".")
     is_plain = whole.isdecimal() and (not point or (fraction[-1] != "0" and fraction.isdecimal()))
     if is_plain and len(fraction) <= currency.digits and len(whole) <= MAX_INTEGER_DIGITS:
@@ -120,9 +116,7 @@ def amount_fault(text: str, code: str, most: int) -> str:
 
 def number_text(number: Decimal) -> str:
     """JSON text of a finite number: ``5``, ``200``, ``12.5``; never ``5.0`` or ``2E+2`` (published facts, 0 rule 4).
-
-    Raises ``ValueError`` when ``number`` is not finite.
-    """
+    Raises ``ValueError`` when ``number`` is not finite."""
     text = str(number)
     if not number.is_finite():
         raise ValueError(f"got {text[:4]}, wanted a finite number")

@@ -1,8 +1,7 @@
 """How many calls each key may make in a second: a bucket that holds a second's worth and fills up evenly.
 
-Time is an argument; instants and waits are microseconds. Everything is counted in whole
-numbers, so a bucket neither leaks nor gains by rounding.
-Source: assumption ``rate_limit``; the command line's ``--rate-limit``.
+Time is an argument; instants and waits are microseconds. Everything is counted in whole numbers, so a bucket neither
+leaks nor gains by rounding. Source: assumption ``rate_limit``; the command line's ``--rate-limit``.
 """
 
 from __future__ import annotations

@@ -24,8 +24,9 @@ E = TypeVar("E", bound=StrEnum)
 @record
 class TransitionTable(Generic[S, E]):
     """How one kind of object begins (by the event None when it needs none) and moves; ``refusal`` is the code of an
-    illegal move."""
+    illegal move, ``subject`` what it calls the object."""
 
+    name: str
     subject: str
     begins: Mapping[E | None, S]
     moves: Mapping[S, Mapping[E, S]]
@@ -43,10 +44,8 @@ class TransitionTable(Generic[S, E]):
         after = self.moves[state].get(event)
         if after is None:
             legal = [before.value for before, row in self.moves.items() if event in row]
-            raise WrongState(
-                self.refusal,
-                {"Status": f"got a {self.subject} in {state.value}, allowed in {' or '.join(legal)} only"},
-            )
+            words = f"got a {self.subject} in {state.value}, allowed in {' or '.join(legal)} only"
+            raise WrongState(self.refusal, {"Status": words})
         return after
 
     def event_to(self, state: S) -> E | None:
@@ -61,15 +60,13 @@ _ARROW = re.compile(r"^    (?P<before>\S+) --> (?P<after>[^\s:]+)(?:: (?P<event>
 
 
 def _table(
-    diagram: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
+    name: str, states: type[S], events: type[E], refusal: Code, subject: str | None = None
 ) -> TransitionTable[S, E]:
-    """The table of a diagram in ``states.md``; ``subject`` names the object in refusals, by default as the diagram.
-
-    Raises ``ValueError`` for a state or an event that there is not.
-    """
+    """The table of the diagram in ``states.md`` that has the name, or of that of its states. Raises ``ValueError`` for
+    a state or an event that there is not."""
     begins: dict[E | None, S] = {}
     moves: dict[S, dict[E, S]] = {}
-    for arrow in _ARROW.finditer(_diagrams()[diagram]):
+    for arrow in _ARROW.finditer(_diagrams().get(name) or _diagrams()[states.__name__.lower()]):
         before, after, event = arrow.group("before", "after", "event")
         if before == "[*]":
             begins[events(event) if event else None] = states(after)
@@ -77,7 +74,7 @@ def _table(
             moves[states(before)] = {}
         else:
             moves.setdefault(states(before), {})[events(event)] = states(after)
-    return TransitionTable(subject or diagram.replace("_", " "), begins, moves, refusal)
+    return TransitionTable(name, subject or name.replace("_", " "), begins, moves, refusal)
 
 
 @cache
@@ -122,31 +119,17 @@ CHARGE_STATE_BY_WORD: Mapping[str, ChargeState] = {
 }
 """Charge states by every accepted spelling, in lower case (assumption ``charge.status_filter``)."""
 
-ChargeEvent = StrEnum(
-    "ChargeEvent",
-    "AUTHORISED PAID PENDING CHALLENGED DECLINED CAPTURED VOIDED "
-    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED LAST_REFUND_FAILED "
-    "CAPTURED_MORE REST_RELEASED",
-)
-"""What can happen to a charge."""
-
 VaultState = StrEnum("VaultState", "STORED EXPIRED DELETED")
 """Whether a vault item still answers."""
-
-VaultEvent = StrEnum("VaultEvent", "EXPIRED DELETED")
-"""What can happen to a vault item."""
 
 CcvState = StrEnum("CcvState", "ABSENT HELD SPENT EXPIRED")
 """What became of the card verification value of a vault item."""
 
-CcvEvent = StrEnum("CcvEvent", "PAID DELAY_PASSED ITEM_GONE")
-"""What removes a ccv: the first payment for the card, the short delay, or the end of its vault item."""
-
 Presence = StrEnum("Presence", "ACTIVE REMOVED")
 """Whether a customer, a payment method, a provider or a webhook subscription is in use."""
 
-PresenceEvent = StrEnum("PresenceEvent", "REMOVED")
-"""What can happen to its presence."""
+DeliveryState = StrEnum("DeliveryState", "HELD WAITING SENDING DELIVERED GIVEN_UP")
+"""Where a delivery stands."""
 
 
 class SubscriptionState(StrEnum):
@@ -158,19 +141,11 @@ class SubscriptionState(StrEnum):
     SUSPENDED = "Suspended"
 
 
-SubscriptionEvent = StrEnum("SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED")
-"""What can happen to a subscription."""
-
-
 class TransferState(StrEnum):
     """Status of a transfer."""
 
     PENDING = "PENDING"
     SUCCESS = "SUCCESS"
-
-
-TransferEvent = StrEnum("TransferEvent", "ORDERED SETTLED")
-"""What can happen to a transfer."""
 
 
 class TokenState(StrEnum):
@@ -179,10 +154,6 @@ class TokenState(StrEnum):
     ACTIVE = "ACTIVE"
     USED = "USED"
     EXPIRED = "EXPIRED"
-
-
-TokenEvent = StrEnum("TokenEvent", "USED USED_UP EXPIRED")
-"""What can happen to a payment token: a use that leaves some, the last use, the end of its time."""
 
 
 class PayToState(StrEnum):
@@ -196,10 +167,6 @@ class PayToState(StrEnum):
     CANCELLED = "CANCELLED"
 
 
-PayToEvent = StrEnum("PayToEvent", "AGREED SUSPENDED DECLINED EXPIRED CANCELLED")
-"""What can happen to a PayTo agreement."""
-
-
 class NetworkTokenState(StrEnum):
     """Status of a network token."""
 
@@ -207,10 +174,6 @@ class NetworkTokenState(StrEnum):
     INACTIVE = "INACTIVE"
     SUSPENDED = "SUSPENDED"
     DELETED = "DELETED"
-
-
-NetworkTokenEvent = StrEnum("NetworkTokenEvent", "ACTIVATED DEACTIVATED SUSPENDED DELETED")
-"""What can happen to a network token."""
 
 
 class BatchState(StrEnum):
@@ -223,20 +186,26 @@ class BatchState(StrEnum):
     FAILED = "FAILED"
 
 
-BatchEvent = StrEnum("BatchEvent", "PREPARED STARTED FINISHED BROKE_DOWN")
-"""What can happen to a batch."""
-
-BatchRowEvent = StrEnum("BatchRowEvent", "PREPARED STARTED PAID REFUSED RETURNED")
-"""What can happen to a row of a batch."""
-
-DeliveryState = StrEnum("DeliveryState", "HELD WAITING SENDING DELIVERED GIVEN_UP")
-"""Where a delivery stands."""
-
-DeliveryEvent = StrEnum(
-    "DeliveryEvent",
-    "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT",
+# What can happen to an object of each kind: the events of the diagrams.
+ChargeEvent = StrEnum(
+    "ChargeEvent",
+    "AUTHORISED PAID PENDING CHALLENGED DECLINED CAPTURED VOIDED "
+    "EXPIRED SETTLED RETURNED ABANDONED PARTLY_REFUNDED FULLY_REFUNDED REFUND_FAILED LAST_REFUND_FAILED "
+    "CAPTURED_MORE REST_RELEASED",
 )
-"""What can happen to a delivery."""
+VaultEvent = StrEnum("VaultEvent", "EXPIRED DELETED")
+CcvEvent = StrEnum("CcvEvent", "PAID DELAY_PASSED ITEM_GONE")
+PresenceEvent = StrEnum("PresenceEvent", "REMOVED")
+SubscriptionEvent = StrEnum("SubscriptionEvent", "CREATED UPDATED SUSPENDED RESUMED CANCELLED COMPLETED")
+TransferEvent = StrEnum("TransferEvent", "ORDERED SETTLED")
+TokenEvent = StrEnum("TokenEvent", "USED USED_UP EXPIRED")
+PayToEvent = StrEnum("PayToEvent", "AGREED SUSPENDED DECLINED EXPIRED CANCELLED")
+NetworkTokenEvent = StrEnum("NetworkTokenEvent", "ACTIVATED DEACTIVATED SUSPENDED DELETED")
+BatchEvent = StrEnum("BatchEvent", "PREPARED STARTED FINISHED BROKE_DOWN")
+BatchRowEvent = StrEnum("BatchRowEvent", "PREPARED STARTED PAID REFUSED RETURNED")
+DeliveryEvent = StrEnum(
+    "DeliveryEvent", "PLANNED HELD_BACK RELEASED CAME_DUE ACCEPTED FAILED EXHAUSTED WITHDRAWN RESENT"
+)
 
 
 CHARGE = _table("charge", ChargeState, ChargeEvent, Code.INVALID_CHARGE_STATUS)
@@ -250,32 +219,13 @@ NETWORK_TOKEN = _table("network_token", NetworkTokenState, NetworkTokenEvent, Co
 BATCH = _table("batch", BatchState, BatchEvent, Code.INVALID_BATCH)
 BATCH_ROW = _table("batch_row", BatchState, BatchRowEvent, Code.INVALID_BATCH_DATA)
 DELIVERY = _table("webhook", DeliveryState, DeliveryEvent, Code.INVALID_REFERENCE_ID)
+CUSTOMER = _table("customer", Presence, PresenceEvent, Code.INVALID_CUSTOMER_ID_REMOVED)
+PAYMENT_METHOD = _table("payment_method", Presence, PresenceEvent, Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
+PROVIDER = _table("provider", Presence, PresenceEvent, Code.INVALID_PROVIDER_ID)
+WEBHOOK_SUBSCRIPTION = _table(
+    "webhook_subscription", Presence, PresenceEvent, Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION
+)
 
-
-def _presence(subject: str, refusal: Code) -> TransitionTable[Presence, PresenceEvent]:
-    """The table of what is in use until it is removed."""
-    return _table("presence", Presence, PresenceEvent, refusal, subject)
-
-
-CUSTOMER = _presence("customer", Code.INVALID_CUSTOMER_ID_REMOVED)
-PAYMENT_METHOD = _presence("payment method", Code.INVALID_PAYMENT_METHOD_ID_REMOVED)
-PROVIDER = _presence("provider", Code.INVALID_PROVIDER_ID)
-WEBHOOK_SUBSCRIPTION = _presence("webhook subscription", Code.UNABLE_TO_DELETE_WEBHOOK_SUBSCRIPTION)
-
-TABLES: Mapping[str, TransitionTable[Any, Any]] = {
-    "charge": CHARGE,
-    "vault": VAULT,
-    "ccv": CCV,
-    "customer": CUSTOMER,
-    "payment_method": PAYMENT_METHOD,
-    "provider": PROVIDER,
-    "token": TOKEN,
-    "payto": PAYTO,
-    "network_token": NETWORK_TOKEN,
-    "subscription": SUBSCRIPTION,
-    "transfer": TRANSFER,
-    "webhook_subscription": WEBHOOK_SUBSCRIPTION,
-    "batch": BATCH,
-    "batch_row": BATCH_ROW,
-    "webhook": DELIVERY,
-}
+_OF_PAYERS = (CHARGE, VAULT, CCV, CUSTOMER, PAYMENT_METHOD, PROVIDER, TOKEN, PAYTO, NETWORK_TOKEN)
+_OF_SHOPS = (SUBSCRIPTION, TRANSFER, WEBHOOK_SUBSCRIPTION, BATCH, BATCH_ROW, DELIVERY)
+TABLES: Mapping[str, TransitionTable[Any, Any]] = {table.name: table for table in (*_OF_PAYERS, *_OF_SHOPS)}

@@ -5,17 +5,13 @@ Source: docs/scenario-language.md, When a rule is asked; docs/scenario-language.
 
 from __future__ import annotations
 
-from functools import partial
-from weakref import proxy
-
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import ProviderRefused
 from mockserver.domain.provider import Provider
 from mockserver.domain.sources import Instrument
 from mockserver.engine.result import Unreached
-from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.step import Step
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.transport import At
@@ -39,23 +35,16 @@ def ask(
     Raises ``Unreached`` when a rule stops the operation before anything has happened.
     """
     asked, card, bank = step.asked, instrument.card, instrument.bank
-    attempt = Attempt(
+    attempt = step.attempt(
         op,
-        step.sandbox.now,
-        also,
-        source,
-        provider.provider_id,
-        number,
+        also=also,
+        source=source,
+        provider=provider.provider_id,
+        attempt=number,
         card=card.number if card else None,
-        request=asked.request,
-        headers=asked.headers,
-        state=reader_of(step.sandbox, asked, step.result.about),
         subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
         row=asked.row,
         bank_account=bank.account_number if bank else None,
-        call=asked.call,
-        connection=asked.connection,
-        under_way=partial(under_way, proxy(step.sandbox), asked) if step.sandbox.config.rules.overlaps else tuple,
     )
     decision = step.ask(_PROVIDER, attempt)
     fault = decision.outcome.transport

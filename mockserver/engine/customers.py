@@ -29,10 +29,8 @@ get = finder(Customer, Code.INVALID_CUSTOMER_ID)
 
 
 def create(step: Step, command: NewCustomer) -> Customer:
-    """Create a customer with a payment method, which becomes the default.
-
-    Raises ``Invalid`` as ``payment_methods.checked``, or ``ProviderRefused``; then nothing is stored.
-    """
+    """Create a customer with a payment method, which becomes the default. Raises ``Invalid`` as
+    ``payment_methods.checked``, or ``ProviderRefused``; then nothing is stored."""
     sandbox = step.sandbox
     wanted = payment_methods.checked(step, command.method)
     payment_methods.ask(step, "customer.create", wanted)
@@ -43,10 +41,8 @@ def create(step: Step, command: NewCustomer) -> Customer:
 
 
 def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMethod:
-    """Store another payment method of a customer; the first one, and one with ``set_default``, is the default.
-
-    Raises ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises.
-    """
+    """Store another payment method of a customer; the first one, and one with ``set_default``, is the default. Raises
+    ``NotFound`` 52, ``WrongState`` 72 (removed), and what ``payment_methods.create`` raises."""
     customer = _present(step, customer_id)
     wanted = payment_methods.checked(step, command, customer)
     payment_methods.ask(step, "payment_method.create", wanted)
@@ -57,11 +53,8 @@ def add_method(step: Step, customer_id: str, command: NewMethod) -> PaymentMetho
 
 
 def update(step: Step, customer_id: str, details: CustomerDetails, default_payment_method_id: str | None) -> Customer:
-    """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17).
-
-    Raises ``NotFound`` 52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed
-    method).
-    """
+    """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17). Raises ``NotFound``
+    52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed method)."""
     customer = _present(step, customer_id)
     faults = Faults()
     if default_payment_method_id is not None:
@@ -73,10 +66,8 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
 
 
 def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
-    """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``).
-
-    Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed.
-    """
+    """Remove a customer, and with it its payment methods (assumption ``removed.customer_methods``). Raises ``NotFound``
+    52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is removed."""
     customer = get(step, customer_id)
     after = customer.after_removal(step.sandbox.now)
     kept = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
@@ -92,10 +83,8 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
 
 
 def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
-    """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``).
-
-    Raises ``NotFound`` (52).
-    """
+    """The payment methods of a customer, newest first (assumption ``removed.in_customer_list``). Raises ``NotFound``
+    (52)."""
     get(step, customer_id)
     index = "customer" if step.assume("removed.in_customer_list") == "shown" else "in_use"
     return list(step.sandbox.payment_methods.find(index, customer_id))[::-1]

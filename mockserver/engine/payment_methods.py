@@ -6,36 +6,25 @@ Sources: docs/spec/service.md, Payment methods, and Customers; What the service 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
+from typing import Any
 
+from mockserver.domain import commands
 from mockserver.domain.cards import Card, CardNumber
 from mockserver.domain.charge import Payer
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
-from mockserver.domain.commands import (
-    CardChanges,
-    MethodTerms,
-    NewBankMethod,
-    NewCardMethod,
-    NewMethod,
-    NewPayToMethod,
-    NewProviderTokenMethod,
-    NewTokenMethod,
-    SwitchProvider,
-    TokenKind,
-)
 from mockserver.domain.customer import Customer
 from mockserver.domain.errors import Faults, Invalid, WrongState
 from mockserver.domain.fake_lookups import bank_name
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import or_kept, record
+from mockserver.domain.record import or_kept, record, replace, updated
 from mockserver.domain.sources import BankAccount, Instrument, PaymentType
 from mockserver.domain.states import NETWORK_TOKEN, PAYTO, NetworkTokenState, PayToState, Presence, VaultState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, VaultItem, check_expiry
+from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import asking, card_entry, payto, providers, subscriptions, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step, finder, method_in_use, turn_to
@@ -58,42 +47,34 @@ class ToVault:
 class Prepared:
     """A payment method that passed its checks, with what storing it will cause.
 
-    ``source`` is its name for rules; ``inherited`` the method whose card it takes over; ``provider_token`` the
-    lasting id that the provider already gave it.
+    ``source`` is its name for rules; ``draft`` lacks only what storing gives it: ids and an owner; ``inherited`` is the
+    method whose card it takes over.
     """
 
     source: str
     provider: Provider
-    instrument: Instrument
-    terms: MethodTerms
+    draft: PaymentMethod
     to_vault: ToVault | None = None
-    vault_id: str | None = None
     token: Token | None = None
-    payto_id: str | None = None
-    agreement: NewPayToMethod | None = None
+    agreement: commands.NewPayToMethod | None = None
     inherited: PaymentMethod | None = None
-    provider_token: str | None = None
-    provider_data: Mapping[str, str] | None = None
-    shown_token: str | None = None
     create_network_token: bool = False
 
 
-def create(step: Step, command: NewMethod) -> PaymentMethod:
+def create(step: Step, command: commands.NewMethod) -> PaymentMethod:
     """Store a payment method. Raises ``Invalid`` as ``checked``, ``ProviderRefused``."""
     wanted = checked(step, command)
     ask(step, "payment_method.create", wanted)
     return store(step, wanted, owner_of(step.sandbox, wanted.inherited))
 
 
-def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Prepared:
-    """The payment method of a command for a customer (None: without one, or for a new one).
-
-    Raises ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90
-    (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method).
-    """
+def checked(step: Step, command: commands.NewMethod, owner: Customer | None = None) -> Prepared:
+    """The payment method of a command for a customer (None: without one, or for a new one). Raises ``Invalid`` 39, 32,
+    103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90 (agreement, ``MOST_METHODS``), 56,
+    66, 73 (vaulted method)."""
     sandbox, faults = step.sandbox, Faults()
     wanted = _prepared(step, command, faults)
-    if isinstance(command, SwitchProvider):
+    if isinstance(command, commands.SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
         faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
@@ -103,45 +84,33 @@ def checked(step: Step, command: NewMethod, owner: Customer | None = None) -> Pr
 
 def ask(step: Step, op: str, wanted: Prepared) -> None:
     """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has changed."""
-    asking.refuse_declined(asking.ask(step, op, wanted.provider, wanted.instrument, wanted.source))
+    asking.refuse_declined(asking.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source))
 
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
     """Keep a checked payment method, with all that it brings: vault item, agreement, network token, a used token."""
-    method = _method(step, wanted, owner)
+    ids, draft, secret = step.sandbox.ids, wanted.draft, wanted.to_vault
+    vault_id, payto_id = draft.vault_id, draft.payto_id
+    if secret is not None:
+        vault_id = vault.store(step, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
+    if wanted.agreement is not None:
+        payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
+    method = replace(
+        draft,
+        payment_method_id=ids.hex32("payment_method"),
+        provider_payment_method_id=draft.provider_payment_method_id or "pm_" + ids.hex24("provider_payment_method"),
+        customer_id=owner.customer_id if owner else None,
+        payer=owner.payer() if owner else draft.payer,
+        email=draft.email or (owner.email if owner else None),
+        vault_id=vault_id,
+        payto_id=payto_id,
+    )
     if wanted.token is not None:
         tokens.use(step, wanted.token)
     card = method.instrument.card
     if wanted.create_network_token and card is not None:
         method = replace(method, network_token_id=_network_token(step, method, card).network_token_id)
     return step.add(method)
-
-
-def _method(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
-    terms, secret = wanted.terms, wanted.to_vault
-    vault_id, payto_id = wanted.vault_id, wanted.payto_id
-    if secret is not None:
-        vault_id = vault.store(step, secret.facts, secret.number, secret.ccv, secret.expires).vault_id
-    if wanted.agreement is not None:
-        payto_id = payto.store(step, wanted.agreement, wanted.provider).payto_id
-    return PaymentMethod(
-        payment_method_id=step.sandbox.ids.hex32("payment_method"),
-        instrument=wanted.instrument,
-        provider=wanted.provider.summary,
-        added=step.sandbox.now,
-        provider_payment_method_id=wanted.provider_token or "pm_" + step.sandbox.ids.hex24("provider_payment_method"),
-        customer_id=owner.customer_id if owner else None,
-        payer=owner.payer() if owner else terms.payer,
-        email=terms.email or (owner.email if owner else None),
-        ip=terms.ip,
-        vault_id=vault_id,
-        token=wanted.shown_token,
-        payto_id=payto_id,
-        fallback_payment_method_id=terms.fallback_payment_method_id,
-        provider_data=wanted.provider_data,
-        metadata=terms.metadata,
-        webhook=terms.webhook,
-    )
 
 
 def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToken:
@@ -161,17 +130,14 @@ def _network_token(step: Step, method: PaymentMethod, card: Card) -> NetworkToke
     )
 
 
-def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> PaymentMethod:
-    """Change expiry, holder or number of a stored card, or its metadata.
-
-    Raises ``NotFound`` 56, ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14.
-    """
+def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges) -> PaymentMethod:
+    """Change expiry, holder or number of a stored card, or its metadata. Raises ``NotFound`` 56, ``WrongState`` 73
+    (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
     sandbox = step.sandbox
     method = get(step, payment_method_id)
     if method.state is Presence.REMOVED:
-        raise WrongState(
-            Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": "a removed payment method cannot be changed"}
-        )
+        words = "a removed payment method cannot be changed"
+        raise WrongState(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": words})
     card = method.instrument.card
     if method.instrument.type is not PaymentType.CARD or card is None:
         text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
@@ -183,13 +149,8 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
     number = card_entry.check_number(step, wanted.number, faults) if wanted.number else card.number
     expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
-    faults.refuse()
-    changed = replace(
-        card,
-        number=faults.sure(number),
-        expiry=expiry,
-        cardholder=or_kept(wanted.cardholder, card.cardholder),
-    )
+    holder = or_kept(wanted.cardholder, card.cardholder)
+    changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
     item = vaulted(sandbox, method)
     if wanted.number and item is not None:
@@ -201,10 +162,7 @@ def update_card(step: Step, payment_method_id: str, wanted: CardChanges) -> Paym
 
 def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> PaymentMethod:
     """Remove a payment method from use; a customer whose default it was gets what the assumption
-    ``removed.default_method`` says.
-
-    Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``.
-    """
+    ``removed.default_method`` says. Raises ``NotFound`` 56, ``WrongState`` 73 (removed before), ``ProviderRefused``."""
     method = get(step, payment_method_id)
     method.after_removal(step.sandbox.now)
     if ask_provider:
@@ -248,106 +206,87 @@ def remove(step: Step, method: PaymentMethod, payer: Payer | None = None) -> Pay
     return after
 
 
-def _prepared(step: Step, command: NewMethod, faults: Faults) -> Prepared | None:
+def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
     match command:
-        case NewCardMethod():
+        case commands.NewCardMethod():
             return _card(step, command, faults)
-        case NewTokenMethod():
+        case commands.NewTokenMethod():
             return _token(step, command, faults)
-        case NewProviderTokenMethod():
+        case commands.NewProviderTokenMethod():
             return _provider_token(sandbox, command, faults)
-        case NewBankMethod(account=account, provider_id=provider_id, terms=terms):
-            provider = providers.named(sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
-            return Prepared("bank_account", provider, bank_instrument(account), terms) if provider else None
-        case NewPayToMethod():
+        case commands.NewBankMethod(account=account, terms=terms):
+            provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT, faults)
+            bank = bank_instrument(account)
+            return Prepared("bank_account", provider, _draft(sandbox, provider, bank, terms)) if provider else None
+        case commands.NewPayToMethod(terms=terms):
             provider = payto.check(sandbox, command, faults)
             if provider is None:
                 return None
-            return Prepared("payment_method", provider, payto.INSTRUMENT, command.terms, agreement=command)
-        case SwitchProvider():
+            draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
+            return Prepared("payment_method", provider, draft, agreement=command)
+        case commands.SwitchProvider():
             return _switch(step, command, faults)
 
 
-def _card(step: Step, command: NewCardMethod, faults: Faults) -> Prepared | None:
+def _draft(
+    sandbox: Sandbox, provider: Provider, instrument: Instrument, terms: commands.MethodTerms, **known: Any
+) -> PaymentMethod:
+    """A payment method on some terms, with what is ``known`` of it where they say nothing."""
+    return updated(PaymentMethod("", instrument, provider.summary, sandbox.now, **known), terms)
+
+
+def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
     provider = providers.named(step.sandbox, command.provider_id, Capability.CARD, faults)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     number = command.details.number
     if provider is None or found is None or number is None:
         return None
     card, instrument = found
+    draft = _draft(step.sandbox, provider, instrument, command.terms)
     to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
-    return Prepared(
-        "card",
-        provider,
-        instrument,
-        command.terms,
-        to_vault=to_vault,
-        create_network_token=command.create_network_token,
-    )
+    return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
 
 
-def _token(step: Step, command: NewTokenMethod, faults: Faults) -> Prepared | None:
+def _token(step: Step, command: commands.NewTokenMethod, faults: Faults) -> Prepared | None:
     token = tokens.usable(step, command.token, faults)
     if token is None:
         return None
     provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
     if provider is None:
         return None
-    terms = command.terms
-    return Prepared(
-        "token",
-        provider,
-        token.instrument,
-        replace(terms, ip=terms.ip or token.ip, metadata=token.metadata if terms.metadata is None else terms.metadata),
-        vault_id=token.vault_id,
-        token=token,
-        payto_id=token.payto_id,
-        shown_token=token.token_id,
-    )
+    terms = replace(command.terms, ip=command.terms.ip or token.ip)
+    known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {"token": token.token_id}
+    return Prepared("token", provider, _draft(step.sandbox, provider, token.instrument, terms, **known), token=token)
 
 
-def _provider_token(sandbox: Sandbox, command: NewProviderTokenMethod, faults: Faults) -> Prepared | None:
+def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod, faults: Faults) -> Prepared | None:
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is None:
         return None
-    return Prepared(
-        "token",
-        provider,
-        Instrument(PaymentType.CARD),
-        command.terms,
-        provider_token=command.token if command.kind is TokenKind.LASTING else None,
-        provider_data=command.data,
-        shown_token=command.token,
-    )
+    lasting = command.token if command.kind is commands.TokenKind.LASTING else None
+    known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
+    return Prepared("token", provider, _draft(sandbox, provider, Instrument(PaymentType.CARD), command.terms, **known))
 
 
-def _switch(step: Step, command: SwitchProvider, faults: Faults) -> Prepared | None:
+def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
     if method is not None and (item is None or card is None):
-        faults.add(
-            Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD,
-            "PaymentMethodId",
-            "its card is not in the vault, or no longer",
-        )
+        code, words = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD, "its card is not in the vault, or no longer"
+        faults.add(code, "PaymentMethodId", words)
     card_entry.check_ccv(command.ccv, card.number if card else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
-    return Prepared(
-        "card",
-        provider,
-        sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv))),
-        replace(command.terms, email=method.email, ip=method.ip, metadata=method.metadata, payer=method.payer),
-        vault_id=item.vault_id,
-        inherited=method,
-    )
+    instrument = sandbox.cards.instrument(replace(card, ccv_given=bool(command.ccv or item.ccv)))
+    known = {name: getattr(method, name) for name in ("email", "ip", "metadata", "payer", "vault_id")}
+    return Prepared("card", provider, _draft(sandbox, provider, instrument, command.terms, **known), inherited=method)
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:

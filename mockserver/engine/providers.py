@@ -51,10 +51,8 @@ NEEDS: Mapping[PaymentType, Capability] = {
 
 
 def create(step: Step, given: ProviderDetails) -> Provider:
-    """Add a provider.
-
-    Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117 (fallback).
-    """
+    """Add a provider. Raises ``Invalid`` 90 (type, name, environment, costs, latency), 29 (currency), 117
+    (fallback)."""
     sandbox = step.sandbox
     faults = Faults()
     provider_type = (given.type or "").lower()

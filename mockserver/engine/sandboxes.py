@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -36,20 +35,24 @@ def looks_live(key: str) -> bool:
     return mode is not None and mode[0].lower() not in _FOR_TESTS
 
 
-class SandboxStorage(Protocol):
-    """Where sandboxes stand that are not in memory (``--store``)."""
+class SandboxStorage:
+    """Where sandboxes stand that are not in memory (``--store``): this one, of a server without a store, has none."""
 
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
+        return None
 
     def key_of(self, public_key: str) -> str | None:
         """The key of the sandbox of a public key, if one is kept."""
+        return None
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        return 0
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
         """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
+        return ()
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox has changed, or has taken the place of its key."""
@@ -58,6 +61,7 @@ class SandboxStorage(Protocol):
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
     their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
+    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first.
     ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
     ``storage``."""
 
@@ -74,7 +78,7 @@ class Sandboxes:
         self._config = config
         self._on_open = on_open
         self._keys = frozenset(keys)
-        self._by_key: dict[str, Sandbox] = {}
+        self.in_memory: dict[str, Sandbox] = {}
         self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
         self._names: dict[str, str] = {}
@@ -82,18 +86,13 @@ class Sandboxes:
         self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
         self.named_times = 0
         self.dropped = 0
-        self.storage: SandboxStorage | None = None
+        self.storage = SandboxStorage()
 
     def __iter__(self) -> Iterator[Sandbox]:
-        return iter(tuple(self._by_key.values()))
+        return iter(tuple(self.in_memory.values()))
 
     def __len__(self) -> int:
         return len(self._by_id)
-
-    @property
-    def open_keys(self) -> tuple[str, ...]:
-        """The keys of all sandboxes in memory, the oldest first."""
-        return tuple(self._by_key)
 
     @property
     def known_keys(self) -> tuple[str, ...]:
@@ -103,29 +102,27 @@ class Sandboxes:
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
-        sandbox = self._by_key.get(key)
-        return sandbox.used if sandbox is not None else self.storage.used(key) if self.storage is not None else 0
+        sandbox = self.in_memory.get(key)
+        return sandbox.used if sandbox is not None else self.storage.used(key)
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
-        return self._by_key.get(sandbox.key) is sandbox
+        return self.in_memory.get(sandbox.key) is sandbox
 
     def is_away(self, key: str) -> bool:
-        """Whether the sandbox of a key is not in memory."""
-        return key not in self._by_key
+        return key not in self.in_memory
 
     def present(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
-        return self._by_key.get(sandbox.key, sandbox)
+        return self.in_memory.get(sandbox.key, sandbox)
 
     def name(self, sandbox: Sandbox, name: str) -> None:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
         self._names[sandbox.key] = name
         self.named_times += 1
-        self._note(sandbox)
+        self.storage.note(sandbox)
 
     def name_of(self, key: str) -> str | None:
-        """The name that the sandbox of a key was given."""
         return self._names.get(key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
@@ -137,21 +134,19 @@ class Sandboxes:
         """The keys of the sandboxes that headers name: by a secret key, by an id, by a public key."""
         public_key = headers.get("x-publickey", "")
         open_one = self._by_public_key.get(public_key)
-        named = [headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", ""))]
-        named.append(self.storage.key_of(public_key) if open_one is None and self.storage is not None else None)
-        named.append(open_one.key if open_one is not None else None)
+        of_public = open_one.key if open_one is not None else self.storage.key_of(public_key)
+        named = headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", "")), of_public
         return [key for key in named if key is not None]
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
-        """The open sandbox of an id that a list shows."""
         return self.get(self._by_id.get(sandbox_id))
 
     def get(self, key: str | None) -> Sandbox | None:
         """The sandbox of a secret key, if it is open."""
         if key is None:
             return None
-        found = self._by_key.get(key)
-        return found if found is not None or self.storage is None else self.storage.take(key)
+        found = self.in_memory.get(key)
+        return found if found is not None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
         """The sandbox of a secret key, opened on first use, for those who only look without being kept. Raises
@@ -181,8 +176,8 @@ class Sandboxes:
 
     def _prepared(self, key: str, beginning: Beginning, real: Micros) -> Sandbox:
         """A new sandbox, after its set-up calls, which find it under its key. Raises what they raise."""
-        before = self._by_key.get(key)
-        sandbox = self._by_key[key] = Sandbox(key, beginning.config, real)
+        before = self.in_memory.get(key)
+        sandbox = self.in_memory[key] = Sandbox(key, beginning.config, real)
         self._by_public_key[sandbox.public_key] = sandbox
         if beginning.own is not None:
             sandbox.settle(beginning.own)
@@ -194,9 +189,9 @@ class Sandboxes:
             sandbox.note_opened()
         finally:
             if before is None:
-                del self._by_key[key], self._by_public_key[sandbox.public_key]
+                del self.in_memory[key], self._by_public_key[sandbox.public_key]
             else:
-                self._by_key[key] = self._by_public_key[sandbox.public_key] = before
+                self.in_memory[key] = self._by_public_key[sandbox.public_key] = before
         return sandbox
 
     def take_back(self, key: str) -> Sandbox | None:
@@ -212,31 +207,31 @@ class Sandboxes:
 
     def install(self, sandbox: Sandbox, *, aside: bool = False) -> None:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
-        before, sandbox_id = self._by_key.get(sandbox.key), sandbox_id_of(sandbox.key)
+        before, sandbox_id = self.in_memory.get(sandbox.key), sandbox_id_of(sandbox.key)
         if before is not None:
-            self._leave_quota(before)
+            self._leave(before)
             (self._keep_aside if aside else self.on_leave)(before)
         self.put_back(sandbox)
         # It is the last of all from now on: so a store keeps it too.
         self._by_id.pop(sandbox_id, None)
         self._by_id[sandbox_id] = sandbox.key
-        self._note(sandbox)
+        self.storage.note(sandbox)
 
     def put_back(self, sandbox: Sandbox) -> None:
         """A sandbox comes from the storage."""
         self.quota.enter(sandbox.journal)
         self.quota.enter(sandbox.inboxes)
-        self._by_key[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
+        self.in_memory[sandbox.key] = self._by_public_key[sandbox.public_key] = sandbox
 
     def put_away(self, sandbox: Sandbox, *, kept: bool) -> None:
         """A sandbox leaves the memory. One that is ``kept`` stays in the storage: its name and its id stay
         known."""
         key = sandbox.key
-        del self._by_key[key], self._by_public_key[sandbox.public_key]
+        del self.in_memory[key], self._by_public_key[sandbox.public_key]
         if not kept:
             del self._by_id[sandbox_id_of(key)]
             self._names.pop(key, None)
-        self._leave_quota(sandbox)
+        self._leave(sandbox)
         self.on_leave(sandbox)
 
     def know(self, key: str, name: str | None) -> None:
@@ -253,11 +248,7 @@ class Sandboxes:
 
     def _with_public_key(self, public_key: str) -> Sandbox | None:
         found = self._by_public_key.get(public_key)
-        return found if found is not None or self.storage is None else self.get(self.storage.key_of(public_key))
-
-    def _note(self, sandbox: Sandbox) -> None:
-        if self.storage is not None:
-            self.storage.note(sandbox)
+        return found if found is not None else self.get(self.storage.key_of(public_key))
 
     def _keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another has replaced; of each key one, and the last few of all."""
@@ -271,7 +262,8 @@ class Sandboxes:
         if kept is not None:
             self.on_leave(kept)
 
-    def _leave_quota(self, sandbox: Sandbox) -> None:
+    def _leave(self, sandbox: Sandbox) -> None:
+        sandbox.holding.release()
         self.quota.leave(sandbox.journal)
         self.quota.leave(sandbox.inboxes)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
+from weakref import proxy
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, NotFound
@@ -23,6 +25,7 @@ from mockserver.domain.states import NetworkTokenState, PayToState, Presence, Tr
 from mockserver.engine.query import TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
+from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.tables import TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
@@ -63,6 +66,21 @@ class Step:
     def learn(self, request: Mapping[str, object]) -> None:
         """What due work stands for is known once its object has been found."""
         self.asked = replace(self.asked, request=request)
+
+    def attempt(self, op: str, **more: Any) -> Attempt:
+        """What rules may test of an operation of this step, with ``more`` of its facts."""
+        asked, sandbox = self.asked, self.sandbox
+        return Attempt(
+            op,
+            sandbox.now,
+            request=asked.request,
+            headers=asked.headers,
+            state=reader_of(sandbox, asked, self.result.about),
+            call=asked.call,
+            connection=asked.connection,
+            under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
+            **more,
+        )
 
     def assume(self, key: str) -> Any:
         """The value of an assumption, remembered as one that shaped this step."""

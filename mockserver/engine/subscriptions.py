@@ -33,10 +33,8 @@ get = finder(Subscription, Code.INVALID_SUBSCRIPTION_ID)
 
 
 def create(step: Step, command: NewSubscription) -> Subscription:
-    """Subscribe. The first payment is due at the start, by default now.
-
-    Raises ``Invalid`` 56, 73 (payment method), 74, 2 (amount), 29 (currency), 90 (frequency, end, retry, start).
-    """
+    """Subscribe. The first payment is due at the start, by default now. Raises ``Invalid`` 56, 73 (payment method), 74,
+    2 (amount), 29 (currency), 90 (frequency, end, retry, start)."""
     sandbox = step.sandbox
     faults = Faults()
     method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
@@ -71,10 +69,8 @@ def create(step: Step, command: NewSubscription) -> Subscription:
 
 
 def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Subscription:
-    """Change what is given; end, retries and webhook are replaced, or removed when they are not given.
-
-    Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``.
-    """
+    """Change what is given; end, retries and webhook are replaced, or removed when they are not given. Raises
+    ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``."""
     row = get(step, subscription_id)
     row.after(SubscriptionEvent.UPDATED)
     faults = Faults()
@@ -108,10 +104,8 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
 
 
 def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> Subscription:
-    """Suspend, resume, complete or cancel; asking for the status that it has changes nothing.
-
-    Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method.
-    """
+    """Suspend, resume, complete or cancel; asking for the status that it has changes nothing. Raises ``NotFound``
+    (104), ``WrongState`` (108), ``Invalid`` 56, 73 when resuming without its payment method."""
     row = get(step, subscription_id)
     if row.status is status:
         return row

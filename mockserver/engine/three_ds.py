@@ -19,10 +19,8 @@ from mockserver.scenario.provider_outcome import Decline
 
 
 def answer(step: Step, charge_id: str, given: ChallengeAnswer) -> Charge:
-    """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice.
-
-    Raises ``NotFound`` (84).
-    """
+    """Let the payer answer. A charge that no longer waits stays as it is: a page may be sent twice. Raises ``NotFound``
+    (84)."""
     sandbox = step.sandbox
     charge = charges.get(step, charge_id)
     if charge.status is not ChargeState.PENDING_CHECKOUT:
@@ -48,21 +46,12 @@ def page(waiting: Charge | Token) -> str:
 
 def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token:
     """Let the payer answer before the token is used: passed, its payments are verified and nobody asks again. A token
-    that no longer waits stays as it is.
-
-    Raises ``NotFound`` (87).
-    """
+    that no longer waits stays as it is. Raises ``NotFound`` (87)."""
     token = tokens.get(step, token_id)
     if token.waits:
-        token = step.change(token, token.after_challenge(given), f"challenge_{_ENDS[given]}")
+        ends = {ChallengeAnswer.PASS: "passed", ChallengeAnswer.FAIL: "failed", ChallengeAnswer.CANCEL: "cancelled"}
+        token = step.change(token, token.after_challenge(given), f"challenge_{ends[given]}")
     return token
-
-
-_ENDS = {
-    ChallengeAnswer.PASS: "passed",
-    ChallengeAnswer.FAIL: "failed",
-    ChallengeAnswer.CANCEL: "cancelled",
-}
 
 
 def abandon(step: Step, charge: Charge, _: str) -> None:

@@ -6,7 +6,7 @@ Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-fac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
@@ -17,7 +17,7 @@ from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
-from mockserver.domain.vault import WITH_A_CARD, check_expiry
+from mockserver.domain.vault import check_expiry
 from mockserver.engine import amount_check, asking, card_entry, payto, providers, vault
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, unknown
@@ -30,33 +30,22 @@ get = finder(Token, Code.INVALID_TOKEN_ID)
 
 
 def create_from_card(step: Step, command: NewCardToken) -> Token:
-    """Make a token from a card, and vault the card when asked to.
-
-    Raises ``Invalid`` 39 (provider), 63 (none takes the card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card),
-    85, 86 (vault expiry), or ``ProviderRefused``.
-    """
+    """Make a token from a card, and vault the card when asked to. Raises ``Invalid`` 39 (provider), 63 (none takes the
+    card), 90, 2 (amount), 29 (currency), 5, 6, 9, 14, 81 (card), 85, 86 (vault expiry), or ``ProviderRefused``."""
     faults = Faults()
     details = command.details
     found = card_entry.check(step, details, faults)
     provider = _card_provider(step, command, found[0] if found else None, faults)
-    expires = check_expiry(command.vault.expiry, WITH_A_CARD, step.sandbox.now, faults)
+    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
     asking.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
-    item = None
+    known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
     if command.vault.wanted:
-        item = vault.store(step, card.number, details.number or "", details.ccv, expires)
-    return _store(
-        step,
-        instrument,
-        provider,
-        vault_id=item.vault_id if item else None,
-        ip=command.ip,
-        metadata=command.metadata,
-        verified=verified,
-        challenged=isinstance(outcome.provider, Challenge) and not verified,
-    )
+        known["vault_id"] = vault.store(step, card.number, details.number or "", details.ccv, expires).vault_id
+    challenged = isinstance(outcome.provider, Challenge) and not verified
+    return _store(step, instrument, provider, challenged=challenged, **known)
 
 
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
@@ -117,36 +106,18 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     return faults.attempt(currency, command.currency) if command.currency else None
 
 
-def _store(
-    step: Step,
-    instrument: Instrument,
-    provider: Provider,
-    *,
-    vault_id: str | None = None,
-    payto_id: str | None = None,
-    ip: str | None = None,
-    metadata: Mapping[str, str] | None = None,
-    verified: bool = False,
-    challenged: bool = False,
-) -> Token:
+def _store(step: Step, instrument: Instrument, provider: Provider, **known: Any) -> Token:
     sandbox = step.sandbox
     expires = sandbox.now + step.assume("token.lifetime")
-    token = step.add(
-        Token(
-            token_id=sandbox.ids.hex24("token"),
-            instrument=instrument,
-            provider=provider.summary,
-            added=sandbox.now,
-            expires=expires,
-            uses=step.assume("token.uses"),
-            gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
-            vault_id=vault_id,
-            payto_id=payto_id,
-            ip=ip,
-            metadata=metadata,
-            verified=verified,
-            challenged=challenged,
-        )
+    token = Token(
+        token_id=sandbox.ids.hex24("token"),
+        instrument=instrument,
+        provider=provider.summary,
+        added=sandbox.now,
+        expires=expires,
+        uses=step.assume("token.uses"),
+        gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
+        **known,
     )
     sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
-    return token
+    return step.add(token)

@@ -13,7 +13,7 @@ from mockserver.domain.errors import Faults, NotFound
 from mockserver.domain.events import Subject
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import CcvEvent, CcvState, VaultEvent, VaultState
-from mockserver.domain.vault import INDEPENDENT, VaultItem, check_expiry
+from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import card_entry
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, unknown
@@ -24,7 +24,7 @@ def create(step: Step, command: NewVaultItem) -> VaultItem:
     faults = Faults()
     facts = card_entry.check_number(step, command.number, faults)
     card_entry.check_ccv(command.ccv, facts, faults)
-    expires = check_expiry(command.expiry, INDEPENDENT, step.sandbox.now, faults)
+    expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=False)
     return store(step, faults.sure(facts), command.number, command.ccv, expires)
 
 

@@ -17,7 +17,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, SEED
 from mockserver.explore.trial import Verdict
-from mockserver.scenario.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.scenario.failures import SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 

@@ -35,11 +35,11 @@ _ALL = ""
 """The kinds of objects that a search may have shown."""
 
 
-@mutable
+@record
 class _Doubtful:
     """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it changed something;
     ``root`` is the first object of a chain of retries; ``is_settled`` is False while its answer is still on the way;
-    ``retries`` came meanwhile."""
+    ``retries`` came meanwhile, as they were then."""
 
     entry: int
     at: Micros
@@ -53,7 +53,7 @@ class _Doubtful:
     looked: bool = False
     is_settled: bool = True
     may_retry: bool = False
-    retries: list[_Doubtful] = field(default_factory=list)
+    retries: tuple[_Doubtful, ...] = ()
 
 
 def _doubtful(call: Call) -> _Doubtful:
@@ -74,17 +74,6 @@ def _doubtful(call: Call) -> _Doubtful:
     )
 
 
-@record
-class Chains:
-    """Calls in doubt as plain values: each without its ``retries``, which are given by place; ``calls`` and ``looks``
-    name the same places by journal entry."""
-
-    doubtful: tuple[_Doubtful, ...] = ()
-    retries: tuple[tuple[int, ...], ...] = ()
-    calls: tuple[tuple[int, int], ...] = ()
-    looks: tuple[tuple[int, tuple[int, ...]], ...] = ()
-
-
 @mutable
 class Doubts:
     """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
@@ -95,7 +84,7 @@ class Doubts:
     _payments_of: Callable[[str], Iterable[Charge]]
     _arrivals: int = field(init=False, default=0)
     _calls: Recent[int, _Doubtful] = memory(_MOST, is_pending=True)
-    _looks: Recent[int, list[_Doubtful]] = memory(_MOST)
+    _looks: Recent[int, tuple[int, ...]] = memory(_MOST)
     _misled: Recent[str, None] = memory(_MOST, is_pending=True)
     _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST, is_pending=True)
 
@@ -108,35 +97,7 @@ class Doubts:
         """How many calls that move money wait for the end of their answer."""
         return sum(not one.is_settled for one in self._calls.values())
 
-    def chains(self) -> Chains:
-        """The calls in doubt, as they hold one another."""
-        if not self._calls and not self._looks:
-            return Chains()
-        found: list[_Doubtful] = []
-        places: dict[int, int] = {}
-        waiting = [*self._calls.values(), *(one for shown in self._looks.values() for one in shown)]
-        while waiting:
-            one = waiting.pop(0)
-            if id(one) not in places:
-                places[id(one)] = len(found)
-                found.append(one)
-                waiting += one.retries
-        return Chains(
-            tuple(replace(one, retries=[]) for one in found),
-            tuple(tuple(places[id(again)] for again in one.retries) for one in found),
-            tuple((entry, places[id(one)]) for entry, one in self._calls.items()),
-            tuple((entry, tuple(places[id(one)] for one in shown)) for entry, shown in self._looks.items()),
-        )
-
-    def take_over(self, chains: Chains) -> None:
-        """Go on with the calls in doubt of a store."""
-        for one, retries in zip(chains.doubtful, chains.retries, strict=True):
-            one.retries = [chains.doubtful[place] for place in retries]
-        self._calls.update((entry, chains.doubtful[place]) for entry, place in chains.calls)
-        self._looks.update((entry, [chains.doubtful[place] for place in shown]) for entry, shown in chains.looks)
-
     def called(self, call: Call) -> None:
-        """A call was decided."""
         if call.is_late:
             self._mislead(call)
         elif self._misled and call.is_ours and call.doubt is None and call.op not in MONEY:
@@ -175,8 +136,8 @@ class Doubts:
     def ended(self, entry: int, doubt: UncertainResult | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
         shown = self._looks.pop(entry, ())
-        for seen in shown if doubt is None else ():
-            seen.looked = True
+        if doubt is None:
+            self._look_at(shown)
         doubtful = self._calls.get(entry)
         if doubtful is None or doubtful.is_settled:
             return
@@ -184,17 +145,16 @@ class Doubts:
             del self._calls[entry]
             self._paid_at_once(doubtful)
             return
-        doubtful.is_settled = True
         # One that has not been acted on has no place in the journal yet.
-        doubtful.evidence = Evidence(f"{doubtful.asked}: {doubt.value}", entry if entry > 0 else None)
+        evidence = Evidence(f"{doubtful.asked}: {doubt.value}", entry if entry > 0 else None)
+        self._calls[entry] = doubtful = replace(doubtful, is_settled=True, evidence=evidence)
         if self._was_retried(doubtful):
             del self._calls[entry]
 
     def took(self, tried: WebhookTry) -> None:
         """A receiver took a webhook: the client has heard of its subject."""
-        for doubtful in self._calls.values():
-            if tried.subject is not None and doubtful.subject == tried.subject:
-                doubtful.looked = True
+        if tried.subject is not None:
+            self._look_at([entry for entry, one in self._calls.items() if one.subject == tried.subject])
 
     def is_about(self, charge_id: str) -> bool:
         """Whether the client is in doubt about a charge, or saw an earlier state."""
@@ -233,17 +193,17 @@ class Doubts:
     def _money(self, call: Call) -> None:
         new = _doubtful(call)
         waited = self._calls.pop(call.waited_as, new)
-        new.retries, new.looked = waited.retries, waited.looked
+        new = replace(new, retries=waited.retries, looked=waited.looked)
         for entry, doubtful in list(self._calls.items()):
             if call.at - doubtful.at >= WINDOW:
                 del self._calls[entry]
             elif doubtful.intent.is_same(new.intent):
                 if not doubtful.is_settled:
                     if len(doubtful.retries) < _MOST:
-                        doubtful.retries.append(new)
+                        self._calls[entry] = replace(doubtful, retries=(*doubtful.retries, new))
                     continue
                 self._retried(doubtful, new)
-                new.root = doubtful.root or new.root
+                new = replace(new, root=doubtful.root or new.root)
                 del self._calls[entry]
         if call.doubt is not None and self._was_retried(new):
             return
@@ -256,7 +216,7 @@ class Doubts:
         """Judge what came for the same order while a call was under way that then ended well."""
         if first.intent.op != "charge.create" or first.intent.reference is None or first.subject is None:
             return
-        for later in first.retries:
+        for later in self._retries(first):
             is_same_order = later.intent.reference == first.intent.reference and later.subject != first.subject
             if not is_same_order or later.subject is None or self._pay_parts(first.subject, later.subject):
                 continue
@@ -271,13 +231,11 @@ class Doubts:
         return len({(one.email, one.customer_id, one.payer, str(one.metadata)) for one in charges}) > 1
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
-        """Judge what came while a call that is now in doubt was waiting."""
-        for later in doubtful.retries:
+        for later in self._retries(doubtful):
             self._retried(doubtful, later)
         return bool(doubtful.retries)
 
     def _retried(self, first: _Doubtful, later: _Doubtful) -> None:
-        """A call of the same intent came after one in doubt."""
         both = first.evidence, later.evidence
         op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]
@@ -322,12 +280,21 @@ class Doubts:
         return self._payments_of(one) if charge is None else (charge,)
 
     def _look(self, call: Call) -> None:
-        shown = [doubtful for doubtful in self._calls.values() if self._shows(call, doubtful)]
+        shown = tuple(entry for entry, doubtful in self._calls.items() if self._shows(call, doubtful))
         if call.is_open:
             self._looks.put(call.entry, shown)
-            return
-        for doubtful in shown:
-            doubtful.looked = True
+        else:
+            self._look_at(shown)
+
+    def _look_at(self, entries: Iterable[int]) -> None:
+        """The client has learnt how some calls ended."""
+        for entry in entries:
+            if (doubtful := self._calls.get(entry)) is not None:
+                self._calls[entry] = replace(doubtful, looked=True)
+
+    def _retries(self, doubtful: _Doubtful) -> list[_Doubtful]:
+        """What came while a call was waiting, with what has become of it since."""
+        return [self._calls.get(one.entry, one) for one in doubtful.retries]
 
     def _shows(self, call: Call, doubtful: _Doubtful) -> bool:
         """Whether an answer lets the client see how a call in doubt has ended."""

@@ -21,8 +21,8 @@ from mockserver.mcp.pages import page_text
 from mockserver.mcp.tools import Arguments, Row, Schema, Tool, ToolRefused, argument, listed, masked, rows
 from mockserver.remote import ControlRefused, body_of
 from mockserver.scenario.explain import explain
-from mockserver.scenario.outcome_catalogue import CATALOGUE
 from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.control.description import control
 from mockserver.web.routes import operation_of

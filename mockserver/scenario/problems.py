@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeAlias
@@ -69,6 +69,10 @@ class Problems:
         line, column = self.place(path)
         self.found.append(ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message))
 
+    def add_all(self, faults: Iterable[tuple[Path, str]]) -> None:
+        for path, message in faults:
+            self.add(path, message)
+
     def place(self, path: Path = ()) -> tuple[int, int]:
         """Line and column of a part, from 1."""
         path = (*self.base, *path)
@@ -87,6 +91,5 @@ class Problems:
             self.add(path, "; ".join(refused.details.values()) if refused.details else str(refused))
 
     def refuse(self) -> None:
-        """Raise ``ScenarioRefused`` when there is any fault."""
         if self.found:
             raise ScenarioRefused(self.found)

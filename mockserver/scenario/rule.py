@@ -1,4 +1,7 @@
-"""One compiled rule: when it matches, what it counts, what it makes happen."""
+"""One rule, as a file says it and as it runs: when it matches, what it counts, what it makes happen.
+
+Source: docs/scenario-language.md, rule.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,21 @@ from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from itertools import accumulate
-from typing import Annotated
+from re import escape
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.file_model import file_model
+from mockserver.scenario.file_model import file_model, keys_of
 from mockserver.scenario.matching import Reader, shown
-from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.scalars import whole
-from mockserver.scenario.when import When
+from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
+from mockserver.scenario.paths import NAMED
+from mockserver.scenario.scalars import Count, Duration, Id, Period, Positive, Share, Text, whole
+from mockserver.scenario.when import KEYS, When
 
 DRAW_BITS = 64
 """A draw is an integer of so many bits; a probability is the share of them that strikes."""
@@ -120,7 +125,6 @@ class Expectation:
         return f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
 
     def hold(self, count: int) -> bool:
-        """Whether ``count`` lies within."""
         return self.least <= count and (self.most is None or count <= self.most)
 
     def unmet(self, hits: int) -> str | None:
@@ -129,6 +133,96 @@ class Expectation:
             return None
         bound = f"at least {self.least}" if hits < self.least else f"at most {self.most}"
         return f"expected {bound}, fired {hits} times"
+
+
+ALL = "all"
+
+PLANS = ("then", "sequence", "chance")
+"""What a rule makes happen: it has exactly one of them."""
+
+
+@file_model
+class ChanceOne:
+    """Strikes with probability ``p``; otherwise the rule passes and later rules are asked."""
+
+    p: Share
+    then: OutcomeMap
+
+
+@file_model
+class ChanceWeighted:
+    """One of several outcomes, by weight."""
+
+    weight: Positive
+    then: OutcomeMap
+
+
+ChanceWord = Annotated[
+    Annotated[ChanceOne, Tag("<one>")] | Annotated[list[ChanceWeighted], Field(min_length=1), Tag("<weighted>")],
+    Discriminator(lambda value: "<weighted>" if isinstance(value, list) else "<one>"),
+]
+
+
+@file_model
+class Limit:
+    """How often a rule may fire."""
+
+    times: Count
+    per: Literal["key"] | None = None
+
+
+LimitWord = Annotated[
+    Limit,
+    BeforeValidator(
+        lambda value: value if isinstance(value, dict) else {"times": value}, json_schema_input_type=Count | Limit
+    ),
+]
+
+
+def _read_key(value: object) -> object:
+    if value == ALL:
+        return []
+    if not isinstance(value, list) or not value:
+        raise ValueError(
+            f"got {shown(value) if value else 'nothing'}, wanted a list of paths such as [request.reference], or {ALL}"
+        )
+    return value
+
+
+_KeyPath = Annotated[
+    str,
+    WithJsonSchema({"type": "string", "pattern": f"^((request|header|state)\\..+|{'|'.join(map(escape, NAMED))})$"}),
+]
+KeyWord = Annotated[
+    list[Text],
+    Field(max_length=10),
+    BeforeValidator(_read_key, Annotated[list[_KeyPath], Field(min_length=1, max_length=10)] | Literal["all"]),
+]
+"""Paths; none when all calls count together."""
+
+
+@file_model
+class RuleMap:
+    """One rule. Of the rules that are asked at one stage (as the request arrives, as a provider is asked, as a webhook
+    is delivered), the first that matches in file order decides."""
+
+    misplaced: ClassVar[dict[str, str]] = {
+        **{word: f"then: {{then: {{{word}: ...}}}}" for word in keys_of(OutcomeMap)},
+        **{word: f"when: {{when: {{{word}: ...}}}}" for word in KEYS},
+    }
+
+    id: Id
+    description: Text | None = None
+    when: dict[str, Any] = field(default_factory=dict)
+    key: KeyWord | None = None
+    then: ThenMap | None = None
+    sequence: Annotated[list[StepMap], Field(min_length=1, max_length=10_000)] | None = None
+    at_end: AtEnd | None = None
+    chance: ChanceWord | None = None
+    limit: LimitWord | None = None
+    per: Period | None = None
+    for_: Annotated[Duration | None, Field(alias="for")] = None
+    expect: Expectation | None = None
 
 
 _MOST_NAMED = 3

@@ -1,4 +1,8 @@
-"""One compiled scenario: what a file says, checked and ready for use."""
+"""A scenario, as a file says it and as it is used. The models check shapes and outcomes; what other words mean
+(operations, paths) is checked where a file is compiled. ``mockserver schema`` is made from them.
+
+Units: durations are texts with a unit, amounts exact decimals, instants ISO 8601 in UTC.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,20 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
+from mockserver.books.invariants import Invariant
 from mockserver.domain.clock import ClockMode, Micros
 from mockserver.domain.provider import CAPABILITIES
 from mockserver.domain.record import record
-from mockserver.scenario.file_model import any_of, apart, file_model, given, keys_of
+from mockserver.findings.catalogue import CATALOGUE as FINDINGS
+from mockserver.findings.catalogue import kind_of
+from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.matching import shown
 from mockserver.scenario.problems import Path
 from mockserver.scenario.provider_outcome import LatencyWord
-from mockserver.scenario.rule import Rule
-from mockserver.scenario.scalars import Duration, Flag, Id, Number, Text, whole
+from mockserver.scenario.rule import RandomScope, Rule
+from mockserver.scenario.scalars import Duration, Flag, Id, Instant, Number, Text, ZoneName, whole
 
 
 @record
@@ -74,8 +82,8 @@ class CostMap:
     @staticmethod
     def schema(schema: dict[str, Any]) -> None:
         """Exact numbers would be shown as texts."""
-        for shown in schema["properties"].values():
-            shown["default"] = 0
+        for key in schema["properties"].values():
+            key["default"] = 0
 
 
 @file_model
@@ -143,7 +151,6 @@ class WaitMap:
 
     @property
     def call(self) -> CallMap:
-        """What is repeated."""
         return CallMap(call=self.wait, headers=self.headers, expect=self.expect)
 
 
@@ -175,6 +182,68 @@ class ExampleMap:
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
+
+
+FindingName = Annotated[
+    str,
+    AfterValidator(lambda name: kind_of(name).name),
+    WithJsonSchema({"type": "string", "enum": list(FINDINGS)}),
+]
+
+
+@file_model
+class ClockMap:
+    """The sandbox's clock when it opens; a sandbox that has been used refuses another."""
+
+    schema = needs(given("rate"), given_as("mode", {"const": ClockMode.FAST}))
+
+    start: Instant | None = None
+    mode: ClockMode = ClockMode.REAL
+    rate: Annotated[int, whole(1, 1_000_000)] | None = None
+    zone: ZoneName = None
+
+
+@file_model
+class FindingsMap:
+    """Limits for findings; what is left out stays as it is."""
+
+    allow: Annotated[list[FindingName], Field(max_length=100)] | None = None
+    retry_limit: Annotated[int, whole(0, 1_000)] | None = None
+    retry_window: Duration | None = None
+    timeout: Duration | None = None
+    slow_receiver: Duration | None = None
+    poll_limit: Annotated[int, whole(1, 1_000)] | None = None
+
+
+_Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]
+"""A sentence about the money that must hold when a run has ended."""
+
+
+def _no_flag(version: object) -> object:
+    if isinstance(version, bool):
+        raise ValueError(f"got {shown(version)}, allowed: 1")
+    return version
+
+
+@file_model
+class ScenarioFile:
+    """A scenario: what the pretend providers, the network, the webhooks, the batches and the clock do."""
+
+    version: Annotated[Literal[1], BeforeValidator(_no_flag)]
+    name: Id | None = None
+    description: Text = ""
+    seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
+    draws: RandomScope = RandomScope.SANDBOX
+    clock: ClockMap | None = None
+    assumptions: dict[str, Any] = field(default_factory=dict)
+    providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
+    setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
+    # Plain data here: rules are read one by one, so that a fault of one hides none of another.
+    rules: Annotated[list[Any], Field(max_length=10_000)] = field(default_factory=list)
+    findings: FindingsMap | None = None
+    tls: TlsMap | None = None
+    money: Annotated[list[_Invariant], Field(max_length=1000)] = field(default_factory=list)
+    examples: Annotated[list[ExampleMap], Field(max_length=100)] = field(default_factory=list)
 
 
 @record

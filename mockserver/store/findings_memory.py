@@ -16,12 +16,12 @@ from mockserver.store.table_rows import MemoryPart, Part
 
 
 def memories(watch: Watch) -> Iterator[Part]:
-    """The findings, and what the judges remember; not the calls in doubt, which hold one another (``Chains``)."""
+    """The findings, and what the judges remember."""
     yield FindingsPart(watch.ledger)
     judges: Mapping[str, Any] = watch.judges
     for name, judge in judges.items():
         for slot, hint in _hints(judge.__class__):
-            if get_origin(hint) is Recent and not (judge is watch.doubts and slot in ("_calls", "_looks")):
+            if get_origin(hint) is Recent:
                 pair: Any = tuple
                 yield MemoryPart(f"findings.{name}{slot}", judge, slot, row_form(pair[get_args(hint)]))
 

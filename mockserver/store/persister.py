@@ -26,12 +26,10 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form, row_form
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer
-from mockserver.engine.journal import size_of
+from mockserver.engine.journal import Change, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.stories import Change
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.findings.doubts import Chains
 from mockserver.scenario.director import Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.ruleset import Ruleset
@@ -65,8 +63,6 @@ PAGES: Mapping[str, Callable[[Any], bool]] = {
 
 BEGINNING = (HEAD, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
-
-_CHAINS = "chains"
 
 _PLAIN = (
     *("origin", "cards.salt", "now", "horizon", "used", "ids.counters", "schedule.order", "schedule.ran"),
@@ -137,7 +133,7 @@ class SandboxPersister:
         self._books = dict(books or {})
         self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
         self._paged = dict.fromkeys(PAGES, 0)
-        self._written: dict[str, int] = {}
+        self._written: int | None = None
         self._judged = counters(sandbox.watch)
         self._fresh: Fresh = {}
         self.parts = [*self._parts_of(sandbox)]
@@ -219,16 +215,11 @@ class SandboxPersister:
             table = getattr(sandbox, name)
             commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
             self._paged[name] = len(table)
-        if sandbox.watch is not None:
-            self._put_whole(changes, _CHAINS, sandbox.watch.doubts.chains())
-        self._put_whole(changes, HEAD, self._head())
-
-    def _put_whole(self, changes: Changes, part: str, value: object) -> None:
-        """Write something small as one row, when its text has changed."""
-        plain = row_form(type(value)).to_plain(value)
-        if (written := hash(json_text(plain))) != self._written.get(part):
-            self._written[part] = written
-            changes.put(part, 0, plain)
+        # The head is small, and written when its text has changed.
+        plain = row_form(Head).to_plain(self._head())
+        if (written := hash(json_text(plain))) != self._written:
+            self._written = written
+            changes.put(HEAD, 0, plain)
 
     def _head(self) -> Head:
         sandbox = self.sandbox
@@ -272,9 +263,6 @@ class SandboxPersister:
             with _naming(name):
                 if got != wanted:
                     raise ValueError(f"{got} rows, wanted {wanted}")
-        if sandbox.watch is not None and _CHAINS in stored:
-            with _naming(_CHAINS):
-                sandbox.watch.doubts.take_over(row_form(Chains).to_value(stored[_CHAINS][0][1]))
         cards.alike.clear()
         self._take_head(head)
 

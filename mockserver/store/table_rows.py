@@ -104,6 +104,8 @@ class MemoryPart:
     the end gets another number.
     """
 
+    __slots__ = ("_form", "_known", "_last", "_owner", "_slot", "name")
+
     def __init__(self, name: str, owner: object, slot: str, form: Form) -> None:
         self.name = name
         self._owner = owner

@@ -167,8 +167,8 @@ class Directory:
 
     def of_secret_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
-        key = headers.get("x-secretkey")
-        return self.sandboxes.get(key) or self.sandboxes.open(key, self._real_clock())
+        key = headers.get("x-secretkey", "")
+        return self.sandboxes.in_memory.get(key) or self.sandboxes.open(headers.get("x-secretkey"), self._real_clock())
 
     def of_public_key(self, key: str | None) -> Sandbox:
         """The sandbox that a public key belongs to. Raises ``Unauthorised`` (40)."""
@@ -183,7 +183,9 @@ class Directory:
         try:
             return self.of_public_key(public_key)
         except Unauthorised:
-            if "x-secretkey" in headers and self.assumed["keys.both"] == "either":
+            secret = self.sandboxes.get(headers.get("x-secretkey"))
+            assumed = self.assumed if secret is None else secret.assumed
+            if "x-secretkey" in headers and assumed["keys.both"] == "either":
                 return self.of_secret_key(headers)
             raise
 
@@ -237,14 +239,14 @@ class Directory:
         the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
-        keys = await sandboxes.storage.fetch_with_page(object_id) if sandboxes.storage is not None else ()
+        keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
             here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
             named = sandboxes.get(here[0]) if here else None
             return named if named is not None and object_id in table_of(named) else None
         copy = None
         # What a store does not know by now is in memory.
-        for key in keys or sandboxes.open_keys:
+        for key in keys or tuple(sandboxes.in_memory):
             sandbox = sandboxes.get(key)
             if sandbox is not None and object_id in table_of(sandbox):
                 if not sandbox.is_copy:

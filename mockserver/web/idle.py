@@ -1,7 +1,5 @@
 """Unused sandboxes are dropped, so that a shared server does not grow for ever; and the memory of those that are gone
-is given back by a thread, as 100,000 charges take a while to be freed.
-
-Source: the command line's ``--sandbox-idle``.
+is given back by a thread, as 100,000 charges take a while to be freed. Source: the command line's ``--sandbox-idle``.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ class Idle:
     async def sweep(self) -> int:
         """Drop what is idle by now, while others are served; how many that were."""
         world, since = self._world, self._world.real_clock() - self._length
-        dropped = sum(await for_each(world.sandboxes.open_keys, lambda key: self._drop(key, since)))
+        dropped = sum(await for_each(tuple(world.sandboxes.in_memory), lambda key: self._drop(key, since)))
         if dropped:
             world.runner.activity.notify(SERVER)
             if world.log is not None:

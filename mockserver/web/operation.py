@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import cast
-from weakref import proxy
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
@@ -23,9 +22,8 @@ from mockserver.engine import idempotency, step_effects
 from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.step import Step
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
 from mockserver.scenario.operations import MONEY
@@ -230,18 +228,7 @@ class OperationEndpoint(Endpoint):
 
     def _early_fault(self, step: Step) -> Transport | None:
         """What the rules of arrival do to the request before anything happens."""
-        asked, sandbox = step.asked, step.sandbox
-        attempt = Attempt(
-            op=asked.op,
-            now=sandbox.now,
-            request=asked.request,
-            headers=asked.headers,
-            state=reader_of(sandbox, asked, step.result.about),
-            subject=asked.named,
-            call=asked.call,
-            connection=asked.connection,
-            under_way=partial(under_way, proxy(sandbox), asked) if sandbox.config.rules.overlaps else tuple,
-        )
+        attempt = step.attempt(self.op, subject=step.asked.named)
         fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         return fault if fault is not None and fault.at is At.RECEIVE else None
 

@@ -32,8 +32,8 @@ from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.request import RawHeader, Reply, Request, TooLarge, retry_after
-from mockserver.web.routes import InModule, Route, RouteRow
+from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
+from mockserver.web.routes import Route, RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -71,11 +71,6 @@ class PageCall:
         self.fault: Transport | None = None
 
 
-def no_sandbox(world: World, request: Request) -> Sandbox | None:
-    """No sandbox: the page is the same for all."""
-    return None
-
-
 def holding(table: str, parameter: str) -> Finder:
     """What finds the sandbox with the object of a table whose id is a parameter of the path."""
 
@@ -95,18 +90,12 @@ class PageRoute(RouteRow):
 
     method: str
     path: str
-    serve: Callable[[PageCall], Reply]
     summary: str
-    sandbox: Finder
-    readers = {  # noqa: RUF012
-        "serve": InModule("mockserver.web", "page"),
-        "sandbox": InModule("mockserver.web", "sandbox", no_sandbox),
-    }
+    serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
+    sandbox: Finder | None = cell(in_module("mockserver.web", "sandbox"))
 
 
 class PageEndpoint(Endpoint):
-    """One row of the table of pages."""
-
     op = "page"
     headers = (HTML,)
     largest = LONGEST_FORM
@@ -119,11 +108,11 @@ class PageEndpoint(Endpoint):
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
-        found = self.route.sandbox(self.world, request)
-        request.known = await found if isawaitable(found) else found
+        if self.route.sandbox is not None:
+            found = self.route.sandbox(self.world, request)
+            request.known = await found if isawaitable(found) else found
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The same."""
         return request.known
 
     async def act(self, request: Request) -> Reply:
@@ -151,9 +140,7 @@ def html(status: int, template: str, headers: Headers, /, **values: object) -> R
 
 
 def redirect(location: str) -> Reply:
-    """Send the browser elsewhere by GET."""
-    headers = ((b"location", location.encode("latin-1", "replace")), (b"cache-control", b"no-store"), *_EMBEDDED)
-    return Reply(303, b"", headers=headers)
+    return Reply(303, b"", headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED))
 
 
 def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: str | None = None) -> Reply:
@@ -204,9 +191,9 @@ def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = Fa
         HTML,
         *(_EMBEDDED if framed else ()),
         (b"content-security-policy", "; ".join(rules).encode("latin-1")),
-        (b"x-content-type-options", b"nosniff"),
+        NOSNIFF,
         (b"referrer-policy", b"no-referrer"),
-        (b"cache-control", b"no-store"),
+        NO_STORE,
     )
 
 
@@ -217,13 +204,11 @@ def web_address(text: str | None) -> str | None:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an address, as a policy names them."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def with_query(address: str, /, **more: str) -> str:
-    """The address with ``more`` added to its query."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
@@ -240,12 +225,10 @@ _TYPES: Mapping[str, bytes] = {
 
 @record
 class StaticFile:
-    """A file with its tag: the same bytes always have the same one. ``kept`` are the headers for the path of the
-    version, by which a browser need not ask again."""
+    """A file with its tag: the same bytes always have the same one."""
 
+    kind: bytes
     body: bytes
-    headers: tuple[RawHeader, ...]
-    kept: tuple[RawHeader, ...]
     tag: str
 
 
@@ -263,29 +246,17 @@ def static_path() -> str:
 
 @cache
 def static_files() -> Mapping[str, StaticFile]:
-    """Every file by its name."""
     found: dict[str, StaticFile] = {}
     static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
         kind = _TYPES.get(entry.name.rpartition(".")[2])
         if kind is not None:
             body = entry.read_bytes()
-            tag = f'"{blake2b(body, digest_size=8).hexdigest()}"'
-            headers, kept = (
-                (
-                    (b"content-type", kind),
-                    (b"etag", tag.encode()),
-                    (b"cache-control", cache_control),
-                    (b"x-content-type-options", b"nosniff"),
-                )
-                for cache_control in (b"no-cache", b"max-age=31536000, immutable")
-            )
-            found[entry.name] = StaticFile(body, headers, kept, tag)
+            found[entry.name] = StaticFile(kind, body, f'"{blake2b(body, digest_size=8).hexdigest()}"')
     return found
 
 
 def render(name: str, **values: object) -> bytes:
-    """The HTML of a template."""
     return _environment().get_template(name).render(values).encode("utf-8", "replace")
 
 
@@ -304,8 +275,7 @@ def clip(text: str | None, most: int) -> str:
 def _shown(value: object) -> object:
     """What a template prints of a value: a card number in whatever field a merchant put it is masked, a picture is not
     touched."""
-    plain = type(value) is str and not value.startswith("data:")
-    return mask_text(value) if plain and isinstance(value, str) else value
+    return mask_text(value) if type(value) is str and not value.startswith("data:") else value
 
 
 @cache
@@ -332,24 +302,21 @@ def static_file(call: PageCall) -> Reply:
     found = static_files().get(call.path["name"])
     if found is None:
         return Reply(404, b"No such file.", headers=(TEXT,))
-    if call.path.get("version") == static_version():
-        return Reply(200, found.body, headers=found.kept)
-    return _file(call, found)
+    is_kept = call.path.get("version") == static_version()
+    return _file(call, found, (b"cache-control", b"max-age=31536000, immutable" if is_kept else b"no-cache"))
 
 
-def _file(call: PageCall, found: StaticFile, *extra: tuple[bytes, bytes]) -> Reply:
+def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
     """The file, or 304 to a browser that has it."""
-    if call.headers.get("if-none-match") == found.tag:
-        return Reply(304, b"", headers=(*found.headers, *extra))
-    return Reply(200, found.body, headers=(*found.headers, *extra))
-
-
-_READABLE_ANYWHERE = ((b"access-control-allow-origin", b"*"), _EMBEDDABLE)
+    headers = ((b"content-type", found.kind), (b"etag", found.tag.encode()), NOSNIFF, *more)
+    is_known = call.headers.get("if-none-match") == found.tag
+    return Reply(304 if is_known else 200, b"" if is_known else found.body, headers=headers)
 
 
 def script(call: PageCall) -> Reply:
     """The script; any shop may load it."""
-    return _file(call, static_files()["payfurl.js"], *_READABLE_ANYWHERE)
+    readable = (b"access-control-allow-origin", b"*")
+    return _file(call, static_files()["payfurl.js"], (b"cache-control", b"no-cache"), readable, _EMBEDDABLE)
 
 
 def entry_frame(call: PageCall) -> Reply:

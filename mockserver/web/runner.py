@@ -208,7 +208,11 @@ class Runner:
     def visit(self, sandbox: Sandbox) -> bool:
         """A request has come to a sandbox: it is in use. Whether it is in the present, as it is when nothing is due."""
         sandbox.touched = real = self.real_clock()
-        return due.is_idle_until(sandbox, sandbox.clock.read(real))
+        until, waiting = sandbox.clock.read(real), sandbox.schedule.entries
+        if waiting and waiting[0].at <= until:
+            return False
+        sandbox.now, sandbox.horizon = max(sandbox.now, until), until
+        return True
 
     async def catch_up(self, sandbox: Sandbox) -> None:
         """Bring a sandbox to the present; others are served meanwhile."""

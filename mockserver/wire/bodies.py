@@ -7,36 +7,14 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainValidator, WithJsonSchema
 
+from mockserver.domain import commands
 from mockserver.domain.batch import LONGEST_DESCRIPTION
 from mockserver.domain.cards import Brand
 from mockserver.domain.charge import Payer
-from mockserver.domain.commands import (
-    CardChanges,
-    ChangeSubscription,
-    LinkPayment,
-    MethodTerms,
-    NewBankMethod,
-    NewBatch,
-    NewCardMethod,
-    NewCardToken,
-    NewCustomer,
-    NewMethod,
-    NewPaymentLink,
-    NewPayToMethod,
-    NewProviderTokenMethod,
-    NewSubscription,
-    NewTokenMethod,
-    NewTransfer,
-    NewTransferGroup,
-    NewVaultItem,
-    SwitchProvider,
-    TokenKind,
-    VaultRequest,
-)
 from mockserver.domain.customer import CustomerDetails
 from mockserver.domain.payment_link import CallToAction, LinkPaymentType
 from mockserver.domain.payto import LEAST_MAXIMUM, MOST_MAXIMUM, PayIdDetails
@@ -64,21 +42,26 @@ class CardVaulting(Body):
     vault_expire_date: Moment | None = None
     vault_expire_seconds: Whole | None = None
 
-    def vault_request(self) -> VaultRequest:
+    def vault_request(self) -> commands.VaultRequest:
         """Whether to vault the card, and for how long."""
-        return VaultRequest(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
+        return commands.VaultRequest(bool(self.vault_card), Expiry(self.vault_expire_seconds, self.vault_expire_date))
 
 
 class MethodFields(Body):
-    """What a payment method is made of: of one to store, and of the first one of a customer."""
+    """What a payment method is made of: of one to store, and of the first one of a customer. ``stored_by`` is the
+    command that stores it."""
 
-    def method(self, terms: MethodTerms) -> NewMethod:
-        """The command that these fields make on some terms."""
-        raise NotImplementedError
+    stored_by: ClassVar[Any] = None
+
+    def method(self, terms: commands.MethodTerms) -> Any:
+        """That command on some terms."""
+        return self.made(self.stored_by, terms=terms)
 
 
 class CardMethodFields(CardVaulting, MethodFields):
     """A card to store with a provider."""
+
+    named: ClassVar = {"payment_information": "details", "skip_expiry_date_validation": "skip_expiry_check"}
 
     provider_id: Required
     payment_information: CardRequestInformation
@@ -86,54 +69,47 @@ class CardMethodFields(CardVaulting, MethodFields):
     create_network_token: Flag | None = None
     verify: Flag | None = None
 
-    def method(self, terms: MethodTerms) -> NewCardMethod:
-        return self.made(
-            NewCardMethod,
-            details=self.payment_information.command(),
-            terms=terms,
-            vault=self.vault_request(),
-            skip_expiry_check=bool(self.skip_expiry_date_validation),
-        )
+    def method(self, terms: commands.MethodTerms) -> commands.NewCardMethod:
+        return self.made(commands.NewCardMethod, terms=terms, vault=self.vault_request())
 
 
 class TokenFields(MethodFields):
     """A payment token."""
 
-    token: Required
+    stored_by = commands.NewTokenMethod
 
-    def method(self, terms: MethodTerms) -> NewTokenMethod:
-        return NewTokenMethod(self.token, terms)
+    token: Required
 
 
 class ProviderTokenFields(MethodFields):
     """What a provider knows by a token of its own, of a ``kind``."""
 
-    kind: ClassVar = TokenKind.LASTING
+    kind: ClassVar = commands.TokenKind.LASTING
+    named: ClassVar = {"provider_token": "token", "provider_token_data": "data"}
 
     provider_id: Required
     provider_token: Required
     provider_token_data: Map | None = None
     metadata: Map | None = None
 
-    def method(self, terms: MethodTerms) -> NewProviderTokenMethod:
-        token, data = self.provider_token, self.provider_token_data
-        return self.made(NewProviderTokenMethod, token=token, kind=self.kind, terms=terms, data=data)
+    def method(self, terms: commands.MethodTerms) -> commands.NewProviderTokenMethod:
+        return self.made(commands.NewProviderTokenMethod, kind=self.kind, terms=terms)
 
 
 class BankFields(MethodFields):
     """A bank account with a provider."""
 
+    stored_by = commands.NewBankMethod
+    named: ClassVar = {"bank_payment_information": "account"}
+
     provider_id: Required
     bank_payment_information: BankPaymentInformation
-
-    def method(self, terms: MethodTerms) -> NewBankMethod:
-        return NewBankMethod(self.bank_payment_information.command(), self.provider_id, terms)
 
 
 class MethodCreation(StoringTerms, MethodFields):
     """A payment method to store."""
 
-    def command(self) -> NewMethod:
+    def command(self) -> Any:
         return self.method(self.terms())
 
 
@@ -152,22 +128,22 @@ class ProviderTokenMethodCreation(ProviderTokenFields):
     verify: Flag | None = None
     fallback_payment_method_id: str | None = None
 
-    def command(self) -> NewProviderTokenMethod:
-        return self.method(self.made(MethodTerms))
+    def command(self) -> commands.NewProviderTokenMethod:
+        return self.method(self.made(commands.MethodTerms))
 
 
 class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     """A payment method that the provider knows by a token for one use, with customer details."""
 
-    kind = TokenKind.SINGLE_USE
+    kind = commands.TokenKind.SINGLE_USE
 
     ip: str | None = None
     fallback_payment_method_id: str | None = None
     webhook: WebhookConfig | None = None
 
-    def command(self) -> NewProviderTokenMethod:
+    def command(self) -> commands.NewProviderTokenMethod:
         payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
-        return self.method(self.made(MethodTerms, payer=payer))
+        return self.method(self.made(commands.MethodTerms, payer=payer))
 
 
 class BankMethodCreation(MethodCreation, BankFields):
@@ -176,7 +152,7 @@ class BankMethodCreation(MethodCreation, BankFields):
     first_name: str | None = None
     last_name: str | None = None
 
-    def terms(self, payer: Payer | None = None) -> MethodTerms:
+    def terms(self, payer: Payer | None = None) -> commands.MethodTerms:
         return super().terms(payer or payer_of(None, self.first_name, self.last_name))
 
 
@@ -189,14 +165,14 @@ class ProviderSwitch(Body):
     fallback_payment_method_id: str | None = None
     webhook: WebhookConfig | None = None
 
-    def command(self) -> SwitchProvider:
-        return self.made(SwitchProvider, terms=self.made(MethodTerms))
+    def command(self) -> commands.SwitchProvider:
+        return self.made(commands.SwitchProvider, terms=self.made(commands.MethodTerms))
 
 
 class CardFields(Body):
     """New data of a stored card; what is not given stays."""
 
-    makes = CardChanges
+    makes = commands.CardChanges
     named: ClassVar = {"card_number": "number", "expiry_date": "expiry"}
 
     expiry_date: str | None = Field(None, description="MM/YY")
@@ -210,8 +186,8 @@ class CardUpdate(Body):
     card: CardFields
     metadata: Map | None = None
 
-    def command(self) -> CardChanges:
-        return self.card.made(CardChanges, metadata=self.metadata)
+    def command(self) -> commands.CardChanges:
+        return self.card.made(commands.CardChanges, metadata=self.metadata)
 
 
 class Removal(Body):
@@ -236,15 +212,16 @@ class PayIdFields(Body):
 class NewPayToAgreement(StoringTerms):
     """An agreement that a payer is asked for."""
 
+    named: ClassVar = {"payer_pay_id_details": "pay_id"}
+
     payer_name: Required
     payer_pay_id_details: PayIdFields | None = None
     description: Required
     maximum_amount: Whole = Field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
     provider_id: Required
 
-    def command(self) -> NewPayToMethod:
-        payer = self.payer_pay_id_details
-        return self.made(NewPayToMethod, pay_id=payer.command() if payer else None, terms=self.terms())
+    def command(self) -> commands.NewPayToMethod:
+        return self.made(commands.NewPayToMethod, terms=self.terms())
 
 
 class CustomerFields(PersonFields, MethodFields):
@@ -253,10 +230,10 @@ class CustomerFields(PersonFields, MethodFields):
     ip: str | None = None
     webhook: WebhookConfig | None = None
 
-    def command(self) -> NewCustomer:
+    def command(self) -> commands.NewCustomer:
         """A customer with a first payment method, whose webhooks go to the customer's receiver too."""
-        method = self.method(self.made(MethodTerms, set_default=True))
-        return self.made(NewCustomer, details=self.made(CustomerDetails), method=method)
+        method = self.method(self.made(commands.MethodTerms, set_default=True))
+        return self.made(commands.NewCustomer, details=self.made(CustomerDetails), method=method)
 
 
 class CardCustomer(CardMethodFields, CustomerFields):
@@ -280,7 +257,7 @@ class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
 class SingleUseTokenCustomer(ProviderTokenFields, CustomerFields):
     """A customer with a payment method that the provider knows by a token for one use."""
 
-    kind = TokenKind.SINGLE_USE
+    kind = commands.TokenKind.SINGLE_USE
 
     fallback_payment_method_id: str | None = None
 
@@ -290,7 +267,7 @@ class PayToCustomer(CustomerFields):
 
     pay_to_agreement: NewPayToAgreement
 
-    def method(self, terms: MethodTerms) -> NewMethod:
+    def method(self, terms: commands.MethodTerms) -> commands.NewMethod:
         return self.pay_to_agreement.command()
 
 
@@ -316,10 +293,10 @@ class CardTokenFields(CardVaulting):
         None, alias="threeDSEmail", description="of the client script: the payer is there and can be challenged"
     )
 
-    def of_provider(self, provider_id: str | None) -> NewCardToken:
+    def of_provider(self, provider_id: str | None) -> commands.NewCardToken:
         """The command that these fields make, for a provider or the cheapest one."""
         details = self.payment_information.command() if self.payment_information else None
-        return self.made(NewCardToken, details=details, provider_id=provider_id, vault=self.vault_request())
+        return self.made(commands.NewCardToken, details=details, provider_id=provider_id, vault=self.vault_request())
 
 
 class CardTokenCreation(CardTokenFields):
@@ -334,7 +311,7 @@ class LeastCostTokenCreation(CardTokenFields):
     amount: Number | None = None
     currency: str | None = None
 
-    def command(self) -> NewCardToken:
+    def command(self) -> commands.NewCardToken:
         return self.of_provider(None)
 
 
@@ -346,8 +323,8 @@ class VaultCreation(Body):
     expire_seconds: Whole | None = None
     expire_date: Moment | None = None
 
-    def command(self) -> NewVaultItem:
-        return NewVaultItem(self.card_number, self.ccv, Expiry(self.expire_seconds, self.expire_date))
+    def command(self) -> commands.NewVaultItem:
+        return commands.NewVaultItem(self.card_number, self.ccv, Expiry(self.expire_seconds, self.expire_date))
 
 
 _PLAIN = r"[0-9]{1,18}(?:\.[0-9]{1,18})?"
@@ -368,7 +345,7 @@ PayerAmount = Annotated[
 class PaymentLinkCreation(Body):
     """A page that takes payments."""
 
-    makes = NewPaymentLink
+    makes = commands.NewPaymentLink
     named: ClassVar = {"allowed_payment_types": "allowed_types", "limit_payments": "limit"}
 
     title: str | None = None
@@ -400,13 +377,15 @@ class LinkCard(Body):
 class LinkPaymentInput(Body):
     """One payment on the page of a link. ``attempt`` is the key of the page view."""
 
+    named: ClassVar = {"attempt": "attempt_key"}
+
     attempt: Annotated[str, Field(min_length=1, max_length=64)]
     payment_type: one_of(LinkPaymentType) = LinkPaymentType.CARD  # type: ignore[valid-type]
     amount: PayerAmount | None = None
     payment_information: LinkCard | None = None
     metadata: Map | None = None
 
-    def payment(self) -> LinkPayment:
+    def payment(self) -> commands.LinkPayment:
         """The command that these fields make."""
         card = self.payment_information
         if self.payment_type is not LinkPaymentType.CARD:
@@ -415,12 +394,7 @@ class LinkPaymentInput(Body):
             source = CardSource(is_given=False)
         else:
             source = CardSource(card.card_number, card.expiry_date, card.ccv, card.cardholder)
-        return LinkPayment(
-            source=source,
-            attempt_key=self.attempt,
-            payment_type=self.payment_type,
-            amount=self.amount,
-        )
+        return self.made(commands.LinkPayment, source=source)
 
 
 class EndAfterFields(Body):
@@ -450,7 +424,7 @@ class RetryFields(Body):
 class SubscriptionCreation(Body):
     """A payment method to charge again and again."""
 
-    makes = NewSubscription
+    makes = commands.NewSubscription
     named: ClassVar = {"start_date": "start"}
 
     payment_method_id: Required
@@ -468,7 +442,7 @@ class SubscriptionCreation(Body):
 class SubscriptionChange(Body):
     """What to change; ``endAfter``, ``retry`` and ``webhook`` are replaced as a whole."""
 
-    makes = ChangeSubscription
+    makes = commands.ChangeSubscription
 
     amount: Number | None = None
     currency: str | None = None
@@ -493,7 +467,7 @@ class SubscriptionStatus(Body):
 class BatchCreation(Body):
     """Submit a batch of payments with stored methods."""
 
-    makes = NewBatch
+    makes = commands.NewBatch
     named: ClassVar = {"batch": "text"}
     also: ClassVar = {"webhookConfig": "webhook"}
 
@@ -507,7 +481,7 @@ class BatchCreation(Body):
 class TransferFields(Body):
     """One transfer of a group."""
 
-    makes = NewTransfer
+    makes = commands.NewTransfer
 
     account: Required
     amount: Number
@@ -524,8 +498,8 @@ class TransferGroup(Body):
     charge_id: str | None = None
     transfers: Objects[TransferFields] | None = None
 
-    def command(self) -> NewTransferGroup:
-        return self.made(NewTransferGroup, transfers=[row.command() for row in self.transfers or ()])
+    def command(self) -> commands.NewTransferGroup:
+        return self.made(commands.NewTransferGroup, transfers=[row.command() for row in self.transfers or ()])
 
 
 class CostData(Body):

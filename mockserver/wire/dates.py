@@ -6,17 +6,7 @@ import re
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from mockserver.domain.clock import (
-    EARLIEST,
-    HOUR,
-    LATEST,
-    MILLISECOND,
-    MINUTE,
-    SECOND,
-    Instant,
-    Micros,
-    instant_of,
-)
+from mockserver.domain.clock import EARLIEST, HOUR, LATEST, MILLISECOND, MINUTE, SECOND, Instant, Micros, instant_of
 from mockserver.domain.reference_data import read_table
 
 _SHOWN = 40
@@ -54,9 +44,8 @@ def read_moment(value: object) -> Instant:
     cut.
 
     Takes ISO 8601 text (``T`` or a blank, up to 9 digits of fraction, any zone form), the .NET query form with a blank
-    after the hour, whole milliseconds since 1970 as a number or as a text of 11 digits or more, and Java's
-    ``Tue Nov 14 22:13:20 UTC 2023``.
-    Raises ``ValueError`` with what was got and what is allowed, also beyond the years 1 to 9999.
+    after the hour, whole milliseconds since 1970 as a number or as a text of 11 digits or more, and Java's ``Tue Nov 14
+    22:13:20 UTC 2023``. Raises ``ValueError`` with what was got and what is allowed, also beyond the years 1 to 9999.
     """
     match value:
         case str():

@@ -1,5 +1,5 @@
-"""Answers made of ``replies.csv``: a field is written from the attribute that it is named after, or that its row says
-to read, in the form of what it holds.
+"""Answers made of ``replies.csv``, of the control API of ``control_answers.csv``: a field is written from the attribute
+that it is named after, or that its row says to read, in the form of what it holds.
 
 Source: docs/spec/published-facts.md, 2.
 """
@@ -13,7 +13,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from mockserver.domain.clock import iso
+from mockserver.domain.clock import duration_text, iso
+from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
@@ -37,8 +38,13 @@ class _Row:
 
 
 @cache
-def _rows(table: str = "replies") -> Mapping[str, Sequence[_Row]]:
-    return read_grouped(table, _Row, Path(__file__).parent)
+def _table(name: str) -> Mapping[str, Sequence[_Row]]:
+    return read_grouped(name, _Row, Path(__file__).parent)
+
+
+def _rows(reply: str) -> Sequence[_Row]:
+    """The rows of a reply, of the payments API or the control API. Raises ``KeyError`` for an unknown one."""
+    return _table("replies").get(reply) or _table("control_answers")[reply]
 
 
 @record
@@ -54,12 +60,12 @@ class ReplyType:
 
 @cache
 def reply_type(name: str) -> ReplyType:
-    """The reply of a name, of the payments API or the control API. Raises ``KeyError`` for an unknown one."""
-    whole, *rows = (_rows() if name in _rows() else _rows("control_answers"))[name]
+    """The reply of a name. Raises ``KeyError`` for an unknown one."""
+    whole, *rows = _rows(name)
     return ReplyType(whole.meaning, whole.holds == "some", {row.field: row.holds for row in rows})
 
 
-def reply_of(name: str, value: object, **others: object) -> Members:
+def reply_of(name: str, value: object, /, **others: object) -> Members:
     """An answer of the reply of that name: the fields that ``others`` gives, and the rest from a value,
     ``paymentMethodId`` from its ``payment_method_id``, ``dateAdded`` and ``createdDate`` from its ``added``. Amounts
     and words go as they are, instants as date-times, objects as answers of their own. Raises ``TypeError`` for others
@@ -76,7 +82,7 @@ def reply_of(name: str, value: object, **others: object) -> Members:
 def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
     """Every field in order, with its value if that is always the same; and the others that are not given, each with
     what reads it, and what writes it unless it goes as it is."""
-    _, *rows = _rows()[name]
+    _, *rows = _rows(name)
     if unknown := set(given) - {row.field for row in rows}:
         raise TypeError(f"{name} has no {', '.join(unknown)}")
     rows = [row for row in rows if row.field in given or not row.holds.endswith(" if any")]
@@ -88,6 +94,14 @@ def _plan(name: str, given: tuple[str, ...]) -> tuple[Any, ...]:
     return {row.field: always.get(row.field) for row in rows}, read
 
 
+_WRITERS: Mapping[str, Callable[[Any], object]] = {
+    "date-time": iso,
+    "duration": duration_text,
+    "masked text": mask_text,
+}
+"""How words are written that do not go as they are."""
+
+
 def _attribute(name: str) -> str:
     named = snake(name)
     return "added" if named == "created_date" else named.removeprefix("date_")
@@ -95,9 +109,10 @@ def _attribute(name: str) -> str:
 
 def _writer(holds: str) -> Callable[[Any], object] | None:
     inner = holds.removesuffix(" if any").removesuffix(" or null")
-    if inner == "date-time":
-        return iso
+    if inner in _WRITERS:
+        return _WRITERS[inner]
     if (each := inner.removeprefix("list of ")) != inner:
         write = _writer(each)
         return None if write is None else lambda values: list(map(write, values))
-    return partial(reply_of, inner) if inner in _rows() else None
+    # Other words than names of replies are written as they are.
+    return partial(reply_of, inner) if inner[0].isupper() else None

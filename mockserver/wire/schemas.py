@@ -35,6 +35,8 @@ _INTERESTING = frozenset(
 
 _HELD: Mapping[str, Schema] = {
     "text": {"type": "string"},
+    "masked text": {"type": "string"},
+    "duration": {"type": "string"},
     "whole": {"type": "integer"},
     "flag": {"type": "boolean"},
     "map": {"type": "object", "additionalProperties": {"type": "string"}},

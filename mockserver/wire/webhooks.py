@@ -9,19 +9,13 @@ from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import duration_text, iso
+from mockserver.domain.clock import iso
 from mockserver.domain.delivery import Delivery, Notice, WebhookMessage
 from mockserver.domain.events import Subject
-from mockserver.domain.masking import mask_text
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of, reply_type
-from mockserver.wire.resources import (
-    batch_status_reply,
-    card_reply,
-    customer_reply,
-    payment_method_reply,
-)
+from mockserver.wire.resources import batch_status_reply, card_reply, customer_reply, payment_method_reply
 
 
 def webhook_body(message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed) -> dict[str, object]:
@@ -70,30 +64,13 @@ def delivery_reply(delivery: Delivery, *, bodies: bool = True) -> dict[str, obje
     masked. ``next`` is when the next try is made, null when none will be; ``latency`` is real time, ``at`` the
     sandbox's. Without ``bodies`` its body is null."""
     under_way = delivery.state.value in ("held", "waiting", "sending")
-    return {
-        "id": delivery.delivery_id,
-        "messageId": delivery.message_id,
-        "type": delivery.message.type,
-        "eventType": delivery.message.event_type,
-        "subject": delivery.message.subject_id,
-        "url": mask_text(delivery.url),
-        "authorization": delivery.authorization is not None,
-        "state": delivery.state.value,
-        "added": iso(delivery.added),
-        "next": iso(delivery.due) if under_way else None,
-        "signature": delivery.content.signature,
-        "body": mask_body(delivery.content.body) if bodies else None,
-        "tries": [
-            {
-                "at": iso(made.at),
-                "status": made.status,
-                "error": made.error,
-                "latency": duration_text(made.latency),
-                "scripted": made.scripted,
-            }
-            for made in delivery.tries
-        ],
-    }
+    return reply_of(
+        "WebhookDeliveryAnswer",
+        delivery,
+        authorization=delivery.authorization is not None,
+        next=iso(delivery.due) if under_way else None,
+        body=mask_body(delivery.content.body) if bodies else None,
+    )
 
 
 def _present(value: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from mockserver.cli import main
-from mockserver.scenario.failure_coverage import SURVIVED, UNSAFE, Coverage
+from mockserver.scenario.failures import SURVIVED, UNSAFE, Coverage
 
 FOUND = Coverage.of(["charge.get"], [("charge.get", "lost_answer", SURVIVED), ("charge.get", "cut_answer", UNSAFE)])
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
-from mockserver.scenario.outcome_catalogue import CATALOGUE
+from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.reference import json_schema
 
 STORY = """

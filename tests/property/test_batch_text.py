@@ -14,9 +14,9 @@ from mockserver.domain.batch import (
     RESULT_COLUMNS,
     Batch,
     BatchPace,
-    BatchReader,
     BatchRow,
     PacePoint,
+    read_lines,
     results_text,
 )
 from tests.depth import tries
@@ -28,12 +28,11 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=40) | s
 AMOUNTS = st.decimals(0, 10**9, places=2)
 
 
-def read_rows(text: str, lines: int = 3) -> tuple[list[BatchRow], dict[str, str]]:
-    """The rows and faults of a text, read a few lines at a time."""
-    reader = BatchReader(text)
-    while reader.read(lines):
-        pass
-    return reader.rows, reader.faults
+def read_rows(text: str) -> tuple[list[BatchRow], dict[str, str]]:
+    """The rows and faults of a text."""
+    read = list(read_lines(text))
+    faults = {f"Batch.Line{line}": f"line {line}: {words}" for line, words in read if isinstance(words, str)}
+    return [row for _, row in read if isinstance(row, BatchRow)], faults
 
 
 ROWS = st.lists(st.tuples(IDS, AMOUNTS, st.sampled_from(["AUD", "usd", ""]), TEXTS), min_size=1, max_size=8)

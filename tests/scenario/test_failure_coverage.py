@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from mockserver.scenario.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage, met
+from mockserver.scenario.failures import SURVIVED, TRIED, UNSAFE, Coverage, met
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.outcome import OutcomeMap
 

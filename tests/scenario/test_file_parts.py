@@ -12,7 +12,7 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
 from mockserver.scenario.operations import FOREIGN_DECLINES, FOREIGN_OPERATIONS, OPERATIONS
-from mockserver.scenario.outcome_catalogue import DECLINES
+from mockserver.scenario.provider_outcome import DECLINES
 from mockserver.scenario.reference import json_schema
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ClockPlan, CostMap, WaitMap
 from tests.scenario.telling import faults

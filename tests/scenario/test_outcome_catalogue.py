@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from mockserver.domain.codes import Code
-from mockserver.scenario.outcome_catalogue import CATALOGUE, DECLINES, decline
-from mockserver.scenario.provider_outcome import Approve, Challenge, Decline, Pending, Settlement
+from mockserver.scenario.provider_outcome import (
+    CATALOGUE,
+    DECLINES,
+    Approve,
+    Challenge,
+    Decline,
+    Pending,
+    Settlement,
+    decline,
+)
 
 APPROVALS = {908, 910, 911, 916, 932}
 """Codes of the issuer family that mean an approval of a kind (published facts, 3.1)."""

@@ -12,8 +12,10 @@ from mockserver.scenario.batch_script import BatchEnd, Progress, ResultsPlan
 from mockserver.scenario.file_model import Empty
 from mockserver.scenario.later_step import Later, LaterAmount, Move
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.outcome_catalogue import DECLINES, PROVIDER_DOWN, PROVIDER_TIMEOUT
 from mockserver.scenario.provider_outcome import (
+    DECLINES,
+    PROVIDER_DOWN,
+    PROVIDER_TIMEOUT,
     Approve,
     Challenge,
     Decline,

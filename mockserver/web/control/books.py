@@ -1,17 +1,14 @@
-"""The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``).
-
-Source: docs/books.md.
-"""
+"""The money of a sandbox by order, and what the shop's books say of it (``/__admin/books``). Source: docs/books.md."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
 from mockserver.books.comparison import COMPARED
-from mockserver.books.figures import NAMES, Figures, OrderKey, OrderMoney, peak
+from mockserver.books.figures import Figures, OrderKey, OrderMoney, peak
 from mockserver.books.invariants import Invariant
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, mapping_of, read_row
 from mockserver.domain.clock import ClockMode, Micros, iso
@@ -31,6 +28,7 @@ from mockserver.web.runner import for_each, in_steps
 from mockserver.wire.body_tables import ControlBody, read_exactly
 from mockserver.wire.long_json import loads_in_slices
 from mockserver.wire.profile import profile_of
+from mockserver.wire.replies import reply_of
 
 _MOST_WARNINGS = 20
 _RUNNING = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
@@ -192,8 +190,7 @@ def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
 
 
 async def _ready(sandbox: Sandbox) -> None:
-    """Learn in steps which charges an order has, and which transfers a charge: a table that nobody has searched so does
-    not know."""
+    """Learn in steps which charges an order has, and which transfers a charge."""
     for table, index in (
         (sandbox.charges, "reference"),
         (sandbox.charges, "subscription"),
@@ -210,7 +207,7 @@ async def _totals(sandbox: Sandbox) -> Mapping[str, Figures]:
 
 
 def _order(
-    order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], doubtful: Collection[str | None], now: Micros
+    order: OrderMoney, entries: Mapping[str, Sequence[JournalEntry]], doubtful: Set[str | None], now: Micros
 ) -> dict[str, object]:
     return {
         **dict.fromkeys(KEYS),
@@ -219,21 +216,17 @@ def _order(
         **_money(order.figures),
         "peak": peak(order.charges, now),
         "charges": [
-            {
-                "chargeId": charge.charge_id,
-                "added": iso(charge.added),
-                "status": charge.status.value,
-                "providerId": charge.provider.provider_id,
+            reply_of(
+                "OrderChargeAnswer",
+                charge,
                 **_money(figures),
-                "journal": [entry.number for entry in entries[charge.charge_id]],
-                "in_doubt": any(
-                    one in doubtful for one in (charge.charge_id, charge.batch_id, charge.subscription_id) if one
-                ),
-            }
+                journal=[entry.number for entry in entries[charge.charge_id]],
+                in_doubt=not doubtful.isdisjoint({charge.charge_id, charge.batch_id, charge.subscription_id} - {None}),
+            )
             for charge, figures in zip(order.charges, order.each, strict=True)
         ],
     }
 
 
 def _money(figures: Figures) -> dict[str, object]:
-    return {**{name: getattr(figures, name) for name in NAMES}, "net": figures.net, "exposure": figures.exposure}
+    return reply_of("MoneyAnswer", figures)

@@ -17,8 +17,9 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
-from mockserver.web.routes import InModule, RouteRow
+from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from mockserver.store.writer import Store
 
 JSON = "application/json"
+Answer = tuple[int, object]
+
+_WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
+"""The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
+judges it, and a wait, which moves no clock meanwhile."""
 
 
 def missing(field: str, words: str) -> NotFound:
@@ -154,37 +160,27 @@ class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
-    act on the sandbox of the secret key. ``reply`` is what it answers, in the words of the tables of replies;
-    ``answers`` names further statuses. ``example`` is a request: by name what fills path and query, and its ``body``;
-    ``$charge`` and the like stand for what ``tools/derived.py`` has made.``largest`` is the greatest body in bytes
-    of one that is read in parts, None for that of the settings; ``media`` the type of what it answers.
+    act on the sandbox of the secret key. ``query`` and ``body`` are rows of ``control_bodies.csv``, ``reply`` is one of
+    ``control_answers.csv``; ``answers`` names further statuses, parted by semicolons. ``example`` is a request: by name
+    what fills path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made.
+    ``largest`` is the greatest body in bytes of one that is read in parts, None for that of the settings; ``media`` the
+    type of what it answers.
     """
 
     method: str
     path: str
-    handle: Callable[[ControlCall], tuple[int, object] | Awaitable[tuple[int, object]]]
-    summary: str
-    query: type[Body] | None
-    body: type[Body] | None
-    keyed: bool
     reply: str
-    success: int
-    answers: Mapping[int, str]
-    largest: int | None
-    media: str
-    example: Mapping[str, Any]
-    readers = {  # noqa: RUF012
-        "handle": InModule("mockserver.web.control", "call"),
-        "query": lambda row: control_body(row["query"]),
-        "body": lambda row: control_body(row["body"]),
-        "keyed": lambda row: bool(row["keyed"]),
-        "success": lambda row: int(row["success"]),
-        "answers": lambda row: _answers(row["answers"]),
-        # A state document is far larger than a request of the payments API may be.
-        "largest": lambda row: int(row["largest"]) if row["largest"] else None,
-        "media": lambda row: row["media"] or JSON,
-        "example": lambda row: json.loads(row["example"] or "{}"),
-    }
+    summary: str
+    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
+    query: type[Body] | None = cell(lambda row: control_body(row["query"]))
+    body: type[Body] | None = cell(lambda row: control_body(row["body"]))
+    keyed: bool = cell(lambda row: bool(row["keyed"]))
+    success: int = cell(lambda row: int(row["success"]))
+    answers: Mapping[int, str] = cell(lambda row: _answers(row["answers"]))
+    # A state document is far larger than a request of the payments API may be.
+    largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
+    media: str = cell(lambda row: row["media"] or JSON)
+    example: Mapping[str, Any] = cell(lambda row: json.loads(row["example"] or "{}"))
 
 
 def _answers(text: str) -> Mapping[int, str]:
@@ -228,15 +224,16 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
-        """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body
+        await self._released(request)
         answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
+        await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
@@ -245,7 +242,12 @@ class ControlEndpoint(Endpoint):
             return Reply(status, b"", headers=self._answer_headers, parts=body)
         return Reply(status, body, headers=self._answer_headers)
 
+    async def _released(self, request: Request) -> None:
+        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""
+        goes_on = request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
+        if request.known is not None and not goes_on and not await holds.released(self.world, request):
+            raise HungUp
+
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
-"""The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
-bodies rows of ``control_bodies.csv``. ``success`` is a status; ``answers`` names more of them, parted by semicolons."""
+"""The table of the control API: calls are functions of ``mockserver.web.control``."""

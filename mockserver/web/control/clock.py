@@ -1,5 +1,6 @@
 """The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``);
-waiting until conditions hold, in real time or by moving it (``/__admin/wait``).
+waiting until conditions hold, in real time or by moving it (``/__admin/wait``); what a scenario holds, and its release
+(``/__admin/hold``).
 
 A clock moves from one instant at which something is due to the next, and no further before all that is under way has
 ended. Time stands while receivers of webhooks are called: what they ask meanwhile is answered at the instant of their
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from time import perf_counter
 
 from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
@@ -26,16 +28,17 @@ from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
+from mockserver.web import holds
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
+from mockserver.wire.replies import reply_of
 
 LONGEST = 10 * MINUTE
 """The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
 
 
 def read(call: ControlCall) -> tuple[int, object]:
-    """The clock as it stands."""
     return 200, _shown(call.sandbox())
 
 
@@ -55,11 +58,8 @@ async def change(call: ControlCall) -> tuple[int, object]:
 
 
 async def advance(call: ControlCall) -> tuple[int, object]:
-    """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way.
-
-    Time stands while webhooks are being sent. A move ends at the instant that it has come to when it takes longer than
-    ``timeout`` in real time, or when the server is asked to stop: ``hint`` says so, and what is left there.
-    """
+    """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
+    time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
     sandbox, body = call.sandbox(), call.body
     if (body.by is None) == (body.to is None):
         raise invalid({"By": "give one of by (such as 1h) and to (an ISO date-time)"})
@@ -76,14 +76,11 @@ def due(call: ControlCall) -> tuple[int, object]:
         "now": iso(now),
         "pending": len(sandbox.schedule.entries),
         "due": [
-            {
-                "at": iso(one.at),
-                "in": duration_text(max(one.at - now, 0)),
-                "what": one.what.value,
-                "words": one.what.words,
-                "kind": _kind_of(sandbox, one),
-                "id": one.subject,
-            }
+            reply_of(
+                "DueWorkAnswer",
+                one,
+                **{"in": duration_text(max(one.at - now, 0)), "kind": _kind_of(sandbox, one)},
+            )
             for one in sandbox.schedule.earliest(call.query.limit)
         ],
     }
@@ -148,18 +145,12 @@ def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
 
 
 def being_sent(sandbox: Sandbox) -> int:
-    """How many webhooks are being sent."""
     return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "now": iso(sandbox.now),
-        "mode": sandbox.clock.mode.value,
-        "rate": sandbox.clock.rate,
-        "pending": len(sandbox.schedule.entries),
-        "waiting": being_sent(sandbox),
-    }
+    pending = len(sandbox.schedule.entries)
+    return reply_of("ClockAnswer", sandbox, pending=pending, waiting=being_sent(sandbox))
 
 
 def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
@@ -195,12 +186,15 @@ class Mover:
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
         before, steps, arrived = sandbox.schedule.ran, 0, False
         while self._world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
-            if self._world.runner.sending(sandbox):
+            if sandbox.holding.is_all:
+                if not await self._goes_on(sandbox):
+                    break
+            elif self._world.runner.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
             else:
                 self._run(sandbox, to)
-                arrived = not is_behind(sandbox) and not self._world.runner.sending(sandbox)
+                arrived = self._has_ended(sandbox)
                 if arrived or self.is_over:
                     break
             steps += 1
@@ -213,7 +207,9 @@ class Mover:
         is due; False when there is neither, or no time. Raises ``HungUp``."""
         async with standing(self._world, sandbox):
             before, entries = sandbox.schedule.ran, sandbox.schedule.entries
-            if self._world.runner.sending(sandbox):
+            if sandbox.holding.is_all:
+                moved = await self._goes_on(sandbox)
+            elif self._world.runner.sending(sandbox):
                 moved = await self._try_ends(sandbox)
             elif moved := bool(entries) and entries[0].at <= end and not self.is_over:
                 self._run(sandbox, max(entries[0].at, sandbox.now))
@@ -225,8 +221,17 @@ class Mover:
         ended = await self._world.runner.try_ends(sandbox, self._until, self._caller.leaving)
         return ended and self._caller.stays()
 
+    def _has_ended(self, sandbox: Sandbox) -> bool:
+        """Whether all that has come due has ended, and nothing is held."""
+        return not (is_behind(sandbox) or self._world.runner.sending(sandbox) or sandbox.holding.is_all)
+
+    async def _goes_on(self, sandbox: Sandbox) -> bool:
+        """Wait while everything in a sandbox is held; False when there is no time left."""
+        left, holding = self._until - self._world.real_clock(), sandbox.holding
+        await holds.passed(self._world, sandbox, lambda: not holding.is_all, left, self._caller.leaving)
+        return self._caller.stays() and not (holding.is_all and self._world.sandboxes.is_live(sandbox))
+
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
-        """Run a slice of what is due up to an instant."""
         run_slice(sandbox, to)
         sandbox.clock.move_to(sandbox.now, self._world.real_clock())
         self._world.runner.changed(sandbox)
@@ -262,10 +267,7 @@ _SHORTEST_WAIT = 5_000
 
 async def wait(call: ControlCall) -> tuple[int, object]:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
-
-    With ``advance`` the clock moves from one instant at which something is due to the next, as far as ``within``; time
-    stands while webhooks are being sent. ``timeout`` is real time either way.
-    """
+    With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
     advance: bool = body.advance
     if body.within is not None and not advance:
@@ -275,13 +277,13 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
-    begun, why = sandbox.now, _unmet(sandbox, wanted)
+    begun = sandbox.now
     with call.caller() as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
-        if why and advance:
-            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within, why)
-        elif why:
-            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout, why)
+        if advance:
+            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
+        else:
+            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
     answer: dict[str, object] = {
         "held": not why,
         "now": iso(sandbox.now),
@@ -301,39 +303,37 @@ async def wait(call: ControlCall) -> tuple[int, object]:
 
 
 async def _watching(
-    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros, why: dict[str, str]
+    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + timeout / SECOND
 
     def look() -> bool:
-        return _hold(world.sandboxes.present(sandbox), wanted)
+        present = world.sandboxes.present(sandbox)
+        return all(one.unmet(present) is None for one in wanted)
 
-    while why:
-        left = round((end - loop.time()) * SECOND)
+    end = perf_counter() + timeout / SECOND
+    while why := _unmet(sandbox, wanted):
+        left = round((end - perf_counter()) * SECOND)
         if left <= 0 or world.runner.stopping:
             break
         await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, caller.leaving)
         caller.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
-        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
 async def _moving(
-    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros, why: dict[str, str]
+    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
     end = sandbox.now + within
-    while why and await mover.step(sandbox, end):
+    while (why := _unmet(sandbox, wanted)) and await mover.step(sandbox, end):
         present = world.sandboxes.present(sandbox)
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
             sandbox, end = present, present.now + end - sandbox.now
-        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
@@ -353,10 +353,6 @@ def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
     return {kind: mask_text(why) for kind, why in found.items() if why is not None}
 
 
-def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> bool:
-    return all(one.unmet(sandbox) is None for one in wanted)
-
-
 def _until_due(world: World, sandbox: Sandbox) -> Micros:
     """How long, in real time, until something may come due here that only this call runs."""
     entries, clock = sandbox.schedule.entries, sandbox.clock
@@ -364,3 +360,49 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
         return LONGEST
     left = entries[0].at - clock.read(world.real_clock())
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _SHORTEST_WAIT)
+
+
+_LOOK_SECONDS = 0.005
+
+
+async def held(call: ControlCall) -> tuple[int, object]:
+    """What is held, now or when what is waited for has come."""
+    asked = call.sandbox()
+    if call.query.until is not None:
+        await _until(call, asked)
+    sandbox = call.world.sandboxes.present(asked)
+    return 200, {
+        "held": sandbox.holding.held,
+        "all": sandbox.holding.is_all,
+        "underWay": _under_way(call, sandbox),
+        "calls": sum(sandbox.director.tallies.calls.values()),
+    }
+
+
+def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
+    # This call waits for its answer itself, where its sandbox is open.
+    return sandbox.under_way - (sandbox is call.request.known)
+
+
+async def _until(call: ControlCall, sandbox: Sandbox) -> None:
+    """Wait until something is held, or no client waits any more, or the time for that is over."""
+    world, loop = call.world, asyncio.get_running_loop()
+    end = loop.time() + within_longest(call.query.timeout, 0) / SECOND
+
+    def is_held() -> bool:
+        return world.sandboxes.present(sandbox).holding.held > 0
+
+    if call.query.until == "gone":
+        while _under_way(call, sandbox) and loop.time() < end:
+            # Nobody says that a client has left.
+            await asyncio.sleep(_LOOK_SECONDS)
+        return
+    while not is_held() and loop.time() < end and not world.runner.stopping:
+        await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))
+
+
+async def release(call: ControlCall) -> tuple[int, object]:
+    sandbox = call.sandbox()
+    released = sandbox.holding.release()
+    await call.world.runner.catch_up(sandbox)
+    return 200, {"released": released}

@@ -5,12 +5,11 @@ payments API (``/openapi.json``, ``/asyncapi.json``)."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from mockserver.assumptions import Assumed
 from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
@@ -28,41 +27,32 @@ _REFUSED: dict[str, str] = {
 
 def payments(call: ControlCall) -> tuple[int, bytes]:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
-    return 200, _payments(call.assumed(), call.world.directory.config.public_url)
+    from mockserver.web.openapi import document
+
+    return 200, _text(document, call.assumed(), call.world.directory.config.public_url)
 
 
 def webhooks(call: ControlCall) -> tuple[int, bytes]:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
-    return 200, _webhooks(call.assumed())
+    from mockserver.web.openapi import asyncapi
+
+    return 200, _text(asyncapi, call.assumed())
 
 
 def itself(call: ControlCall) -> tuple[int, bytes]:
-    """The control API as an OpenAPI document."""
-    return 200, _control(call.world.directory.config.public_url)
+    return 200, _text(control, CONTROL_ROUTES, call.world.directory.config.public_url)
 
 
-@lru_cache(maxsize=8)
-def _payments(assumed: Assumed, url: str) -> bytes:
-    from mockserver.web.openapi import document
-
-    return dumps(document(assumed, url))
-
-
-@lru_cache(maxsize=8)
-def _webhooks(assumed: Assumed) -> bytes:
-    from mockserver.web.openapi import asyncapi
-
-    return dumps(asyncapi(assumed))
-
-
-@lru_cache(maxsize=8)
-def _control(url: str) -> bytes:
-    return dumps(control(CONTROL_ROUTES, url))
+@lru_cache(maxsize=16)
+def _text(make: Callable[..., dict[str, Any]], *of: Hashable) -> bytes:
+    """The text of a document, which takes a while to make."""
+    return dumps(make(*of))
 
 
 def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
     """The control API with these routes, for the address of a server."""
     schemas = Schemas(model for row in routes for model in (row.body, row.query) if model is not None)
+    schemas.reply("Problem")
     paths: dict[str, dict[str, Any]] = {}
     for row in routes:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas)
@@ -73,10 +63,7 @@ def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
         "servers": [{"url": url}],
         "paths": paths,
         "components": {
-            "schemas": {
-                "Problem": _PROBLEM_SCHEMA,
-                **{name: schema for name, schema in schemas.named.items() if name not in queries},
-            },
+            "schemas": {name: schema for name, schema in schemas.named.items() if name not in queries},
             "securitySchemes": {
                 "secretKey": {"type": "apiKey", "in": "header", "name": "x-secretkey"},
                 "sandbox": {"type": "apiKey", "in": "header", "name": "x-sandbox"},
@@ -88,16 +75,6 @@ def control(routes: Sequence[ControlRoute], url: str) -> dict[str, Any]:
 
 
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
-_PROBLEM_SCHEMA = {
-    "type": "object",
-    "required": ["message", "code", "httpStatus"],
-    "properties": {
-        "message": {"type": "string"},
-        "code": {"type": "integer"},
-        "httpStatus": {"type": "integer"},
-        "details": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
-    },
-}
 
 
 @cache
@@ -110,45 +87,32 @@ def examples() -> Mapping[str, Any]:
 def _operation(row: ControlRoute, schemas: Schemas) -> dict[str, Any]:
     changes = row.method != "GET"
     shown = examples().get(f"{row.method} {row.path}", {})
-    done = _answer("Done", schemas.reply(row.reply), row.media)
-    done["content"][row.media]["example"] = shown.get("answer")
+    content = {"schema": schemas.reply(row.reply), "example": shown.get("answer")}
+    responses: dict[str, Any] = {str(row.success): {"description": "Done", "content": {row.media: content}}}
+    for status, words in row.answers.items():
+        schema = _PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), _PROBLEM]}
+        responses[str(status)] = {"description": words, "content": {_JSON: {"schema": schema}}}
+    for refused, words in _REFUSED.items():
+        if changes or refused not in ("413", "415"):
+            responses[refused] = {"description": words, "content": {_JSON: {"schema": _PROBLEM}}}
     operation: dict[str, Any] = {
         "operationId": _name(row),
         "summary": row.summary,
         "security": _security(row),
-        "responses": {
-            str(row.success): done,
-            **{
-                str(status): _answer(
-                    words, _PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), _PROBLEM]}
-                )
-                for status, words in row.answers.items()
-            },
-            **{
-                status: _answer(words, _PROBLEM)
-                for status, words in _REFUSED.items()
-                if changes or status not in ("413", "415")
-            },
-        },
+        "responses": responses,
     }
-    parameters = schemas.parameters(row.path, row.query)
-    if parameters:
-        asked = shown.get("parameters", {})
-        operation["parameters"] = [
-            {**one, "example": asked[one["name"]]} if one["name"] in asked else one for one in parameters
-        ]
+    asked = shown.get("parameters", {})
+    if parameters := schemas.parameters(row.path, row.query):
+        operation["parameters"] = parameters
+        for one in parameters:
+            if one["name"] in asked:
+                one["example"] = asked[one["name"]]
     if row.body is not None:
-        operation["requestBody"] = {
-            "required": bool(schemas.named[row.body.__name__].get("required")),
-            "content": {
-                kind: {"schema": schemas.body(row.body), "example": shown.get("body", {})} for kind in _kinds(row)
-            },
-        }
+        required = bool(schemas.named[row.body.__name__].get("required"))
+        sent = {"schema": schemas.body(row.body), "example": shown.get("body", {})}
+        kinds = [_JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [_JSON]
+        operation["requestBody"] = {"required": required, "content": dict.fromkeys(kinds, sent)}
     return operation
-
-
-def _kinds(row: ControlRoute) -> list[str]:
-    return [_JSON, "application/yaml"] if row.path.startswith("/__admin/scenarios") else [_JSON]
 
 
 def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
@@ -163,7 +127,3 @@ def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
 def _name(row: ControlRoute) -> str:
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
-
-
-def _answer(words: str, schema: dict[str, Any], media: str = _JSON) -> dict[str, Any]:
-    return {"description": words, "content": {media: {"schema": schema}}}

@@ -1,12 +1,8 @@
 """What the client did wrong, and the marks that part one story from the next (``/__admin/findings``,
-``/__admin/marks``).
-
-Source: docs/findings.md, Where findings appear.
-"""
+``/__admin/marks``). Source: docs/findings.md, Where findings appear."""
 
 from __future__ import annotations
 
-from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox
@@ -15,6 +11,7 @@ from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.profile import WireProfile, profile_of
+from mockserver.wire.replies import reply_of
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
@@ -25,7 +22,6 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 def finish(call: ControlCall) -> tuple[int, object]:
-    """Report what was left open, then list."""
     sandbox, watch = watched(call)
     end_story(call, sandbox)
     return 200, _page(call, sandbox, watch.ledger)
@@ -39,7 +35,6 @@ def end_story(call: ControlCall, sandbox: Sandbox) -> None:
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
-    """Delete the findings of this sandbox."""
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
@@ -56,23 +51,8 @@ def mark(call: ControlCall) -> tuple[int, object]:
 
 
 def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
-    """A finding as interfaces show it."""
-    kind = finding.kind
-    evidence = [(one.entry, one.webhook, profile.sentence(one.line)) for one in finding.evidence]
-    return {
-        "id": finding.id,
-        "finding": kind.name,
-        "severity": kind.severity.word,
-        "title": kind.title,
-        "why": kind.why,
-        "advice": kind.advice,
-        "when": iso(finding.last),
-        "about": dict(finding.about),
-        "evidence": [{"entry": entry, "webhook": webhook, "line": line} for entry, webhook, line in evidence],
-        "count": finding.count,
-        "first": iso(finding.first),
-        "last": iso(finding.last),
-    }
+    evidence = [reply_of("EvidenceAnswer", one, line=profile.sentence(one.line)) for one in finding.evidence]
+    return reply_of("FindingAnswer", finding, evidence=evidence)
 
 
 def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
@@ -101,14 +81,9 @@ def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, obje
         raise invalid(faults)
     found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=query.raised)
     profile = profile_of(sandbox.assumed)
-    return {
-        "count": len(found),
-        "last": sandbox.journal.last,
-        "dropped": ledger.dropped,
-        "raised": ledger.raised,
-        "idle": idle_of(sandbox),
-        "findings": [shown(finding, profile) for finding in found],
-    }
+    findings = [shown(finding, profile) for finding in found]
+    counts = {"count": len(found), "last": sandbox.journal.last}
+    return reply_of("FindingsAnswer", ledger, **counts, idle=idle_of(sandbox), findings=findings)
 
 
 def watched(call: ControlCall) -> tuple[Sandbox, Watch]:

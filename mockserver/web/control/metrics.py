@@ -49,28 +49,12 @@ def _durations(world: World, _: object) -> Samples:
         yield (op,), (buckets, found.took / SECOND)
 
 
-def _journal(world: World, _: object) -> Samples:
-    quota = world.sandboxes.quota
-    yield ("limit",), quota.overflown
-    yield ("memory",), quota.dropped
+def _each(counts: Mapping[str, float]) -> Samples:
+    return (((value,), count) for value, count in sorted(counts.items()))
 
 
-def _commits(world: World, _: object) -> Samples:
-    if world.store is not None:
-        yield ("written",), world.store.commits
-        yield ("failed",), world.store.failures
-
-
-def _counted(name: str) -> Callable[[World, Mapping[str, int]], Samples]:
-    def read(world: World, _: object) -> Samples:
-        for value, count in sorted(getattr(world.directory.config.counts, name).items()):
-            yield (value,), count
-
-    return read
-
-
-def _one(read: Callable[[World], float]) -> Callable[[World, Mapping[str, int]], Samples]:
-    return lambda world, _: iter([((), read(world))])
+def _one(number: float) -> Samples:
+    return iter([((), number)])
 
 
 METRICS: tuple[Metric, ...] = (
@@ -84,35 +68,36 @@ METRICS: tuple[Metric, ...] = (
            ("op",), _durations),
     Metric("mockserver_rules_fired_total", "counter",
            "Rules that fired: by id those of the server's files, all others as other.",
-           ("rule",), _counted("rules")),
+           ("rule",), lambda world, _: _each(world.directory.config.counts.rules)),
     Metric("mockserver_faults_total", "counter",
            "Faults that rules decided on, by kind.",
-           ("kind",), _counted("faults")),
+           ("kind",), lambda world, _: _each(world.directory.config.counts.faults)),
     Metric("mockserver_webhook_tries_total", "counter",
            "Attempts to deliver a webhook, by its state after that: delivered, waiting (tried again) or given_up.",
-           ("result",), _counted("webhooks")),
+           ("result",), lambda world, _: _each(world.directory.config.counts.webhooks)),
     Metric("mockserver_sandboxes", "gauge", "Open sandboxes.",
-           (), _one(lambda world: len(world.sandboxes))),
+           (), lambda world, _: _one(len(world.sandboxes))),
     Metric("mockserver_sandboxes_dropped_total", "counter",
            "Unused sandboxes dropped (--sandbox-idle).",
-           (), _one(lambda world: world.sandboxes.dropped)),
+           (), lambda world, _: _one(world.sandboxes.dropped)),
     Metric("mockserver_objects", "gauge", "Stored objects of all sandboxes, by kind.",
-           ("kind",), lambda _, objects: (((kind,), count) for kind, count in objects.items())),
+           ("kind",), lambda _, objects: _each(objects)),
     Metric("mockserver_journal_dropped_total", "counter",
            "Oldest journal entries dropped, by bound: limit (--journal-limit) or memory (--journal-memory, messages "
            "of inboxes included).",
-           ("bound",), _journal),
+           ("bound",),
+           lambda world, _: _each({"limit": world.sandboxes.quota.overflown, "memory": world.sandboxes.quota.dropped})),
     Metric("mockserver_store_commits_total", "counter",
            "Commits of the store (--store), by result: written, or failed (its requests were refused).",
-           ("result",), _commits),
+           ("result",),
+           lambda world, _: _each({"written": one.commits, "failed": one.failures} if (one := world.store) else {})),
     Metric("mockserver_event_loop_lag_seconds", "gauge",
            f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits that long.",
-           (), _one(lambda world: world.lag.longest)),
+           (), lambda world, _: _one(world.lag.longest)),
 )  # fmt: skip
 
 
 async def read(call: ControlCall) -> tuple[int, bytes]:
-    """Every metric of the server, in the order of the table."""
     # Takes a moment to import, and most servers are never asked.
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -143,7 +128,6 @@ async def _objects(world: World) -> dict[str, int]:
 
 
 def alive(call: ControlCall) -> tuple[int, object]:
-    """The process answers, and of which version it is."""
     return 200, {"status": "alive", "version": __version__}
 
 

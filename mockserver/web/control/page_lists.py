@@ -6,39 +6,39 @@ Everything here is in the control API too, at greater length; these calls are ch
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter, contains, eq
-from typing import Any, TypeAlias
+from operator import attrgetter, eq
+from typing import Any
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
-from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
-from mockserver.engine.journal import JournalEntry
+from mockserver.engine.journal import Change, JournalEntry
 from mockserver.engine.query import Among, Check, Contains, Query
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import unnoted
-from mockserver.engine.stories import Change
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal import shown_event
-from mockserver.web.control.journal_search import facts_of, is_failed, look_through, searched, status_of
+from mockserver.web.control.journal import moved
+from mockserver.web.control.journal_search import amount_in, facts_of, is_failed, look_through, searched, status_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
 from mockserver.web.runner import for_each, search
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
+from mockserver.wire.replies import reply_of
 
 MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
@@ -66,9 +66,8 @@ _READERS: Mapping[str, Route] = {
 
 
 async def lines(call: ControlCall) -> tuple[int, object]:
-    """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
-    (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for,
-    ``meanings`` what the operations are called, ``bars`` their histogram in that many parts at most."""
+    """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
+    operations are called, ``bars`` are a histogram of them all."""
     sandbox, query = call.sandbox(), call.query
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
@@ -90,11 +89,10 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     places = await for_each(calls, attrgetter("at" if is_timed else "number"))
     first, last = min(places), max(places)
     length = max(-((first - last - 1) // most), 1)
-    counts: dict[int, list[int]] = {}
+    all_calls, failed = Counter[int](), Counter[int]()
     for place, entry in zip(places, calls, strict=True):
-        bar = counts.setdefault((place - first) // length, [0, 0])
-        bar[0] += 1
-        bar[1] += is_failed(entry)
+        all_calls[(place - first) // length] += 1
+        failed[(place - first) // length] += is_failed(entry)
 
     # A search finds entries after a number, and from a time on.
     def word(place: int) -> str:
@@ -104,8 +102,8 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
         {
             "since": word(first + number * length),
             "until": word(first + (number + 1) * length),
-            "calls": counts.get(number, (0, 0))[0],
-            "failed": counts.get(number, (0, 0))[1],
+            "calls": all_calls[number],
+            "failed": failed[number],
         }
         for number in range((last - first) // length + 1)
     ]
@@ -117,10 +115,9 @@ async def objects(call: ControlCall) -> tuple[int, object]:
     kind = query.kind
     if kind is None:
         return 200, {"counts": _counts(sandbox)}
-    _, table = _known(kind)
-    limit, skip = min(query.limit, MOST_OBJECTS), query.skip
-    rows, profile = table(sandbox), profile_of(sandbox.assumed)
-    asked = Query(limit=limit, skip=skip, where=object_tests(sandbox, query.q, _reader(kind, profile)))
+    rows, profile = _table(sandbox, kind), profile_of(sandbox.assumed)
+    tests = object_tests(sandbox, query.q, _reader(kind, profile))
+    asked = Query(limit=min(query.limit, MOST_OBJECTS), skip=query.skip, where=tests)
     found = await search(rows, asked)
     # Of one instant with what is found: the page shows both.
     counts = _counts(sandbox)
@@ -134,13 +131,9 @@ def _counts(sandbox: Sandbox) -> dict[str, int]:
 
 async def one(call: ControlCall) -> tuple[int, object]:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
-    sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
-    id_name, table = _known(kind)
-    row = table(sandbox).get(object_id)
-    if row is None:
-        raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
+    sandbox, kind, object_id, row = _object(call)
     reader = _READERS.get(kind)
-    shown = _read(sandbox, reader, {id_name: object_id}) if reader is not None else None
+    shown = _read(sandbox, reader, {KINDS[kind][0]: object_id}) if reader is not None else None
     profile = profile_of(sandbox.assumed)
     story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
     about = {
@@ -166,10 +159,9 @@ async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[d
         shown = [_row(one, table.id_of(one), profile) for one in page.rows]
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
     for of in [name for name in ("batch", "payment_link") if name != kind]:
-        origin = KINDS[of][1](sandbox).get(getattr(row, f"{of}_id", None) or "")
-        found += (
-            [{"kind": of, "count": 1, "objects": [_row(origin, getattr(row, f"{of}_id"), profile)]}] if origin else []
-        )
+        origin_id = getattr(row, f"{of}_id", None) or ""
+        origin = KINDS[of][1](sandbox).get(origin_id)
+        found += [{"kind": of, "count": 1, "objects": [_row(origin, origin_id, profile)]}] if origin else []
     return found
 
 
@@ -178,16 +170,16 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     if not isinstance(row, Batch):
         return None
     return [
-        {
-            "number": place + 1,
-            "paymentMethodId": mask_start(one.payment_method_id, 64),
-            "reference": mask_start(one.reference, 120),
-            "amount": f"{one.currency} {number_text(one.amount)}",
-            "state": one.status.value,
-            "chargeId": one.charge_id,
-            "reason": one.failure and mask_text(one.failure.reason),
-        }
-        for place, one in enumerate(map(row.standing, range(min(len(row.rows), MOST_RELATED))))
+        reply_of(
+            "BatchRowAnswer",
+            one,
+            number=number,
+            paymentMethodId=mask_start(one.payment_method_id, 64),
+            reference=mask_start(one.reference, 120),
+            amount=f"{one.currency} {number_text(one.amount)}",
+            reason=one.failure and mask_text(one.failure.reason),
+        )
+        for number, one in enumerate(map(row.standing, range(min(len(row.rows), MOST_RELATED))), 1)
     ]
 
 
@@ -198,10 +190,7 @@ async def act(call: ControlCall) -> tuple[int, object]:
     Raises ``NotFound`` (1) for an unknown object, ``Invalid`` (90) for what is no such entry or not of this kind, and
     what the move raises, such as ``WrongState``; then nothing has happened.
     """
-    sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
-    _, table = _known(kind)
-    if table(sandbox).get(object_id) is None:
-        raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
+    sandbox, kind, object_id, _ = _object(call)
     wanted, faults = later_of({name: value for name, value in call.document.items() if name != "after"})
     if wanted is None:
         raise invalid(faults)
@@ -248,19 +237,8 @@ def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
 
 def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
     """One change of an object's story; ``kept`` says whether the journal still has its entry."""
-    causes = [
-        {"rule": cause.rule, "attempt": cause.attempt, "choice": cause.choice, "code": cause.code,
-         "message": mask_text(cause.message) if cause.message is not None else None}
-        for cause in change.causes
-    ]  # fmt: skip
     is_kept = sandbox.journal.get(change.number) is not None
-    return {
-        "entry": change.number,
-        "kept": is_kept,
-        "op": change.op,
-        **shown_event(change.event, profile),
-        "rules": causes,
-    }
+    return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
 def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
@@ -296,10 +274,19 @@ def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
 
 
-def _known(kind: str) -> tuple[str, Any]:
+def _table(sandbox: Sandbox, kind: str) -> Any:
     if kind not in KINDS:
         raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
-    return KINDS[kind]
+    return KINDS[kind][1](sandbox)
+
+
+def _object(call: ControlCall) -> tuple[Sandbox, str, str, Any]:
+    """The sandbox, the kind and the id of the object that the path names, and the object."""
+    sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
+    row = _table(sandbox, kind).get(object_id)
+    if row is None:
+        raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
+    return sandbox, kind, object_id, row
 
 
 Shown = Mapping[str, object]
@@ -320,34 +307,18 @@ class ObjectReader:
         return " ".join(str(part) for part in self.shown(row).values() if part).lower()
 
 
-Fits: TypeAlias = Callable[[str, str], bool]
-"""Whether a part of what is shown, in small letters, is what is wanted, or has it in it."""
-
-
 @record
-class _Part:
-    """Whether one part of what is shown of an object fits, or unless ``present`` does not."""
+class _Says:
+    """Whether what an operator looks at in an object is what is wanted, or unless ``present`` is not."""
 
     reader: ObjectReader
-    name: str
-    fits: Fits
+    operator: str
     wanted: str
     present: bool
 
     def __call__(self, row: Any) -> bool:
-        return self.fits(str(self.reader.shown(row)[self.name] or "").lower(), self.wanted) is self.present
-
-
-@record
-class _Attribute:
-    """Whether something that an object has and the list does not show is what is wanted, or unless ``present`` not."""
-
-    value_of: Callable[[Any], object]
-    wanted: str
-    present: bool
-
-    def __call__(self, row: Any) -> bool:
-        return (str(self.value_of(row) or "").lower() == self.wanted) is self.present
+        read, fits = _OPERATORS[self.operator]
+        return fits(str(read(row, self.reader.shown) or "").lower(), self.wanted) is self.present
 
 
 def _card_of(row: Any) -> object:
@@ -361,19 +332,10 @@ def _code_of(row: Any) -> object:
     return int(attempts[-1].error_code) if attempts else None
 
 
-_ATTRIBUTES: Mapping[str, Callable[[Any], object]] = {
-    "card": _card_of,
-    "code": _code_of,
-    "customer": lambda row: getattr(row, "customer_id", None),
-    "email": lambda row: getattr(row, "email", None),
-}
-"""Operators of ``q`` for the last four digits of a card, the code of a decline, the id of a customer, an address."""
-
-
 def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Check[Any]]:
     """What an object must pass. Raises ``Invalid`` (90) for a search that means nothing."""
     try:
-        return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, *_ATTRIBUTES, _IS))]
+        return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, _IS))]
     except ValueError as fault:
         raise invalid({"Q": str(fault)}) from None
 
@@ -384,12 +346,8 @@ def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
         return Contains(reader.text, word.value, present)
     if word.operator == _IS:
         return Among(reader.id_of, _with_findings(word.value, sandbox), present)
-    if word.operator in _ATTRIBUTES:
-        return _Attribute(_ATTRIBUTES[word.operator], word.value.lower(), present)
-    name, fits = _OPERATORS[word.operator]
-    wanted = _amount(word.value) if word.operator == "amount" else word.value.lower()
-    is_exact = fits is contains and wanted.startswith("=")
-    return _Part(reader, name, eq, wanted[1:], present) if is_exact else _Part(reader, name, fits, wanted, present)
+    wanted = number_text(amount_in(word.value)) if word.operator == "amount" else word.value.lower()
+    return _Says(reader, word.operator, wanted, present)
 
 
 def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
@@ -399,20 +357,23 @@ def _with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
     return frozenset(value for finding in ledger for value in finding.about.values())
 
 
-def _amount(wanted: str) -> str:
-    number = number_of(wanted)
-    if number is None:
-        raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
-    return number_text(number)
+def _has(text: str, wanted: str) -> bool:
+    """Whether a text has another in it, or with ``=`` before that is the same."""
+    return text == wanted[1:] if wanted.startswith("=") else wanted in text
 
 
-_OPERATORS: Mapping[str, tuple[str, Fits]] = {
-    "state": ("state", eq),
-    "status": ("state", eq),
-    "id": ("id", contains),
-    "ref": ("label", contains),
+_OPERATORS: Mapping[str, tuple[Callable[[Any, Callable[[Any], Shown]], object], Callable[[str, str], bool]]] = {
+    "state": (lambda row, shown: shown(row)["state"], eq),
+    "status": (lambda row, shown: shown(row)["state"], eq),
+    "id": (lambda row, shown: shown(row)["id"], _has),
+    "ref": (lambda row, shown: shown(row)["label"], _has),
     # An amount may be without a currency before it.
-    "amount": ("amount", lambda shown, wanted: shown.rpartition(" ")[2] == wanted),
-    "currency": ("amount", lambda shown, wanted: shown.rpartition(" ")[0] == wanted),
+    "amount": (lambda row, shown: shown(row)["amount"], lambda text, wanted: text.rpartition(" ")[2] == wanted),
+    "currency": (lambda row, shown: shown(row)["amount"], lambda text, wanted: text.rpartition(" ")[0] == wanted),
+    "card": (lambda row, _: _card_of(row), eq),
+    "code": (lambda row, _: _code_of(row), eq),
+    "customer": (lambda row, _: getattr(row, "customer_id", None), eq),
+    "email": (lambda row, _: getattr(row, "email", None), eq),
 }
-"""Operators of ``q``: the part of what is shown that they look at, and when it fits."""
+"""Operators of ``q``: what they look at in an object, or in what is shown of it, and when that in small letters is what
+is wanted. ``card`` are the last four digits, ``code`` is that of a decline."""

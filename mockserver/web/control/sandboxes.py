@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mockserver.assumptions import ROWS, Assumed, Profile, read
-from mockserver.domain.clock import iso
 from mockserver.domain.errors import Invalid, Unauthorised, invalid
 from mockserver.domain.masking import mask_text
 from mockserver.domain.reading import camel
@@ -17,6 +16,7 @@ from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.runner import SERVER, for_each
 from mockserver.wire.fields import MOST_NAMED
+from mockserver.wire.replies import reply_of
 
 _PUBLIC = "a name is shown to all: it must not contain the key or a card number"
 _AT_ONCE = 200
@@ -24,8 +24,7 @@ _AT_ONCE = 200
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Sandboxes, the last used first, and ``count``, how many there are: after the first ``skip`` at most ``limit``,
-    each with id, name, masked keys, clock, scenarios and number of objects."""
+    """Sandboxes, the last used first; ``count`` is how many there are."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
     # Of those that were not used since they were opened or emptied, the last comes first.
@@ -50,8 +49,7 @@ def one(call: ControlCall) -> tuple[int, object]:
 
 
 async def name(call: ControlCall) -> tuple[int, object]:
-    """Give the sandbox of a key a name, and open it if need be. Raises ``Invalid`` (90) naming what is wrong with
-    both."""
+    """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for either."""
     world, key, given = call.world, call.body.key, call.body.name
     faults = {}
     try:
@@ -102,8 +100,7 @@ def delete(call: ControlCall) -> tuple[int, object]:
 
 
 async def reset(call: ControlCall) -> tuple[int, object]:
-    """Empty this sandbox, or with ``all=true`` all of them; scenarios and overrides stay unless ``scenario=true``.
-    With ``undo=true`` the old content is kept for ``POST /__admin/undo``."""
+    """Empty this sandbox or all of them, scenarios and overrides only with ``scenario=true``."""
     keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
     if call.query.undo:
         for key in keys[-MOST_ASIDE:]:
@@ -156,19 +153,17 @@ def undo(call: ControlCall) -> tuple[int, object]:
 
 def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
     # A public key shown in full would give the secret one away: pk_X pairs with sk_X.
-    return {
-        "id": sandbox_id_of(sandbox.key),
-        "name": call.world.sandboxes.name_of(sandbox.key),
-        "key": masked_key(sandbox.key),
-        "publicKey": public_key,
-        "now": iso(sandbox.now),
-        "clock": sandbox.clock.mode.value,
-        "profile": sandbox.assumed.profile.value,
-        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
-        "requests": sandbox.journal.last,
-        "pending": len(sandbox.schedule.entries),
-        "objects": object_counts(sandbox),
-    }
+    return reply_of(
+        "NamedSandboxAnswer",
+        sandbox,
+        id=sandbox_id_of(sandbox.key),
+        name=call.world.sandboxes.name_of(sandbox.key),
+        key=masked_key(sandbox.key),
+        publicKey=public_key,
+        scenarios=[scenario.name for scenario in sandbox.config.scenarios],
+        pending=len(sandbox.schedule.entries),
+        objects=object_counts(sandbox),
+    )
 
 
 def object_counts(sandbox: Sandbox) -> dict[str, int]:
@@ -177,7 +172,6 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 def assumptions(call: ControlCall) -> tuple[int, object]:
-    """Every row: question, value in force, value of each profile, evidence."""
     return 200, _assumed(call.sandbox())
 
 
@@ -223,16 +217,14 @@ def _assumed(sandbox: Sandbox) -> dict[str, object]:
     return {
         "profile": sandbox.assumed.profile.value,
         "assumptions": [
-            {
-                "key": row.key,
-                "question": row.question,
-                "value": row.kind.show(sandbox.assumed[row.key]),
-                "overridden": row.key in sandbox.assumed.overrides,
-                "allowed": row.kind.allowed,
-                "documented": row.kind.show(row.documented),
-                "sdk": row.kind.show(row.sdk),
-                "evidence": row.evidence,
-            }
+            reply_of(
+                "AssumptionAnswer",
+                row,
+                value=row.kind.show(sandbox.assumed[row.key]),
+                overridden=row.key in sandbox.assumed.overrides,
+                documented=row.kind.show(row.documented),
+                sdk=row.kind.show(row.sdk),
+            )
             for row in ROWS.values()
         ],
     }

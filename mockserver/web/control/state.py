@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -17,9 +16,9 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.clock import ClockMode, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
-from mockserver.domain.record import mutable
 from mockserver.engine import due, state_document
 from mockserver.engine.codec import form
+from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
@@ -121,7 +120,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
-    past.deliveries.forget()
+    # What it caused was sent when it happened.
+    past.deliveries = DeliveryLog(past.deliveries.limit)
     return past
 
 
@@ -150,20 +150,8 @@ def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
 _EARLIEST_SHOWN = 10**15
 """Whole numbers from here on are instants, in microseconds."""
 
-_NOT_THERE = object()
-
 _MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
-
-
-@mutable
-class KindDiff:
-    """How the objects of one kind differ: ids that one side alone has, and fields whose values are not equal."""
-
-    only_here: list[str] = field(default_factory=list)
-    only_there: list[str] = field(default_factory=list)
-    changed: dict[str, dict[str, tuple[object, object]]] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=lambda: {"onlyHere": 0, "onlyThere": 0, "changed": 0, "equal": 0})
 
 
 async def compare(call: ControlCall) -> tuple[int, object]:
@@ -180,64 +168,56 @@ async def compare(call: ControlCall) -> tuple[int, object]:
         known = ", ".join(sandbox_id_of(one.key) for one in list(call.world.sandboxes)[-5:])
         raise invalid({"With": f"got '{mask_start(wanted, 40)}', wanted the id of an open sandbox, such as {known}"})
     # Of the instant at which the comparison begins.
-    facts = {name: {"here": one, "there": other} for name, one, other in _facts(here, there) if one != other}
+    sides, others = _facts(here), _facts(there)
+    facts = {name: {"here": one, "there": others[name]} for name, one in sides.items() if one != others[name]}
     kinds = await _differences(here, there)
-    return 200, {
-        "equal": not kinds and not facts,
-        "facts": facts,
-        "kinds": {kind: _shown(diff) for kind, diff in kinds.items()},
-    }
+    return 200, {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
 
 
-def _facts(here: Sandbox, there: Sandbox) -> list[tuple[str, object, object]]:
-    return [
-        ("now", iso(here.now), iso(there.now)),
-        ("clock", here.clock.mode.value, there.clock.mode.value),
-        ("profile", here.assumed.profile.value, there.assumed.profile.value),
-        ("seed", here.config.seed, there.config.seed),
-        ("pending", len(here.schedule.entries), len(there.schedule.entries)),
-        ("scenarios", _names(here), _names(there)),
-    ]
-
-
-def _names(sandbox: Sandbox) -> list[str]:
-    return [scenario.name for scenario in sandbox.config.scenarios]
-
-
-def _shown(diff: KindDiff) -> dict[str, object]:
+def _facts(sandbox: Sandbox) -> dict[str, object]:
     return {
-        **diff.counts,
-        "onlyHereIds": diff.only_here,
-        "onlyThereIds": diff.only_there,
-        "changedFields": {
-            row_id: {path: {"here": _value(one), "there": _value(other)} for path, (one, other) in fields.items()}
-            for row_id, fields in diff.changed.items()
-        },
+        "now": iso(sandbox.now),
+        "clock": sandbox.clock.mode,
+        "profile": sandbox.assumed.profile,
+        "seed": sandbox.config.seed,
+        "pending": len(sandbox.schedule.entries),
+        "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
     }
 
 
-def _value(value: object) -> object:
-    return iso(value) if type(value) is int and value >= _EARLIEST_SHOWN else value
-
-
-async def _differences(here: Sandbox, there: Sandbox) -> dict[str, KindDiff]:
+async def _differences(here: Sandbox, there: Sandbox) -> dict[str, dict[str, object]]:
     """The kinds of objects that differ, and how, at the beginning. Objects are as an export without secrets shows them,
     and only those that are not equal are written out."""
     taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
-    found: dict[str, KindDiff] = {}
-    for kind, sides in taken.items():
-        diff = await _difference(*sides)
-        if diff.counts["onlyHere"] or diff.counts["onlyThere"] or diff.counts["changed"]:
-            found[kind] = diff
-    return found
+    found = {kind: await _difference(*sides) for kind, sides in taken.items()}
+    return {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
 
 
-async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> KindDiff:
-    diff, others = KindDiff(), dict[str, Any]()
+async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:
+    """How the objects of one kind differ: ids that one side alone has, and fields whose values are not equal."""
+    counts = dict.fromkeys(("onlyHere", "onlyThere", "changed", "equal"), 0)
+    named: dict[str, dict[str, Mapping[str, object]]] = {name: {} for name in counts}
+    others = dict[str, Any]()
+
+    def note(name: str, row_id: str, fields: Mapping[str, object] | None = None) -> None:
+        counts[name] += 1
+        if len(named[name]) < _MOST:
+            named[name][row_id] = fields or {}
+
+    def compared(row: Any) -> None:
+        other, write = others.pop(id_of(row), None), form(row.__class__).write
+        if other is None:
+            note("onlyHere", id_of(row))
+        elif row != other and (fields := dict(_fields("", write(row, False), write(other, False)))):
+            note("changed", id_of(row), fields)
+        else:
+            counts["equal"] += 1
+
     await for_each(theirs, lambda row: others.setdefault(id_of(row), row))
-    await for_each(mine, lambda row: _compare(diff, id_of(row), row, others.pop(id_of(row), None)))
-    await for_each(others, lambda row_id: _count(diff, "onlyThere", diff.only_there, row_id))
-    return diff
+    await for_each(mine, compared)
+    await for_each(others, lambda row_id: note("onlyThere", row_id))
+    ids = {"onlyHereIds": list(named["onlyHere"]), "onlyThereIds": list(named["onlyThere"])}
+    return {**counts, **ids, "changedFields": named["changed"]}
 
 
 def _rows(table: Table[Any]) -> list[Any]:
@@ -246,36 +226,16 @@ def _rows(table: Table[Any]) -> list[Any]:
     return [batch.copied() for batch in rows] if rows and isinstance(rows[0], Batch) else rows
 
 
-def _compare(diff: KindDiff, row_id: str, mine: Any, theirs: Any) -> None:
-    """Count a row of this side."""
-    if theirs is None:
-        _count(diff, "onlyHere", diff.only_here, row_id)
-        return
-    write = form(mine.__class__).write
-    fields = dict(_fields("", write(mine, False), write(theirs, False))) if mine != theirs else {}
-    if fields:
-        diff.counts["changed"] += 1
-        if len(diff.changed) < _MOST:
-            diff.changed[row_id] = fields
-    else:
-        diff.counts["equal"] += 1
-
-
-def _count(diff: KindDiff, name: str, ids: list[str], row_id: str) -> None:
-    diff.counts[name] += 1
-    if len(ids) < _MOST:
-        ids.append(row_id)
-
-
-def _fields(path: str, mine: Any, theirs: Any) -> Iterator[tuple[str, tuple[object, object]]]:
-    """Fields by their dotted path, with the value on each side; None where a side has none."""
-    if mine == theirs:
-        return
+def _fields(path: str, mine: Any, theirs: Any) -> Iterator[tuple[str, dict[str, object]]]:
+    """Fields that differ by their dotted path, with the value on each side; None where a side has none."""
     if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
         for name in {**mine, **theirs}:
-            one, other = mine.get(name, _NOT_THERE), theirs.get(name, _NOT_THERE)
+            one, other = mine.get(name), theirs.get(name)
             if one != other:
-                deeper = f"{path}.{name}" if path else str(name)
-                yield from _fields(deeper, None if one is _NOT_THERE else one, None if other is _NOT_THERE else other)
+                yield from _fields(f"{path}.{name}" if path else str(name), one, other)
     else:
-        yield path, (mine, theirs)
+        yield path, {"here": _value(mine), "there": _value(theirs)}
+
+
+def _value(value: object) -> object:
+    return iso(value) if type(value) is int and value >= _EARLIEST_SHOWN else value

@@ -1,4 +1,4 @@
-"""Verification: what should have been asked of a sandbox, and the expectations of its rules (``/__admin/verify``).
+"""Verification: what should have been asked of a sandbox, and the expectations of its rules.
 
 Source: docs/control-api.md (``/__admin/verify``).
 """
@@ -26,6 +26,7 @@ from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
 from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
+from mockserver.wire.replies import reply_of
 
 T = TypeVar("T")
 
@@ -47,10 +48,8 @@ _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.
 
 
 async def verify(call: ControlCall) -> tuple[int, object]:
-    """200 when every expectation holds, else 409 with the differences and the near misses.
-
-    Raises ``Invalid`` (90) naming every fault of the expectations themselves.
-    """
+    """200 when every expectation holds, else 409 with the differences and the near misses. Raises ``Invalid`` (90)
+    naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
     expected, faults = expectations(call.document.get("requests", []))
     money = _read(Invariant, call.document, "money", faults)
@@ -74,12 +73,12 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     idle = {"idle": idle_of(sandbox)} if body.finish else {}
     verdicts = [await judge(one, entries, loss) for one in expected]
     failed = [verdict for verdict in verdicts if not verdict.holds]
-    differences = [*map(_words, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
+    differences = [*map(str, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
     return 409 if differences else 200, {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
         "differences": differences,
-        "requests": [_shown(verdict) for verdict in verdicts],
+        "requests": [verdict.shown() for verdict in verdicts],
         "rules": unmet,
         "findings": findings,
         **idle,
@@ -99,57 +98,19 @@ def _read(read: Callable[[str], T], document: Mapping[str, Any], name: str, faul
     return found
 
 
-def _words(verdict: Verification) -> str:
-    words = f"{verdict.expected.text}: wanted {verdict.expected.bounds}, got {verdict.count}"
-    if verdict.doubt is not None:
-        return f"{words}, but {verdict.doubt}"
-    if verdict.near and verdict.count < verdict.expected.bounds.least:
-        nearest = verdict.near[0]
-        words += f" (nearest is entry {nearest.entry.number}: {', '.join(map(str, nearest.differences))})"
-    return mask_text(words)
-
-
-def _shown(verdict: Verification) -> dict[str, object]:
-    return {
-        "op": verdict.expected.text,
-        "holds": verdict.holds,
-        "wanted": str(verdict.expected.bounds),
-        "got": verdict.count,
-        "doubt": verdict.doubt,
-        "matched": [entry.number for entry in verdict.matched],
-        "nearMisses": [
-            {
-                "entry": miss.entry.number,
-                "op": miss.entry.asked.op,
-                "differences": [mask_text(str(difference)) for difference in miss.differences],
-            }
-            for miss in verdict.near
-        ]
-        if not verdict.holds
-        else [],
-    }
-
-
 MOST_SHOWN = 5
 """Near misses and matches that a verdict names."""
 
 
 @record
-class NearMiss:
-    """An entry of the expected operation, and every test that it fails."""
-
-    entry: JournalEntry
-    differences: list[Difference]
-
-
-@record
 class Verification:
-    """How often something happened. ``doubt`` says why a count that looks right may be wrong."""
+    """How often something happened: the numbers of the newest entries of it, and those nearest to it with every test
+    that they fail. ``doubt`` says why a count that looks right may be wrong."""
 
     expected: Expected
     count: int
-    matched: list[JournalEntry]
-    near: list[NearMiss]
+    matched: list[int]
+    near: list[tuple[JournalEntry, list[str]]]
     doubt: str | None
 
     @property
@@ -157,35 +118,52 @@ class Verification:
         """Whether the expectation is met for certain."""
         return self.doubt is None and self.expected.bounds.hold(self.count)
 
+    def __str__(self) -> str:
+        words = f"{self.expected.text}: wanted {self.expected.bounds}, got {self.count}"
+        if self.doubt is not None:
+            return f"{words}, but {self.doubt}"
+        if self.near and self.count < self.expected.bounds.least:
+            entry, differences = self.near[0]
+            words += f" (nearest is entry {entry.number}: {', '.join(differences)})"
+        return mask_text(words)
+
+    def shown(self) -> dict[str, object]:
+        """The verdict as the answer has it; near misses only of one that does not hold."""
+        near = [] if self.holds else self.near
+        misses = [reply_of("NearMissAnswer", entry, differences=list(map(mask_text, lacks))) for entry, lacks in near]
+        return reply_of("VerifiedRequestAnswer", self, wanted=str(self.expected.bounds), nearMisses=misses)
+
 
 async def judge(expected: Expected, entries: Sequence[JournalEntry], loss: str | None) -> Verification:
     """Count what was expected among some entries of a journal, while others are served; ``loss`` says why others are no
     longer there."""
     found = await for_each(entries, lambda entry: _compare(expected, entry))
     count = sum(times for times, _ in found)
-    matched = [entry for entry, (times, _) in zip(entries, found, strict=True) if times]
-    missed = [miss for _, miss in found if miss is not None]
-    near = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.differences), -miss.entry.number))
+    matched = [entry.number for entry, (times, _) in zip(entries, found, strict=True) if times]
+    missed = [(entry, lacks) for entry, (_, lacks) in zip(entries, found, strict=True) if lacks]
+    closest = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss[1]), -miss[0].number))
+    near = [(entry, list(map(str, lacks))) for entry, lacks in closest]
     doubt = None if expected.bounds.most is None and expected.bounds.hold(count) else loss
     return Verification(expected, count, matched[-MOST_SHOWN:], near, doubt)
 
 
-def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, NearMiss | None]:
-    """How often an entry is what was expected, and what it lacks where it is of the expected operation and is not.
+def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Difference]]:
+    """How often an entry is what was expected, and the tests that it fails where it is of the expected operation and is
+    not.
 
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
     operation (rows of a batch, renewals) counts once for each payment in it.
     """
     attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
     if not attempts:
-        return 0, None
+        return 0, ()
     lacks = [expected.when.differences(attempt) for attempt in attempts]
     fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
     if not fits:
-        return 0, NearMiss(entry, min(lacks, key=len))
+        return 0, min(lacks, key=len)
     if entry.asked.op in expected.operations:
-        return 1, None
-    return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, None
+        return 1, ()
+    return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, ()
 
 
 def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
