@@ -76,6 +76,8 @@ class TablePart:
 
     def gather(self, changes: Changes, most: int = _ALL) -> None:
         """Rows that have another value, and those that are new: ``most`` of them at most."""
+        if not self._changed and len(self._table.rows) == self._known:
+            return
         some = list(islice(self._changed, most))
         end = min(self._known + most - len(some), len(self._table.rows))
         for seq in (*some, *range(self._known, end)):
@@ -117,6 +119,8 @@ class MemoryPart:
     def gather(self, changes: Changes) -> None:
         """Entries that are new, moved or have another value, and those that are gone."""
         memory, known, before = getattr(self._owner, self._slot), self._known, 0
+        if not memory and not known:
+            return
         for key, value in memory.items():
             number, held = known.get(key, (0, None))
             if number > before and held is value:

@@ -349,13 +349,13 @@ class Store(SandboxStorage):
         """Write a commit without a task of its own: why it failed."""
         self._is_writing = self._has_written = True
         try:
-            return await self._commit()
+            return await self._commit(is_alone=True)
         finally:
             self._is_writing = False
             if self._changed or self._gone:
                 self._begin()
 
-    async def _commit(self) -> str | None:
+    async def _commit(self, *, is_alone: bool = False) -> str | None:
         """Write what has changed, and say so to those who wait: why that failed."""
         self._batch, self._changed = self._changed, {}
         self._written, self._waiting = self._waiting, []
@@ -366,7 +366,7 @@ class Store(SandboxStorage):
             commit = await self._gathered(growing)
             commit.gone = list(self._going)
             if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
-                await self._write(commit)
+                await self._write(commit, is_alone=is_alone)
                 self.commits += 1
                 self._context.note_written(commit)
                 # A commit that was on its way has named them again.
@@ -402,11 +402,11 @@ class Store(SandboxStorage):
             self._written, self._batch, self._going = [], {}, {}
         return failed
 
-    async def _write(self, commit: Commit) -> None:
-        """Write a commit: a small one on the event loop, as long as the disk takes it at once, as two changes of threads
-        cost more than it does. Raises ``NotWritten``."""
+    async def _write(self, commit: Commit, *, is_alone: bool) -> None:
+        """Write a commit in a thread; a small one that no other answer shares on the event loop, as long as the disk
+        takes it at once: two changes of threads cost more than it does. Raises ``NotWritten``."""
         loop, began = asyncio.get_running_loop(), perf_counter()
-        if commit.is_small and began >= self._threaded_until and self._file.claim():
+        if is_alone and commit.is_small and began >= self._threaded_until and self._file.claim():
             try:
                 self._file.write(commit)
             finally:
