@@ -73,7 +73,7 @@ class WaitCondition:
         for row in islice(rows, most):
             if fits >= self.count:
                 break
-            holds = all([test.holds(read(row)) for test, read in tests])
+            holds = all(test.holds(read(row)) for test, read in tests)
             fits += holds
             if not holds and not why:
                 differences = (test.difference_of(read(row)) for test, read in tests)

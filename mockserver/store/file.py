@@ -43,6 +43,7 @@ SLICE = 5_000
 _APPLICATION = 0x6D6F636B
 _MOST_NAMED = 5
 _ROWS = "SELECT world, part, number, value, sum FROM rows"
+_PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)"
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
@@ -195,15 +196,17 @@ class StoreFile:
                 raise NotWritten(str(problem)) from None
 
     def _write(self, commit: Commit) -> None:
-        run = self._db.executemany
-        run("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts)
-        run("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops)
-        rows = ((*row, row_sum(*row)) for row in commit.puts)
-        run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
-        pages = ((*page, page_sum(*page)) for page in commit.pages)
-        run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
-        run("DELETE FROM sandboxes WHERE key = ?", ((key,) for key in commit.gone))
-        run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", (one.row for one in commit.kept))
+        pages = [(*page, page_sum(*page)) for page in commit.pages]
+        for statement, values in (
+            ("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts),
+            ("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops),
+            (_PUT, [(*row, row_sum(*row)) for row in commit.puts]),
+            ("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages),
+            ("DELETE FROM sandboxes WHERE key = ?", [(key,) for key in commit.gone]),
+            ("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept]),
+        ):
+            if values:
+                self._db.executemany(statement, values)
 
     def _begin(self, is_new: bool, *, full: bool) -> None:
         """Take the lock, for as long as the file is open."""
@@ -234,7 +237,6 @@ class StoreFile:
         finally:
             run(f"PRAGMA user_version = {version & ~IN_LOG}")
         self._in_log = 0
-
 
 
 _OPEN: WeakSet[StoreFile] = WeakSet()

@@ -26,7 +26,6 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form, row_form, write_plain
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer
-from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import Change, size_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
@@ -138,8 +137,7 @@ class SandboxPersister:
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
         self._seldom: tuple[object, ...] = ()
-        self._seldom_plain: dict[str, Any] = {}
-        self._tables: dict[str, Table[Any]] = {name: getattr(sandbox, name) for name in ROW_CLASSES}
+        self._seldom_plain: Mapping[str, Any] = {}
         self._judged = counters(sandbox.watch)
         self._fresh: Fresh = {}
         self.parts = [*self._parts_of(sandbox)]
@@ -235,8 +233,8 @@ class SandboxPersister:
         config, tallies, journal = sandbox.config, sandbox.director.tallies, sandbox.journal
         time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
         seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._books)
+        steady = self._seldom_plain
         if seldom != self._seldom:
-            self._seldom = seldom
             head = Head(
                 seed=Seed(config.seed),
                 opened_with=(config.assumed.profile, config.assumed.overrides),
@@ -253,13 +251,19 @@ class SandboxPersister:
                 warned=warned,
                 lag=lag,
             )
-            self._seldom_plain = row_form(Head).to_plain(head)
+            steady = row_form(Head).to_plain(head)
+            if self._written is not None:
+                # Many sandboxes are used once.
+                self._seldom, self._seldom_plain = seldom, steady
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
-        lengths = {name: len(table.rows) for name, table in self._tables.items()}
+        lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
         return {
-            **self._seldom_plain,
+            **steady,
             "tallies": row_form(Tallies).to_plain(Tallies(tallies.first, counted, tallies.calls)),
-            "plain": dict(zip(_PLAIN, map(write_plain, _plain_of(sandbox)), strict=True)),
+            "plain": {
+                path: value if type(value) in (int, str) else write_plain(value)
+                for path, value in zip(_PLAIN, _plain_of(sandbox), strict=True)
+            },
             "lengths": {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
             "judged": {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
         }

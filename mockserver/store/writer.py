@@ -60,10 +60,11 @@ MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
 QUICK = 0.03
-"""Seconds that a commit may take on the event loop. After one that took longer, a thread writes for a while."""
+"""Seconds that a commit may take on the event loop. After two that took longer, a thread writes for a while: one may
+have waited for other programs instead of the disk."""
 
 THREADED = 50
-"""How many times as long as that one took."""
+"""How many times as long as the second took."""
 
 WAIT = 5
 """Seconds that a client is asked to wait when its request could not be stored."""
@@ -104,9 +105,11 @@ class Store(SandboxStorage):
         self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
+        self._newest = self.last_used()
         self._expected, self._ended = 0, 0.0
         self._called: asyncio.AbstractEventLoop | None = None
         self._is_writing = self._has_written = False
+        self._is_slow = False
         self._threaded_until = 0.0
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
@@ -156,7 +159,9 @@ class Store(SandboxStorage):
         """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
         with _readable():
             rows = by_part(self._file.rows(kept.world))
-            return stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
+            persister = stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
+            persister.sandbox.used = kept.used
+            return persister
 
     def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
         found = {}
@@ -411,7 +416,8 @@ class Store(SandboxStorage):
                 self._file.write(commit)
             finally:
                 self._file.release()
-            if (taken := perf_counter() - began) > QUICK:
+            was_slow, self._is_slow = self._is_slow, (taken := perf_counter() - began) > QUICK
+            if was_slow and self._is_slow:
                 self._threaded_until = began + THREADED * taken
         else:
             await loop.run_in_executor(self._writer, self._file.write, commit)
@@ -456,9 +462,17 @@ class Store(SandboxStorage):
         due = None if at is None else real_due(sandbox.clock, at)
         name, world = self._sandboxes.name_of(key), persister.world
         kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
-        if known is None or replace(kept, touched=known.touched) != known:
+        if known is None or self._is_news(kept, known):
             commit.kept.append(kept)
+            self._newest = max(self._newest, kept.used)
         return True
+
+    def _is_news(self, kept: StoredSandbox, known: StoredSandbox) -> bool:
+        """Whether the index is to be written anew: not for the use alone of the sandbox that was the last used of all,
+        but once a second."""
+        is_used_alone = known.used == self._newest and len(self._batch) == 1
+        was_just_used = is_used_alone and 0 <= kept.touched - known.touched < SECOND
+        return replace(kept, used=known.used if was_just_used else kept.used, touched=known.touched) != known
 
     def _lose(self, sandbox: Sandbox) -> None:
         """Drop a sandbox that differs from the file: the next use reads it again."""
