@@ -114,9 +114,10 @@ class Idempotency:
         while sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
             self._forget(next(iter(self.firsts)))
         if len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
-            step.warn(
+            words = (
                 f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_LENGTH} characters of answers"
             )
+            step.warn(words)
             self._bound()
 
     def _put(self, name: str, first: First) -> None:

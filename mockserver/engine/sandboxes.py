@@ -282,9 +282,7 @@ class Sandboxes:
         if fault:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
         if len(self) >= self.most:
-            reason = (
-                f"this server has {self.most} sandboxes, its limit (--most-sandboxes); open ones keep "
-                "working, and --sandbox-idle drops unused ones"
-            )
-            raise Full(Code.RETRY_LATER, {"XSecretkey": reason}, WAIT)
+            limit = f"this server has {self.most} sandboxes, its limit (--most-sandboxes)"
+            words = f"{limit}; open ones keep working, and --sandbox-idle drops unused ones"
+            raise Full(Code.RETRY_LATER, {"XSecretkey": words}, WAIT)
         return key
