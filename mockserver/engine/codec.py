@@ -222,36 +222,32 @@ class _Fields:
         self._cls = cls
         self._is_trusted = is_trusted
         self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
-        # A field with its default is left out: of a document only where that is None.
-        self._defaults = [(one.name, one.default if one.default is None or is_trusted else _NEVER) for one in parts]
-        self._empty = [one.name for one in parts if is_trusted and _is_empty_by_default(one)]
-        # Without secrets these are None, or missing where that is the default.
-        self._hidden = {one.name: None for one in parts if not one.repr and one.default is not None}
-        self._missing = [one.name for one in parts if not one.repr and one.default is None]
-        self._writes: list[tuple[str, Write]] = []
         self._forms: dict[str, Form] = {}
+        self._writes: list[tuple[str, object, bool, bool, Write | None]] = []
         self.long: dict[str, Steps] = {}
 
     def learn(self, field: Field[Any], part: Form) -> None:
         self._forms[field.name] = part
         if part.steps:
             self.long[field.name] = part.steps
-        elif part is not _AS_IT_IS:
-            self._writes.append((field.name, _writer(field.name, part)))
+        # A field with its default is left out: of a document only where that is None.
+        default = field.default if field.default is None or self._is_trusted else _NEVER
+        is_empty = self._is_trusted and field.default_factory is not MISSING and not field.default_factory()
+        write = None if part.steps or part is _AS_IT_IS else _writer(field.name, part)
+        self._writes.append((field.name, default, is_empty, not field.repr, write))
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""
-        out = {name: held for name, default in self._defaults if (held := getattr(value, name)) is not default}
-        for name in self._empty:
-            if not out[name]:
-                del out[name]
-        if not secrets:
-            out.update(self._hidden)
-            for name in self._missing:
-                out.pop(name, None)
-        for name, write in self._writes:
-            if (held := out.get(name)) is not None:
-                out[name] = write(held, secrets)
+        out = {}
+        for name, default, is_empty, is_secret, write in self._writes:
+            held = getattr(value, name)
+            if held is default or (is_empty and not held):
+                continue
+            if is_secret and not secrets:
+                if default is not None:
+                    out[name] = None
+                continue
+            out[name] = held if held is None or write is None else write(held, secrets)
         return out
 
     def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
@@ -294,10 +290,6 @@ class _Fields:
         unknown = [(mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named]
         missing = [(name, "missing, a state document has it") for name in self._required if name not in raw]
         return unknown + missing
-
-
-def _is_empty_by_default(field: Field[Any]) -> bool:
-    return field.default_factory is not MISSING and not field.default_factory()
 
 
 def _shared(cls: type, read: Read) -> Read:
