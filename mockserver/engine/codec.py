@@ -23,7 +23,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import islice
 from threading import RLock
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
@@ -33,7 +33,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable
 from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
@@ -76,8 +76,7 @@ def _refuse(words: str) -> Any:
     raise _wanted(words)
 
 
-@record
-class Steps:
+class Steps(NamedTuple):
     """How a value that may be long is written and read with a pause after each part; what is read is used up."""
 
     write: Callable[[Any, bool], Cooperative[Any]]
@@ -193,7 +192,7 @@ class Codec:
             values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
             return dict(zip(keys, values, strict=True))
 
-        return _in_steps(write, read, is_long=is_long)
+        return _in_steps(Steps(write, read), is_long=is_long)
 
     def without(self, cls: type, left_out: Collection[str] = ()) -> Form:
         """The form of a dataclass without some of its fields, which must have defaults."""
@@ -207,7 +206,7 @@ class Codec:
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
         if fields.long:
-            long = _in_steps(fields.write_in_steps, fields.read_in_steps)
+            long = _in_steps(Steps(fields.write_in_steps, fields.read_in_steps))
             form.write, form.read, form.steps = long.write, long.read, long.steps
         return form
 
@@ -238,7 +237,7 @@ class _Fields:
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""
-        out = {}
+        out: dict[str, Any] = {}
         for name, default, is_empty, is_secret, write in self._writes:
             held = getattr(value, name)
             if held is default or (is_empty and not held):
@@ -305,18 +304,16 @@ def _shared(cls: type, read: Read) -> Read:
     return read_shared
 
 
-def _in_steps(
-    write: Callable[[Any, bool], Cooperative[Any]],
-    read: Callable[[Any, CardRegistry], Cooperative[Any]],
-    *,
-    is_long: bool = True,
-) -> Form:
+def _in_steps(steps: Steps, *, is_long: bool = True) -> Form:
     """The form of what is written and read part by part; without pauses where it is never long."""
-    return Form(
-        lambda value, secrets: run_to_end(write(value, secrets)),
-        lambda raw, cards: run_to_end(read(raw, cards)),
-        Steps(write, read) if is_long else None,
-    )
+
+    def write(value: Any, secrets: bool) -> Any:
+        return run_to_end(steps.write(value, secrets))
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        return run_to_end(steps.read(raw, cards))
+
+    return Form(write, read, steps if is_long else None)
 
 
 def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
@@ -356,7 +353,7 @@ def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
         items = yield from _every(((place, item, one) for place, one in numbered), cards)
         return items if is_long else shape(items)
 
-    return _in_steps(write, read, is_long=is_long)
+    return _in_steps(Steps(write, read), is_long=is_long)
 
 
 def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
