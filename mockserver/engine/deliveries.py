@@ -50,10 +50,8 @@ _Target: TypeAlias = tuple[WebhookTarget, str | None]
 
 
 def plan(step: Step) -> None:
-    """Plan the deliveries of everything that the present step has caused.
-
-    They go out when the step has been answered (``release``), those that a scenario wants before that at once.
-    """
+    """Plan the deliveries of everything that the present step has caused. They go out when the step has been answered
+    (``release``), those that a scenario wants before that at once."""
     sandbox, planned = step.sandbox, len(step.result.webhooks)
     for event in step.result.events:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:

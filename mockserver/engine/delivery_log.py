@@ -23,11 +23,10 @@ class DeliveryLog:
     """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts those that are not.
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
-    that are to be sent by now, ``sending`` also those that are being sent; ``held``
-    those that wait for another to overtake them, by whose, ``unanswered`` those that wait until the step that caused
-    them has been answered; ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has
-    happened to deliveries; ``on_change`` is called for each that has changed or is dropped, by its id.
-    """
+    that are to be sent by now, ``sending`` also those that are being sent; ``held`` those that wait for another to
+    overtake them, by whose, ``unanswered`` those that wait until the step that caused them has been answered;
+    ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has happened to deliveries;
+    ``on_change`` is called for each that has changed or is dropped, by its id."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

@@ -77,11 +77,8 @@ class Idempotency:
 
     def first(self, step: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
         """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
-        the request that must be equal.
-
-        Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to another request (90), or the
-        first one is still being answered (31).
-        """
+        the request that must be equal. Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to
+        another request (90), or the first one is still being answered (31)."""
         sandbox = step.sandbox
         if not 0 < len(key) <= LONGEST:
             raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})

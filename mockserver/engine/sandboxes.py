@@ -61,9 +61,8 @@ class SandboxStorage:
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
     their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
-    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first.
-    ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
-    ``storage``."""
+    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first. ``named_times`` counts
+    the names that were given, ``dropped`` the sandboxes that were dropped or put away on the ``storage``."""
 
     def __init__(
         self,
