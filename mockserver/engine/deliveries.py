@@ -143,7 +143,6 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
 
 def _end(sandbox: Sandbox, delivery: Delivery) -> None:
     """A delivery has ended: those to its receiver that it has kept waiting go out, in order."""
-    sandbox.deliveries.note_ended(delivery)
     if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
         del sandbox.deliveries.blocking[delivery.url]
         for one in sandbox.deliveries:
