@@ -261,7 +261,7 @@ class PayToCustomer(CustomerFields):
 
     pay_to_agreement: NewPayToAgreement
 
-    def method(self, terms: commands.MethodTerms) -> commands.NewMethod:
+    def method(self, terms: commands.MethodTerms) -> Any:
         return self.pay_to_agreement.command()
 
 
