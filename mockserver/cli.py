@@ -40,7 +40,7 @@ from mockserver.settings import (
 
 if TYPE_CHECKING:
     from mockserver.adapters.server_log import ServerLog
-    from mockserver.adapters.trace_export import Export
+
 from collections.abc import Mapping, Sequence
 
 POLL_SECONDS = 0.05
@@ -178,9 +178,9 @@ def serve(**flags: Any) -> None:
     except CannotListen as refusal:
         log.error(str(refusal))
         sys.exit(refusal.code)
-    export = _export(log)
+    traces = _traces(log)
     try:
-        app = create_app(listeners.settings, traces=export and export.provider)
+        app = create_app(listeners.settings, traces=traces)
     except MockserverError as refusal:
         log.error(str(refusal))
         sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
@@ -192,15 +192,17 @@ def serve(**flags: Any) -> None:
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
     code = serving.serve(app, listeners, echo=click.echo, collector=collector)
-    if export is not None:
+    if traces is not None:
+        from mockserver.adapters.trace_export import close_export
+
         with suppress(KeyboardInterrupt):
-            export.close()
+            close_export(traces)
     sys.exit(code)
 
 
-def _export(log: ServerLog) -> Export | None:
-    """Where spans go, None when they go nowhere. Orchestrators set such variables for all that they start, so what is
-    wrong with them stops no server."""
+def _traces(log: ServerLog) -> Any:
+    """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for all that they start,
+    so what is wrong with them stops no server."""
     protocol = trace_protocol(os.environ)
     if protocol is None:
         return None

@@ -18,7 +18,7 @@ from typing import TypeGuard
 import pytest
 
 from tests.driving import Api, card_charge
-from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, parsed, statements
+from tools.imports import MODULES, PACKAGE, dotted, imports, layer_of, nodes, parsed, statements
 
 MOST_LINES = 51_401
 """Lines of all modules of the package."""
@@ -115,8 +115,7 @@ def test_lines_are_counted_as_a_reader_counts_them() -> None:
 def pauses(source: str) -> bool:
     """Whether a module does work in steps, by whatever name: it has a generator that gives nothing, drives such work,
     or lets the loop serve others."""
-    module = parsed(source)
-    for node in ast.walk(module):
+    for node in nodes(source):
         match node:
             case ast.ImportFrom(module="mockserver.domain.cooperative"):
                 return True
@@ -124,7 +123,7 @@ def pauses(source: str) -> bool:
                 return True
             case _:
                 pass
-    return any(gives_nothing(function) for function in functions(module))
+    return any(gives_nothing(function) for function in functions(parsed(source)))
 
 
 def gives_nothing(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -160,10 +159,10 @@ def test_work_in_steps_is_known_by_what_it_does(source: str, does: bool) -> None
     assert pauses(source) is does
 
 
-def tricks(node: ast.AST) -> set[str]:
+def tricks(source: str) -> set[str]:
     """Ways to make or change code while it runs that a module uses."""
     found: set[str] = set()
-    for one in ast.walk(node):
+    for one in nodes(source):
         match one:
             case ast.Name(id=name) | ast.alias(name=name) if name in TRICKS:
                 found.add(name)
@@ -175,13 +174,13 @@ def tricks(node: ast.AST) -> set[str]:
 
 
 def test_no_module_makes_or_changes_code() -> None:
-    assert beyond({dotted(path): tricks(tree(path)) for path in MODULES}, TRICKS_LEFT) == {}
+    assert beyond({dotted(path): tricks(path.read_text("utf-8")) for path in MODULES}, TRICKS_LEFT) == {}
 
 
 @pytest.mark.parametrize("source", ["exec(text)", "from types import CodeType", "sys.meta_path.insert(0, one)"])
 def test_a_trick_is_found(source: str) -> None:
-    assert tricks(ast.parse(source)) != set()
-    assert tricks(ast.parse("pattern.eval(text)\nexecute(text)")) == set()
+    assert tricks(source) != set()
+    assert tricks("pattern.eval(text)\nexecute(text)") == set()
 
 
 def state(module: ast.Module) -> set[str]:
@@ -245,10 +244,10 @@ def test_state_of_a_module_is_found(source: str, found: set[str]) -> None:
     assert state(ast.parse(source)) == found
 
 
-def crowded(module: ast.Module) -> list[str]:
+def crowded(source: str) -> list[str]:
     """Functions with too many parameters by place, and calls with too many arguments, with their lines."""
     found = []
-    for node in ast.walk(module):
+    for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             given = [one.arg for one in (*node.args.posonlyargs, *node.args.args)]
             if len(given) - (given[:1] in (["self"], ["cls"])) > MOST_POSITIONAL:
@@ -264,7 +263,7 @@ def _is_list(call: ast.Call) -> bool:
 
 
 def test_what_is_many_has_names() -> None:
-    found = {dotted(path): listed for path in MODULES if (listed := crowded(tree(path)))}
+    found = {dotted(path): listed for path in MODULES if (listed := crowded(path.read_text("utf-8")))}
     assert {module: listed for module, listed in found.items() if module not in CROWDED_LEFT} == {}
 
 
@@ -279,7 +278,7 @@ def test_what_is_many_has_names() -> None:
     ],
 )
 def test_a_crowd_of_arguments_is_found(source: str, count: int) -> None:
-    assert len(crowded(ast.parse(source))) == count
+    assert len(crowded(source)) == count
 
 
 def test_what_promises_nothing_is_taken_in_known_versions() -> None:
@@ -348,7 +347,7 @@ def named(source: str) -> set[str]:
     module = parsed(source)
     made = {node.name for node in statements(module) if isinstance(node, ast.ClassDef)}
     made |= {function.name for function in functions(module)}
-    return made | {name.id for node in module.body for name in ast.walk(node) if is_made(name)}
+    return made | {name.id for name in nodes(source) if is_made(name)}
 
 
 def is_made(node: ast.AST) -> TypeGuard[ast.Name]:

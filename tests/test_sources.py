@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.assumptions import ROWS
-from tools.imports import MODULES, PACKAGE, parsed, statements
+from tools.imports import MODULES, PACKAGE, nodes, parsed, statements
 
 ROOT = PACKAGE.parent
 SPEC = {"service document": "docs/spec/service.md", "published facts": "docs/spec/published-facts.md"}
@@ -132,7 +132,7 @@ def test_every_fact_that_a_sentence_or_a_table_names_is_in_the_repository() -> N
     constants = [
         (path, node.value)
         for path in MODULES
-        for node in ast.walk(parsed(path.read_text("utf-8")))
+        for node in nodes(path.read_text("utf-8"))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     found = [

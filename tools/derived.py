@@ -112,15 +112,19 @@ def examples() -> str:
     """What each call of the control API answers to its example, in a sandbox that was used."""
     from mockserver.web.control.call import CONTROL_ROUTES
 
-    made = {f"{row.method} {row.path}": asyncio.run(_asked(row)) for row in CONTROL_ROUTES}
+    # What only reads leaves the sandbox as it is, so all of them may share one.
+    reading = [row for row in CONTROL_ROUTES if row.method == "GET"]
+    groups = [reading, *([row] for row in CONTROL_ROUTES if row.method != "GET")]
+    asked = {name: made for rows in groups for name, made in asyncio.run(_asked(rows)).items()}
+    made = {name: asked[name] for name in (f"{row.method} {row.path}" for row in CONTROL_ROUTES)}
     # The folder of the checkout differs from machine to machine.
     folder = f"{shipped_file(TEST_VALUES).parent}/"
     return json.dumps(made, indent=1, ensure_ascii=False).replace(folder, "scenarios/") + "\n"
 
 
-async def _asked(row: Any) -> dict[str, Any]:
-    """The example of a row and its answer: in a sandbox with one paid order, whose webhook has come, and a scenario;
-    what an import put aside, and another sandbox, are there too."""
+async def _asked(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
+    """The examples of rows and their answers, by call: in a sandbox with one paid order, whose webhook has come, and a
+    scenario; what an import put aside, and another sandbox, are there too."""
     app = create_app(seed=1, clock="2031-03-01T00:00:00Z")
     key = {"x-secretkey": "sk_demo"}
     transport = ASGITransport(app=app)
@@ -134,16 +138,21 @@ async def _asked(row: Any) -> dict[str, Any]:
         other = (await client.get("/__admin/sandbox", headers={"x-secretkey": "sk_other"})).json()
         await client.post("/charge/card", json={**ORDER, "amount": 5}, headers={"x-secretkey": "sk_other"})
         names = {"$charge": charge["chargeId"], "$webhook": webhook["id"], "$other": other["id"]}
-        given = {name: names.get(value, value) for name, value in row.example.items() if name != "body"}
-        body = row.example.get("body")
-        path = row.path.format(**given)
-        query = {name: value for name, value in given.items() if f"{{{name}}}" not in row.path}
-        sent = {"content": json.dumps(exported if body == "$exported" else body)} if body is not None else {}
-        answer = await client.request(
-            row.method, path, params=query, headers={"content-type": "application/json"}, **sent
-        )
-        if answer.status_code != row.success:
-            raise ValueError(f"{row.method} {path}: {answer.status_code} {answer.text}")
+        return {f"{row.method} {row.path}": await _example(client, row, names, exported) for row in rows}
+
+
+async def _example(
+    client: AsyncClient, row: Any, names: Mapping[str, str], exported: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The example of a row and its answer; ``names`` are the ids that stand for names in it."""
+    given = {name: names.get(value, value) for name, value in row.example.items() if name != "body"}
+    body = row.example.get("body")
+    path = row.path.format(**given)
+    query = {name: value for name, value in given.items() if f"{{{name}}}" not in row.path}
+    sent = {"content": json.dumps(exported if body == "$exported" else body)} if body is not None else {}
+    answer = await client.request(row.method, path, params=query, headers={"content-type": "application/json"}, **sent)
+    if answer.status_code != row.success:
+        raise ValueError(f"{row.method} {path}: {answer.status_code} {answer.text}")
     shown = answer.json() if row.media == "application/json" else answer.text
     made = {"parameters": given} if given else {}
     made |= {} if body is None else {"body": _some(exported) if body == "$exported" else body}

@@ -27,6 +27,12 @@ parsed = cache(ast.parse)
 
 
 @cache
+def nodes(source: str) -> Sequence[ast.AST]:
+    """Every node of a source, for the many tests that look at each."""
+    return tuple(ast.walk(parsed(source)))
+
+
+@cache
 def imports(source: str, module: str, *, package: bool = False) -> Sequence[tuple[int, str]]:
     """Line and absolute dotted name of every module that ``source`` imports."""
     found: list[tuple[int, str]] = []

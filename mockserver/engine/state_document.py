@@ -8,7 +8,7 @@ Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
 from heapq import heappush
@@ -26,7 +26,7 @@ from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, steps_of
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, steps_of, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
@@ -98,6 +98,10 @@ class State:
     records: Records
     scenarios: list[Carried] | None = None
     salt: Annotated[str, SALT] | None = field(default=None, repr=False)
+
+
+KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)], "tables": ROW_CLASSES}
+"""What a document may have, and its tables: of others none is read to its end."""
 
 
 def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.file_model import Empty, at_most_one_of, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, keys_of, needs, one_of
 from mockserver.scenario.later_step import Later, Move, act_of_payer
 from mockserver.scenario.operations import (
     ALL_OPERATIONS,
@@ -168,7 +168,8 @@ def _schema(schema: dict[str, Any]) -> None:
         {"anyOf": [given_as(one, {"minItems": 1}) if one == "later" else given(one) for one in chosen]}
         for chosen in (words, others)
     )
-    schema["allOf"] = [says, at_most_one_of(PROVIDER_WORDS), needs(given("as_usual"), {"not": no_other})]
+    one_at_most = {"oneOf": [*one_of(PROVIDER_WORDS)["oneOf"], {"not": any_of(PROVIDER_WORDS)}]}
+    schema["allOf"] = [says, one_at_most, needs(given("as_usual"), {"not": no_other})]
     if "outcome_from" in words:
         schema["allOf"].append(needs(given("outcome_from"), {"maxProperties": 1}))
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from pydantic_core import ValidationError
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, UTC_ZONE, Micros, Zone, datetime_of, duration_text, iso
@@ -375,8 +376,6 @@ class Window:
 
 def _window(wanted: object, problems: Problems) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
-    from pydantic_core import ValidationError
-
     try:
         return read_model(Window, wanted)
     except ValidationError as refused:

@@ -39,11 +39,8 @@ if TYPE_CHECKING:
 
 
 class Application(Starlette):
-    """The sandbox as a Starlette application. ``world`` is what its endpoints share.
-
-    Raises ``ScenarioRefused`` when the scenarios of the settings cannot be used, ``StoreRefused`` or ``Unreadable``
-    for their store.
-    """
+    """The sandbox as a Starlette application, whose endpoints share ``world``. Raises ``ScenarioRefused`` when the
+    scenarios of the settings cannot be used, ``StoreRefused`` or ``Unreadable`` for their store."""
 
     def __init__(
         self,
@@ -179,7 +176,6 @@ class Application(Starlette):
 
 
 def _rows(world: World) -> list[PathRow]:
-    """Every row of the tables of routes."""
     return [
         *((row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES),
         *((row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES),

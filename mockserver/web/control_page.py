@@ -53,7 +53,6 @@ def front(call: PageCall) -> Reply:
 
 
 def page(call: PageCall) -> Reply:
-    """The control page."""
     return html(200, "admin.html", policy(scripts=True, framed=False))
 
 
@@ -65,7 +64,8 @@ def stream(call: PageCall) -> Reply:
         return Reply(503, body, headers=Endpoint.headers)
 
     if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
-        news = _news(world, SERVER, lambda: _of_server(world))
+        sandboxes = world.sandboxes
+        news = _news(world, SERVER, lambda: {"sandboxes": len(sandboxes), "named": sandboxes.named_times})
     else:
         seen = world.directory.of_control(call.headers, changes=False)
         was_open = world.sandboxes.is_live(seen)
@@ -100,15 +100,12 @@ async def _news(world: World, key: str, look: Callable[[], dict[str, object] | N
         world.streams -= 1
 
 
-def _of_server(world: World) -> dict[str, object]:
-    return {"sandboxes": len(world.sandboxes), "named": world.sandboxes.named_times}
-
-
 def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     """``stood`` is when the clock was last set: a running clock is not news, a moved one is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it anything.
     """
+    ledger = sandbox.watch.ledger if sandbox.watch is not None else None
     return {
         "sandboxes": 0,
         "last": sandbox.journal.last,
@@ -123,12 +120,5 @@ def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
         "tries": sandbox.deliveries.changes,
         "messages": sum(sandbox.inboxes.counts().values()),
         "arrivals": sandbox.inboxes.number,
-        "findings": _of_findings(sandbox),
+        "findings": None if ledger is None else {"raised": ledger.raised, "cleared": ledger.cleared},
     }
-
-
-def _of_findings(sandbox: Sandbox) -> dict[str, object] | None:
-    """How often findings were raised and all of them cleared; None with ``--findings off``."""
-    if sandbox.watch is None:
-        return None
-    return {"raised": sandbox.watch.ledger.raised, "cleared": sandbox.watch.ledger.cleared}

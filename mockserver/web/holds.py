@@ -29,8 +29,8 @@ async def held(world: World, request: Request, fault: Transport) -> bool:
     came = holding.came
     holding.waiting += 1
     try:
-        watched = request if fault.at is At.ANSWER else None
-        return await _waited(world, sandbox, watched, lambda: holding.came > came, until or 0)
+        is_watched = fault.at is At.ANSWER
+        return await waited(world, request, lambda: holding.came > came, until or 0, is_watched=is_watched)
     finally:
         holding.waiting -= 1
 
@@ -43,21 +43,15 @@ def came(world: World, sandbox: Sandbox) -> None:
 
 
 async def waited(
-    world: World, request: Request, is_over: Callable[[], bool] = lambda: False, within: Micros = LONGEST
+    world: World,
+    request: Request,
+    is_over: Callable[[], bool] = lambda: False,
+    within: Micros = LONGEST,
+    is_watched: bool = True,
 ) -> bool:
-    """Wait until something is over, so long at most; False when the client has left meanwhile."""
-    return await _waited(world, request.sandbox, request, is_over, within)
-
-
-async def released(world: World, request: Request) -> bool:
-    """Wait while everything in a sandbox is held; False when the client has left meanwhile."""
-    holding = request.sandbox.holding
-    return not holding.is_all or await waited(world, request, lambda: not holding.is_all)
-
-
-async def _waited(
-    world: World, sandbox: Sandbox, request: Request | None, is_over: Callable[[], bool], within: Micros
-) -> bool:
+    """Wait until something is over, so long at most; False when the client, if it ``is_watched``, has left meanwhile.
+    In process nobody can leave."""
+    sandbox = request.sandbox
     loop = asyncio.get_running_loop()
     end = loop.time() + within / SECOND
 
@@ -65,19 +59,20 @@ async def _waited(
         # A reset lets go of everything.
         return is_over() or world.sandboxes.present(sandbox) is not sandbox
 
-    # In process nobody can leave.
-    watches = request is not None and not request.is_in_process
-    leaving = asyncio.ensure_future(_left(request.receive)) if request is not None and watches else None
+    watches = is_watched and not request.is_in_process
+    leaving: asyncio.Future[None] = loop.create_task(_left(request.receive)) if watches else loop.create_future()
     try:
-        while not look() and not world.runner.stopping and not (leaving is not None and leaving.done()):
-            left = round((end - loop.time()) * SECOND)
-            if left <= 0:
-                break
-            await world.runner.activity.wait(sandbox.key, left, look, leaving)
-        return leaving is None or not leaving.done()
+        while not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0:
+            await world.runner.activity.wait(sandbox.key, round(left * SECOND), look, leaving)
+        return not leaving.done()
     finally:
-        if leaving is not None:
-            leaving.cancel()
+        leaving.cancel()
+
+
+async def released(world: World, request: Request) -> bool:
+    """Wait while everything in a sandbox is held; False when the client has left meanwhile."""
+    holding = request.sandbox.holding
+    return not holding.is_all or await waited(world, request, lambda: not holding.is_all)
 
 
 async def _left(receive: Receive) -> None:

@@ -20,6 +20,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
+from mockserver.web import payer
 from mockserver.web.page import (
     NoSuchPage,
     PageCall,
@@ -32,8 +33,6 @@ from mockserver.web.page import (
     web_address,
     with_query,
 )
-from mockserver.web.payer_input import amount_faults, amount_typed, card_faults, expiry_typed, number_typed
-from mockserver.web.payer_words import COMPLETE, OUTCOMES, WAYS, failure_of, faults_of, paid_with, refusal_of
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 
@@ -49,10 +48,7 @@ _VIEW = re.compile(r"[0-9a-f]{24}")
 
 @mutable
 class _View:
-    """One view of the page of a link, and what its form shows.
-
-    ``key`` is empty for a view that has yet to begin.
-    """
+    """One view of the page of a link, and what its form shows. ``key`` is empty before it begins."""
 
     sandbox: Sandbox
     link: PaymentLink
@@ -63,7 +59,6 @@ class _View:
     notice: str | None = None
 
     def address(self, **query: str) -> str:
-        """The address of this view."""
         begun = {"view": self.key} if self.key else {}
         return self.sandbox.page(payment_links.page(self.link), **begun, **query)
 
@@ -144,7 +139,7 @@ def pay(call: PageCall) -> Reply:
 def _refused(view: _View, reply: Reply) -> Reply:
     """The form again, for a payment that was not even tried."""
     kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
-    errors = faults_of(reply.body) | _faults_of_form(view, kind)
+    errors = payer.faults_of(reply.body) | _faults_of_form(view, kind)
     fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
     if "Attempt" in errors:
         view.key = _new_key(view.sandbox)
@@ -152,7 +147,7 @@ def _refused(view: _View, reply: Reply) -> Reply:
     elif errors.keys() & (fields | {"Amount"} if view.link.amount is None else fields):
         view.errors = errors
     else:
-        view.alert = refusal_of(reply.body)
+        view.alert = payer.refusal_of(reply.body)
     return _form(view, kind, reply.status or 503)
 
 
@@ -160,10 +155,10 @@ def _faults_of_form(view: _View, kind: str) -> dict[str, str]:
     """What is wrong with the form as it was typed: all of it, where the service names one kind of fault at a time."""
     faults = {}
     if view.link.amount is None:
-        faults = amount_faults(amount_typed(view.form.get("amount", "")), currency(_currency(view)))
+        faults = payer.amount_faults(payer.amount_typed(view.form.get("amount", "")), currency(_currency(view)))
     if kind == LinkPaymentType.CARD.value:
         typed = _card(view.form)
-        faults |= card_faults(typed["cardNumber"], typed["expiryDate"], typed["ccv"], typed["cardholder"])
+        faults |= payer.card_faults(typed["cardNumber"], typed["expiryDate"], typed["ccv"], typed["cardholder"])
     return faults
 
 
@@ -174,20 +169,19 @@ def _currency(view: _View) -> str:
 def _card(form: Mapping[str, str]) -> dict[str, str]:
     """The fields of a card, read as they were meant."""
     return {
-        "cardNumber": number_typed(form.get("cardNumber", "")),
-        "expiryDate": expiry_typed(form.get("expiryDate", "")),
-        "ccv": number_typed(form.get("ccv", "")),
+        "cardNumber": payer.number_typed(form.get("cardNumber", "")),
+        "expiryDate": payer.expiry_typed(form.get("expiryDate", "")),
+        "ccv": payer.number_typed(form.get("ccv", "")),
         "cardholder": form.get("cardholder", "").strip(),
     }
 
 
 def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
-    """The form as the body of the payment."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
     if link.amount is None:
-        body["amount"] = amount_typed(form.get("amount", "")) or None
+        body["amount"] = payer.amount_typed(form.get("amount", "")) or None
     if kind == LinkPaymentType.CARD.value:
         body["paymentInformation"] = _card(form)
     elif form.get("result") == "decline":
@@ -213,7 +207,7 @@ def away_address(link: PaymentLink, charge: Charge) -> str | None:
 def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     """What became of a charge; for a ``used`` view also the ways on from here."""
     link = view.link
-    title, text = OUTCOMES[charge.status]
+    title, text = payer.OUTCOMES[charge.status]
     return html(
         200,
         "paid.html",
@@ -221,8 +215,8 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
         link=link,
         charge=charge,
         title=title,
-        text=link.confirmation_message if charge.status in COMPLETE and link.confirmation_message else text,
-        paid_with=paid_with(charge.instrument),
+        text=link.confirmation_message if charge.status in payer.COMPLETE and link.confirmation_message else text,
+        paid_with=payer.paid_with(charge.instrument),
         away=away_address(link, charge) if used else None,
         again=replace(view, key="").address() if used and link.has_room else None,
     )
@@ -247,10 +241,10 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
     headers = policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'")
     if kind is LinkPaymentType.CARD:
         offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
-        others = [(one.value, WAYS[one], view.address(type=one.value)) for one in offered]
+        others = [(one.value, payer.WAYS[one], view.address(type=one.value)) for one in offered]
         return html(status, "pay.html", headers, **shown, card=link.takes(LinkPaymentType.CARD), others=others)
     declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-    return html(status, "simulated.html", headers, **shown, kind=kind.value, label=WAYS[kind], declines=declines)
+    return html(status, "simulated.html", headers, **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
 
 
 def _closed(link: PaymentLink, status: int) -> Reply:
@@ -265,7 +259,6 @@ def _found(call: PageCall, view: str) -> _View:
 
 
 def _view_of(key: str) -> str:
-    """The key of the view that a try belongs to."""
     return key.partition(".")[0]
 
 
@@ -275,4 +268,4 @@ def _new_key(sandbox: Sandbox) -> str:
 
 
 def _alert(charge: Charge) -> str:
-    return f"{failure_of(charge)} Nothing was taken."
+    return f"{payer.failure_of(charge)} Nothing was taken."

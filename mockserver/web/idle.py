@@ -1,7 +1,5 @@
 """Unused sandboxes are dropped, so that a shared server does not grow for ever; and the memory of those that are gone
-is given back by a thread, as 100,000 charges take a while to be freed.
-
-Source: the command line's ``--sandbox-idle``.
+is given back by a thread, as 100,000 charges take a while to be freed. Source: the command line's ``--sandbox-idle``.
 """
 
 from __future__ import annotations

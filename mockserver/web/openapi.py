@@ -92,12 +92,13 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
     status = assumed["response.created_status"] if row.success is Success.CREATED else 200
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
+    headers = [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
     shown: dict[str, Any] = {
         "operationId": _name(row),
         "tags": [_tag(row)],
         "summary": row.summary,
         "description": f"{words}\n\nRule name: `{row.op}`. Source: {row.source}.",
-        "parameters": [*schemas.parameters(row.path, row.query), *_header_parameters(row)],
+        "parameters": [*schemas.parameters(row.path, row.query), *headers],
         "responses": {
             str(status): {
                 "description": "Created" if row.success is Success.CREATED else "Done",
@@ -145,10 +146,6 @@ def _refusals(row: Route, assumed: Assumed) -> set[int]:
     return found
 
 
-def _header_parameters(row: Route) -> list[dict[str, Any]]:
-    return [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
-
-
 def _tag(row: Route) -> str:
     return row.path.split("/")[1].replace("_", " ")
 
@@ -160,44 +157,45 @@ def _name(row: Route) -> str:
 
 
 def _webhooks(schemas: Schemas) -> dict[str, Any]:
-    """The ``webhooks`` of an OpenAPI document, by event type."""
-    return {
-        event_type: {
-            "post": {
-                "summary": kind.summary,
-                "parameters": [
-                    {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
-                    for name, text in HEADERS.items()
-                ],
-                "requestBody": {"required": True, "content": {_JSON: {"schema": _envelope(kind, event_type, schemas)}}},
-                "responses": {
-                    "2XX": {"description": "Taken"},
-                    "default": {"description": "Not taken: it is sent again, later each time."},
-                },
-            }
-        }
-        for kind in WEBHOOKS
-        for event_type in kind.event_types
+    text = {"type": "string"}
+    headers = [{"name": name, "in": "header", "description": said, "schema": text} for name, said in HEADERS.items()]
+    responses = {
+        "2XX": {"description": "Taken"},
+        "default": {"description": "Not taken: it is sent again, later each time."},
     }
+    found = {}
+    for kind in WEBHOOKS:
+        for event_type in kind.event_types:
+            body = {"required": True, "content": {_JSON: {"schema": _envelope(kind, event_type, schemas)}}}
+            post = {"summary": kind.summary, "parameters": headers, "requestBody": body, "responses": responses}
+            found[event_type] = {"post": post}
+    return found
 
 
 def asyncapi(assumed: Assumed) -> dict[str, Any]:
-    """The webhooks as an AsyncAPI 3.0 document, for a set of assumptions."""
-    schemas = Schemas(())
-    messages = {
-        event_type: {
-            "name": event_type,
-            "summary": kind.summary,
-            "contentType": _JSON,
-            "headers": {
-                "type": "object",
-                "properties": {name: {"type": "string", "description": text} for name, text in HEADERS.items()},
-            },
-            "payload": _envelope(kind, event_type, schemas),
+    schemas, messages = Schemas(()), dict[str, Any]()
+    channels, operations = dict[str, Any](), dict[str, Any]()
+    headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
+    for kind in WEBHOOKS:
+        word, said = kind.word, {"summary": kind.summary}
+        for event_type in kind.event_types:
+            messages[event_type] = {
+                "name": event_type,
+                **said,
+                "contentType": _JSON,
+                "headers": {"type": "object", "properties": headers},
+                "payload": _envelope(kind, event_type, schemas),
+            }
+        named = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
+        # The receiver chooses the address.
+        channels[word] = {"address": None, **said, "messages": named, "bindings": {"http": {}}}
+        operations[f"send_{word}"] = {
+            "action": "send",
+            **said,
+            "channel": {"$ref": f"#/channels/{word}"},
+            "messages": [{"$ref": f"#/channels/{word}/messages/{name}"} for name in kind.event_types],
+            "bindings": {"http": {"method": "POST"}},
         }
-        for kind in WEBHOOKS
-        for event_type in kind.event_types
-    }
     _word_statuses(schemas, assumed, "Transaction")
     return {
         "asyncapi": "3.0.0",
@@ -208,26 +206,8 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
             "license": {"name": "MIT"},
         },
         "defaultContentType": _JSON,
-        "channels": {
-            kind.word: {
-                # The receiver chooses the address.
-                "address": None,
-                "summary": kind.summary,
-                "messages": {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types},
-                "bindings": {"http": {}},
-            }
-            for kind in WEBHOOKS
-        },
-        "operations": {
-            f"send_{kind.word}": {
-                "action": "send",
-                "summary": kind.summary,
-                "channel": {"$ref": f"#/channels/{kind.word}"},
-                "messages": [{"$ref": f"#/channels/{kind.word}/messages/{name}"} for name in kind.event_types],
-                "bindings": {"http": {"method": "POST"}},
-            }
-            for kind in WEBHOOKS
-        },
+        "channels": channels,
+        "operations": operations,
         "components": {"messages": messages, "schemas": dict(sorted(schemas.named.items()))},
     }
 

@@ -33,7 +33,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
-from mockserver.web.routes import InModule, Route, RouteRow
+from mockserver.web.routes import Route, RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -71,11 +71,6 @@ class PageCall:
         self.fault: Transport | None = None
 
 
-def no_sandbox(world: World, request: Request) -> Sandbox | None:
-    """No sandbox: the page is the same for all."""
-    return None
-
-
 def holding(table: str, parameter: str) -> Finder:
     """What finds the sandbox with the object of a table whose id is a parameter of the path."""
 
@@ -95,18 +90,12 @@ class PageRoute(RouteRow):
 
     method: str
     path: str
-    serve: Callable[[PageCall], Reply]
     summary: str
-    sandbox: Finder
-    readers = {  # noqa: RUF012
-        "serve": InModule("mockserver.web", "page"),
-        "sandbox": InModule("mockserver.web", "sandbox", no_sandbox),
-    }
+    serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
+    sandbox: Finder | None = cell(in_module("mockserver.web", "sandbox"))
 
 
 class PageEndpoint(Endpoint):
-    """One row of the table of pages."""
-
     op = "page"
     headers = (HTML,)
     largest = LONGEST_FORM
@@ -119,11 +108,11 @@ class PageEndpoint(Endpoint):
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
-        found = self.route.sandbox(self.world, request)
-        request.known = await found if isawaitable(found) else found
+        if self.route.sandbox is not None:
+            found = self.route.sandbox(self.world, request)
+            request.known = await found if isawaitable(found) else found
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The same."""
         return request.known
 
     async def act(self, request: Request) -> Reply:
@@ -151,7 +140,6 @@ def html(status: int, template: str, headers: Headers, /, **values: object) -> R
 
 
 def redirect(location: str) -> Reply:
-    """Send the browser elsewhere by GET."""
     return Reply(303, b"", headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED))
 
 
@@ -216,13 +204,11 @@ def web_address(text: str | None) -> str | None:
 
 
 def origin_of(address: str) -> str:
-    """Scheme, host and port of an address, as a policy names them."""
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def with_query(address: str, /, **more: str) -> str:
-    """The address with ``more`` added to its query."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
@@ -260,7 +246,6 @@ def static_path() -> str:
 
 @cache
 def static_files() -> Mapping[str, StaticFile]:
-    """Every file by its name."""
     found: dict[str, StaticFile] = {}
     static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
@@ -272,7 +257,6 @@ def static_files() -> Mapping[str, StaticFile]:
 
 
 def render(name: str, **values: object) -> bytes:
-    """The HTML of a template."""
     return _environment().get_template(name).render(values).encode("utf-8", "replace")
 
 

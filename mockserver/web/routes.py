@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, ClassVar
+from typing import Any
 
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
@@ -30,46 +30,29 @@ Texts = Mapping[str, str]
 """The cells of a row as they stand in the file, by the names of their columns."""
 
 
-class InModule:
-    """What a cell names in a module of a package, as ``charges.create``; ``otherwise`` of an empty cell."""
+def in_module(package: str, column: str) -> Callable[[Texts], Any]:
+    """What reads a cell that names something in a module of a package, as ``charges.create``; None of an empty cell.
+    It raises ``AttributeError`` for an unknown name."""
 
-    def __init__(self, package: str, column: str, otherwise: object = None) -> None:
-        self._package = package
-        self._column = column
-        self._otherwise = otherwise
-
-    def __call__(self, row: Texts) -> Any:
-        """Import the module and give what the name stands for. Raises ``AttributeError`` for an unknown name."""
-        name = row[self._column]
+    def read(row: Texts) -> Any:
+        name = row[column]
         # The colon says where the module ends, so that no module of the name of the function is looked for.
-        return resolve_name(f"{self._package}.{name.replace('.', ':', 1)}") if name else self._otherwise
+        return resolve_name(f"{package}.{name.replace('.', ':', 1)}") if name else None
+
+    return read
 
 
-class _Cell:
-    """A cell that is read when it is first looked at, and from then on is an attribute like any other."""
-
-    def __init__(self, name: str, read: Callable[[Texts], Any]) -> None:
-        self._name = name
-        self._read = read
-
-    def __get__(self, row: object | None, kind: type) -> Any:
-        if row is None:
-            return self
-        found = vars(row)[self._name] = self._read(vars(row)["_texts"])
-        return found
+def cell(read: Callable[[Texts], Any]) -> Any:
+    """A cell that is not just its text: it is read when it is first looked at."""
+    return cached_property(lambda row: read(row.texts))
 
 
 class RouteRow:
-    """A row of a table of routes: its cells by name. ``readers`` make those that are not just their text."""
-
-    readers: ClassVar[Mapping[str, Callable[[Texts], Any]]] = {}
-
-    def __init_subclass__(cls) -> None:
-        for name, read in cls.readers.items():
-            setattr(cls, name, _Cell(name, read))
+    """A row of a table of routes: its cells by name."""
 
     def __init__(self, **texts: str) -> None:
-        vars(self).update({name: text for name, text in texts.items() if name not in self.readers}, _texts=texts)
+        plain = {name: text for name, text in texts.items() if not hasattr(type(self), name)}
+        vars(self).update(plain, texts=texts)
 
 
 class Auth(StrEnum):
@@ -130,7 +113,8 @@ def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
     return found
 
 
-_AHEAD = InModule("mockserver.web", "ahead")
+_AHEAD = in_module("mockserver.web", "ahead")
+Ahead = Callable[[Step], Awaitable[object] | None]
 
 
 class Route(RouteRow):
@@ -145,27 +129,17 @@ class Route(RouteRow):
     method: str
     path: str
     op: str
-    largest: int | None
-    handle: Callable[[OperationCall], object]
     reply: str
     source: str
-    body: type[Body] | None
-    query: type[Body] | None
-    headers: tuple[str, ...]
-    auth: Auth
-    success: Success
     summary: str
-    ahead: Callable[[Step], Awaitable[object] | None] | None
-    readers = {  # noqa: RUF012
-        "handle": _endpoint,
-        "ahead": lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None),
-        "body": InModule("mockserver.wire", "body"),
-        "query": lambda row: query_type(row["query"]) if row["query"] else None,
-        "largest": lambda row: int(row["largest"]) if row["largest"] else None,
-        "headers": lambda row: tuple(row["headers"].split()),
-        "auth": lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET,
-        "success": lambda row: Success.CREATED if row["creates"] else Success.OK,
-    }
+    largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
+    handle: Callable[[OperationCall], object] = cell(_endpoint)
+    ahead: Ahead | None = cell(lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None))
+    body: type[Body] | None = cell(in_module("mockserver.wire", "body"))
+    query: type[Body] | None = cell(lambda row: query_type(row["query"]) if row["query"] else None)
+    headers: tuple[str, ...] = cell(lambda row: tuple(row["headers"].split()))
+    auth: Auth = cell(lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET)
+    success: Success = cell(lambda row: Success.CREATED if row["creates"] else Success.OK)
 
 
 ROUTES = read_table("routes", Route, Path(__file__).parent)

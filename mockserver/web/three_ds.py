@@ -1,6 +1,5 @@
 """The 3-D Secure pages: a payer passes, fails or cancels the challenge of a charge (``/3ds/<chargeId>``), or of a
 payment token before it is used (``/3ds/token/<tokenId>``).
-
 They work without JavaScript; in a frame a script posts the answer to the page around it. Their forms may be sent
 twice. Sources: docs/spec/service.md, Charge (``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1
 (``threeDSEmail``).
@@ -31,7 +30,7 @@ from mockserver.web.page import (
     web_address,
     with_query,
 )
-from mockserver.web.payer_words import OUTCOMES, failure_of, paid_with
+from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 from mockserver.wire.profile import profile_of

@@ -50,7 +50,6 @@ class Tracing:
         self._causes: WeakKeyDictionary[Delivery, SpanContext] = WeakKeyDictionary()
 
     def request_begins(self, scope: Scope) -> None:
-        """Begin the span of a request."""
         route = self._route_of(scope["method"], scope["path"])
         method = scope["method"] if scope["method"] in METHODS else "_OTHER"
         attributes = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}

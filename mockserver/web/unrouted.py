@@ -77,10 +77,8 @@ _MOST_SEGMENTS = 10
 
 
 class Unrouted(Endpoint):
-    """Answers in the place of a route: 404 with the nearest path, or 405 where ``methods`` are those of the path.
-
-    ``templates`` are the paths of all routes, split, with placeholders in braces.
-    """
+    """Answers in the place of a route: 404 with the nearest of ``templates``, the split paths of all routes, or 405
+    where ``methods`` are those of the path."""
 
     op = NO_OPERATION
     headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF, NO_STORE)
@@ -95,7 +93,6 @@ class Unrouted(Endpoint):
         await (WebSocketClose() if scope["type"] == "websocket" else super().__call__)(scope, receive, send)
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The sandbox of the key, if one came."""
         ours = request.resource.startswith(_OURS)
         return None if ours else self.world.directory.of_any_key(request.headers)
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
-from tests.driving import SHIPPED
 
 NUMBERS = st.decimals(0, 10**6, places=2, allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=120) | st.sampled_from(
@@ -22,12 +18,6 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
     max_leaves=12,
 )
-
-
-@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
-def test_a_shipped_scenario_is_read_back_as_it_is(file: Path) -> None:
-    source = read_file(file).source
-    assert read_text(scenario_text(source), str(file)).source == source
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))

@@ -6,28 +6,21 @@ import ast
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-import mockserver
 from mockserver.assumptions import ROWS, Assumed, Profile, read
 from mockserver.domain.errors import Invalid
 from tests.driving import DUMMY, VISA, Api, card, card_charge, problem_of, without
-
-PACKAGE = Path(mockserver.__file__).parent
+from tools.imports import MODULES, PACKAGE, nodes
 
 
 @pytest.mark.parametrize("key", list(ROWS))
-def test_every_value_can_be_shown_and_read_again(key: str) -> None:
+def test_a_row_reads_what_it_shows_and_refuses_what_it_cannot_mean(key: str) -> None:
     for profile in Profile:
         value = ROWS[key].value(profile)
         assert read(key, ROWS[key].kind.show(value)) == value
         assert Assumed(profile)[key] == value
-
-
-@pytest.mark.parametrize("key", list(ROWS))
-def test_every_row_refuses_what_it_cannot_mean_and_says_what_is_allowed(key: str) -> None:
     for wrong in ("no such value", None, -1, [], {"a": 1}):
         if ROWS[key].kind.allowed == "a text" and isinstance(wrong, str):
             continue
@@ -58,15 +51,15 @@ def test_only_rows_that_differ_differ() -> None:
 
 def _texts() -> set[str]:
     """Every text in the code: some keys stand in tables that say which to ask."""
-    sources = (path.read_text("utf-8") for path in PACKAGE.rglob("*.py") if "assumptions" not in path.parts)
-    nodes = (node for source in sources for node in ast.walk(ast.parse(source)))
-    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    sources = (path.read_text("utf-8") for path in MODULES if "assumptions" not in path.parts)
+    found = (node for source in sources for node in nodes(source))
+    return {node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def _keys_looked_up() -> set[str]:
     """What stands in ``assume(...)`` and ``assumed[...]``."""
     found: set[str] = set()
-    for path in PACKAGE.rglob("*.py"):
+    for path in MODULES:
         found |= set(re.findall(r"\bassumed?[(\[]\"([^\"]+)\"[)\]]", path.read_text("utf-8")))
     return found
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("mcp", reason="the package mcp comes with the extra mcp")
-
-from mcp import Client
-
-from mockserver.mcp.protocol import protocol_server
 from mockserver.mcp.server_tools import Line, server_tools
 from tests.driving import Api
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+# Loading the package takes as long as collecting a thousand tests, so those load it that speak to it.
+if find_spec("mcp") is None:
+    pytest.skip("the package mcp comes with the extra mcp", allow_module_level=True)
 
 SECRETS = ("4000056655665556", "4000-0566-5566-5556", "sk_topsecret", '"737"')
 """A card number that is no published test card, twice, a key and a ccv."""
@@ -49,6 +52,7 @@ class Agent:
 
 def talk(server: Any, story: Callable[[Agent], Awaitable[None]], mode: str = "auto") -> list[str]:
     """Let an agent talk to a server, or what leads to one; all that it was answered."""
+    from mcp import Client
 
     async def run() -> list[str]:
         failed: BaseException | None = None
@@ -68,6 +72,8 @@ def talk(server: Any, story: Callable[[Agent], Awaitable[None]], mode: str = "au
 
 def in_process(api: Api) -> Any:
     """The tools over an application in this process."""
+    from mockserver.mcp.protocol import protocol_server
+
     return protocol_server(
         server_tools(Line("http://127.0.0.1:4111", None, api.app)), "http://127.0.0.1:4111", explores=False
     )

@@ -20,22 +20,24 @@ from tests.driving import Api, Reply
 from tests.mcp.talking import SECRETS, Agent, talk
 from tests.served import Process, serve
 
-from mcp import StdioServerParameters  # isort: skip
-from mcp.client.stdio import stdio_client  # isort: skip
-
-from mockserver.mcp.http import mount  # isort: skip
-
 ROOT = Path(__file__).resolve().parents[2]
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPT = {"accept": "application/json, text/event-stream"}
 TOKEN = "s3cret"
 
 
-def ping(mounted: bool = True, headers: dict[str, str] | None = None, **settings: Any) -> Reply:
+def open_door(**settings: Any) -> Api:
+    """A caller of an application that answers agents."""
+    from mockserver.mcp.http import mount
+
     api = Api(**settings)
-    if mounted:
-        mount(api.app)
-        api.app = api.app
+    mount(api.app)
+    api.app = api.app
+    return api
+
+
+def ping(mounted: bool = True, headers: dict[str, str] | None = None, **settings: Any) -> Reply:
+    api = open_door(**settings) if mounted else Api(**settings)
     return api.call("POST", "/mcp", PING, headers={**ACCEPT, **(headers or {})}, waits=True)
 
 
@@ -77,10 +79,7 @@ def test_the_admin_token_is_wanted_and_passed_on() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_another_method_is_refused(method: str) -> None:
-    api = Api()
-    mount(api.app)
-    api.app = api.app
-    refused = api.call(method, "/mcp", headers=ACCEPT)
+    refused = open_door().call(method, "/mcp", headers=ACCEPT)
     assert (refused.status, refused["details"]["Method"]) == (405, f"got {method}, allowed: POST")
 
 
@@ -88,9 +87,7 @@ def test_another_method_is_refused(method: str) -> None:
     "raw", [b"", b"{", b"[]", b'{"jsonrpc": "2.0"}', b"\xff\xfe", b'{"a": ' * 200, b"1" * 5_000_000]
 )
 def test_what_is_no_message_is_refused(raw: bytes) -> None:
-    api = Api()
-    mount(api.app)
-    api.app = api.app
+    api = open_door()
     headers = {**ACCEPT, "content-type": "application/json"}
     assert 400 <= api.send("POST", "/mcp", raw, headers, waits=True).status < 500
 
@@ -145,6 +142,9 @@ def test_an_agent_talks_over_http(mode: str, server: Process) -> None:
 
 def agent_of(*args: str, folder: Path, **environ: str) -> Any:
     """What starts the command for an agent, with this Python on its path."""
+    from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     program, *words = [*warm.python(), "-m", "mockserver", "mcp", *args]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PATH": path, **environ}

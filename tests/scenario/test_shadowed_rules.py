@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from mockserver.adapters.scenario_files import load
 from mockserver.scenario.shadowed_rules import warnings
-from tests.driving import SHIPPED
 from tests.scenario.telling import told
 
 HEAD = "clock: {start: '2031-03-01T00:00:00Z', mode: manual}\nproviders: [{id: acq_main}]\n"
@@ -168,13 +164,6 @@ def test_a_rule_that_an_earlier_one_shields(first: str, later: str, words: str) 
 )
 def test_a_rule_that_no_other_shields(first: str, later: str) -> None:
     assert warned(first, f"{{id: r, {later}}}") == []
-
-
-@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
-def test_no_shipped_file_is_warned_of(path: Path) -> None:
-    builtin = path.stem == "test-values"
-    (scenario,) = load([] if builtin else [str(path)], test_values=builtin)
-    assert [str(one) for one in warnings(scenario)] == []
 
 
 @pytest.mark.slow

@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_check import check
-from mockserver.adapters.scenario_files import read_file
-from mockserver.adapters.strict_yaml import read
+from mockserver.adapters.scenario_files import read_file, read_text
+from mockserver.adapters.strict_yaml import read, scenario_text
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
 from mockserver.scenario.provider_outcome import CATALOGUE, Challenge, Decline
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ExampleMap, Scenario
+from mockserver.scenario.shadowed_rules import warnings
 from tests.driving import Api
 from tests.scenario.telling import NOW, open_app
 from tests.served import CARD, PROVIDER, serve
@@ -77,14 +78,6 @@ def plain(path: Path) -> object:
     return json.loads(json.dumps(read(path.read_text("utf-8"), path.name).data, default=float))
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if path.stem != "connection-reset"], ids=lambda path: path.stem
-)
-def test_every_sandbox_opens_under_it(path: Path) -> None:
-    api = Api(scenario=[path.stem])
-    assert [api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
-
-
 @pytest.mark.slow
 def test_every_file_is_served_for_real() -> None:
     server = serve("--scenario", "ready-made-tokens")
@@ -122,6 +115,27 @@ def test_file_is_complete(path: Path) -> None:
     assert scenario.name == path.stem
     assert scenario.description
     assert scenario.examples
+    assert path == TEST_VALUES or untold(scenario) == []
+    assert [str(error) for error in validator().iter_errors(plain(path))] == [], "editors accept what is taken"
+    assert [str(one) for one in warnings(scenario)] == []
+    source = the(path).source
+    assert read_text(scenario_text(source), str(path)).source == source
+    if path.stem != "connection-reset":
+        api = Api(scenario=[path.stem])
+        assert [api.call("GET", "/charge/search-me", key=key).status for key in ("sk_a", "sk_b", "sk_a")] == [404] * 3
+
+
+def untold(scenario: Scenario) -> list[str]:
+    """What a rule of a file waits for and its description does not say."""
+    looked_at = [
+        words
+        for rule in scenario.rules
+        for test in rule.when.tests
+        if test.path.partition(".")[0] in ("request", "provider", "card", "state")
+        for _, words in test.operators
+    ]
+    wanted = [words.split("'")[1] if "'" in words else words.rpartition(" ")[2] for words in looked_at]
+    return [word for word in wanted if word not in scenario.description and word not in ("true", "false")]
 
 
 def test_all_stories_are_there() -> None:
@@ -155,19 +169,3 @@ def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
     director = Director(built_in, 1, "sandbox")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_editors_accept_what_the_sandbox_accepts(path: Path) -> None:
-    assert [str(error) for error in validator().iter_errors(plain(path))] == []
-
-
-@pytest.mark.parametrize("path", [path for path in FILES if path != TEST_VALUES])
-def test_a_description_says_what_the_rules_wait_for(path: Path) -> None:
-    scenario = the(path)
-    for test in (test for rule in scenario.rules for test in rule.when.tests):
-        for _, words in (
-            test.operators if test.path.partition(".")[0] in ("request", "provider", "card", "state") else ()
-        ):
-            wanted = words.rpartition(" ")[2].strip("'") if "'" not in words else words.split("'")[1]
-            assert wanted in scenario.description or wanted in ("true", "false")

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -18,7 +18,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
-from mockserver.web.routes import InModule, RouteRow
+from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -29,21 +29,12 @@ if TYPE_CHECKING:
     from mockserver.store.writer import Store
 
 JSON = "application/json"
-
-_LONG = 1_000_000
-
-T = TypeVar("T")
+Answer = tuple[int, object]
 
 
 def missing(field: str, words: str) -> NotFound:
     """The refusal (1) of a call that names what is not there."""
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
-
-
-async def in_time(length: int, read: Callable[[], T]) -> T:
-    """What ``read`` makes of a JSON text of so many bytes; a thread reads a long one, so that others are served
-    meanwhile."""
-    return await asyncio.to_thread(read) if length >= _LONG else read()
 
 
 class ControlCall:
@@ -164,37 +155,27 @@ class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
     ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
-    act on the sandbox of the secret key. ``reply`` is what it answers, in the words of the tables of replies;
-    ``answers`` names further statuses. ``example`` is a request: by name what fills path and query, and its ``body``;
-    ``$charge`` and the like stand for what ``tools/derived.py`` has made.``largest`` is the greatest body in bytes
-    of one that is read in parts, None for that of the settings; ``media`` the type of what it answers.
+    act on the sandbox of the secret key. ``query`` and ``body`` are rows of ``control_bodies.csv``, ``reply`` is one of
+    ``control_answers.csv``; ``answers`` names further statuses, parted by semicolons. ``example`` is a request: by name
+    what fills path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made.
+    ``largest`` is the greatest body in bytes of one that is read in parts, None for that of the settings; ``media`` the
+    type of what it answers.
     """
 
     method: str
     path: str
-    handle: Callable[[ControlCall], tuple[int, object] | Awaitable[tuple[int, object]]]
-    summary: str
-    query: type[Body] | None
-    body: type[Body] | None
-    keyed: bool
     reply: str
-    success: int
-    answers: Mapping[int, str]
-    largest: int | None
-    media: str
-    example: Mapping[str, Any]
-    readers = {  # noqa: RUF012
-        "handle": InModule("mockserver.web.control", "call"),
-        "query": lambda row: control_body(row["query"]),
-        "body": lambda row: control_body(row["body"]),
-        "keyed": lambda row: bool(row["keyed"]),
-        "success": lambda row: int(row["success"]),
-        "answers": lambda row: _answers(row["answers"]),
-        # A state document is far larger than a request of the payments API may be.
-        "largest": lambda row: int(row["largest"]) if row["largest"] else None,
-        "media": lambda row: row["media"] or JSON,
-        "example": lambda row: json.loads(row["example"] or "{}"),
-    }
+    summary: str
+    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
+    query: type[Body] | None = cell(lambda row: control_body(row["query"]))
+    body: type[Body] | None = cell(lambda row: control_body(row["body"]))
+    keyed: bool = cell(lambda row: bool(row["keyed"]))
+    success: int = cell(lambda row: int(row["success"]))
+    answers: Mapping[int, str] = cell(lambda row: _answers(row["answers"]))
+    # A state document is far larger than a request of the payments API may be.
+    largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
+    media: str = cell(lambda row: row["media"] or JSON)
+    example: Mapping[str, Any] = cell(lambda row: json.loads(row["example"] or "{}"))
 
 
 def _answers(text: str) -> Mapping[int, str]:
@@ -238,7 +219,6 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
-        """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
@@ -257,5 +237,4 @@ class ControlEndpoint(Endpoint):
 
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
-"""The table of the control API, ``control_routes.csv``: calls are functions of ``mockserver.web.control``, queries and
-bodies rows of ``control_bodies.csv``. ``success`` is a status; ``answers`` names more of them, parted by semicolons."""
+"""The table of the control API: calls are functions of ``mockserver.web.control``."""

@@ -1,5 +1,6 @@
 """The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``);
-waiting until conditions hold, in real time or by moving it (``/__admin/wait``).
+waiting until conditions hold, in real time or by moving it (``/__admin/wait``); what a scenario holds, and its release
+(``/__admin/hold``).
 
 A clock moves from one instant at which something is due to the next, and no further before all that is under way has
 ended. Time stands while receivers of webhooks are called: what they ask meanwhile is answered at the instant of their
@@ -13,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from time import perf_counter
 
 from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
@@ -27,6 +29,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.web.control.call import Caller, ControlCall
+from mockserver.web.holds import waited
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
@@ -36,7 +39,6 @@ LONGEST = 10 * MINUTE
 
 
 def read(call: ControlCall) -> tuple[int, object]:
-    """The clock as it stands."""
     return 200, _shown(call.sandbox())
 
 
@@ -56,11 +58,8 @@ async def change(call: ControlCall) -> tuple[int, object]:
 
 
 async def advance(call: ControlCall) -> tuple[int, object]:
-    """Move forward ``by`` a duration or ``to`` a date-time, running everything that comes due on the way.
-
-    Time stands while webhooks are being sent. A move ends at the instant that it has come to when it takes longer than
-    ``timeout`` in real time, or when the server is asked to stop: ``hint`` says so, and what is left there.
-    """
+    """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
+    time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
     sandbox, body = call.sandbox(), call.body
     if (body.by is None) == (body.to is None):
         raise invalid({"By": "give one of by (such as 1h) and to (an ISO date-time)"})
@@ -146,7 +145,6 @@ def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
 
 
 def being_sent(sandbox: Sandbox) -> int:
-    """How many webhooks are being sent."""
     return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
@@ -219,7 +217,6 @@ class Mover:
         return ended and self._caller.stays()
 
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
-        """Run a slice of what is due up to an instant."""
         run_slice(sandbox, to)
         sandbox.clock.move_to(sandbox.now, self._world.real_clock())
         self._world.runner.changed(sandbox)
@@ -255,10 +252,7 @@ _SHORTEST_WAIT = 5_000
 
 async def wait(call: ControlCall) -> tuple[int, object]:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
-
-    With ``advance`` the clock moves from one instant at which something is due to the next, as far as ``within``; time
-    stands while webhooks are being sent. ``timeout`` is real time either way.
-    """
+    With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
     advance: bool = body.advance
     if body.within is not None and not advance:
@@ -268,13 +262,13 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
-    begun, why = sandbox.now, _unmet(sandbox, wanted)
+    begun = sandbox.now
     with call.caller() as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
-        if why and advance:
-            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within, why)
-        elif why:
-            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout, why)
+        if advance:
+            sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
+        else:
+            sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
     answer: dict[str, object] = {
         "held": not why,
         "now": iso(sandbox.now),
@@ -294,39 +288,37 @@ async def wait(call: ControlCall) -> tuple[int, object]:
 
 
 async def _watching(
-    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros, why: dict[str, str]
+    world: World, caller: Caller, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever comes due. Raises
     ``HungUp``."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + timeout / SECOND
 
     def look() -> bool:
-        return _hold(world.sandboxes.present(sandbox), wanted)
+        present = world.sandboxes.present(sandbox)
+        return all(one.unmet(present) is None for one in wanted)
 
-    while why:
-        left = round((end - loop.time()) * SECOND)
+    end = perf_counter() + timeout / SECOND
+    while why := _unmet(sandbox, wanted):
+        left = round((end - perf_counter()) * SECOND)
         if left <= 0 or world.runner.stopping:
             break
         await world.runner.activity.wait(sandbox.key, min(left, _until_due(world, sandbox)), look, caller.leaving)
         caller.stays()
         sandbox = world.sandboxes.present(sandbox)
         await world.runner.catch_up(sandbox)
-        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
 async def _moving(
-    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros, why: dict[str, str]
+    world: World, mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
     end = sandbox.now + within
-    while why and await mover.step(sandbox, end):
+    while (why := _unmet(sandbox, wanted)) and await mover.step(sandbox, end):
         present = world.sandboxes.present(sandbox)
         if present is not sandbox:
             # What is left of the time counts on, or resets without end would keep the wait from ending.
             sandbox, end = present, present.now + end - sandbox.now
-        why = _unmet(sandbox, wanted)
     return sandbox, why
 
 
@@ -346,10 +338,6 @@ def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
     return {kind: mask_text(why) for kind, why in found.items() if why is not None}
 
 
-def _hold(sandbox: Sandbox, wanted: list[WaitCondition]) -> bool:
-    return all(one.unmet(sandbox) is None for one in wanted)
-
-
 def _until_due(world: World, sandbox: Sandbox) -> Micros:
     """How long, in real time, until something may come due here that only this call runs."""
     entries, clock = sandbox.schedule.entries, sandbox.clock
@@ -357,3 +345,33 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
         return LONGEST
     left = entries[0].at - clock.read(world.real_clock())
     return max(left // clock.rate if clock.mode is ClockMode.FAST else left, _SHORTEST_WAIT)
+
+
+_LOOK_SECONDS = 0.005
+
+
+async def held(call: ControlCall) -> tuple[int, object]:
+    """What is held, now or when what is waited for has come."""
+    sandbox, query = call.sandbox(), call.query
+    timeout = within_longest(query.timeout, 0)
+    if query.until == "held":
+        await waited(call.world, call.request, lambda: sandbox.holding.held > 0, timeout)
+    elif query.until == "gone":
+        end = call.world.real_clock() + timeout
+        # Nobody says that a client has left.
+        while sandbox.under_way > 1 and call.world.real_clock() < end:
+            await asyncio.sleep(_LOOK_SECONDS)
+    return 200, {
+        "held": sandbox.holding.held,
+        "all": sandbox.holding.is_all,
+        # This call waits for its answer itself.
+        "underWay": sandbox.under_way - 1,
+        "calls": sum(sandbox.director.tallies.calls.values()),
+    }
+
+
+async def release(call: ControlCall) -> tuple[int, object]:
+    sandbox = call.sandbox()
+    released = sandbox.holding.release()
+    await call.world.runner.catch_up(sandbox)
+    return 200, {"released": released}

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from mockserver.domain.errors import invalid
 from mockserver.domain.events import Event
-from mockserver.domain.masking import mask_headers, mask_query, mask_start, mask_text, sendable_field
+from mockserver.domain.masking import mask_field, mask_headers, mask_query, mask_start, mask_text, sendable_field
 from mockserver.domain.reading import whole_of
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -20,7 +20,7 @@ from mockserver.web.request import again
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.masked_bodies import mask_body
+from mockserver.wire.masked_bodies import ShownField, mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 from mockserver.wire.replies import reply_of
 
@@ -29,8 +29,7 @@ _LONGEST_NAME = 200
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Entries, oldest first: those after the number ``after``, or without it the newest; at most ``limit`` of them.
-    ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
+    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))
@@ -41,12 +40,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
 
 def get(call: ControlCall) -> tuple[int, object]:
     """One entry. Raises ``NotFound`` (1) for an unknown number or an entry that was dropped."""
-    number, sandbox = call.path["entry_id"], call.sandbox()
-    journal = sandbox.journal
-    entry = journal.get(whole_of(number) or 0)
-    if entry is None:
-        kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
-        raise missing("Id", f"got '{number[:20]}', kept entries: {kept}")
+    sandbox, entry = _entry(call)
     return 200, shown(entry, profile_of(sandbox.assumed))
 
 
@@ -62,7 +56,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
         entry,
         by=asked.headers.get(SENT_BY),
         status=status_of(entry),
-        request=request_of(entry.method, entry.path, entry.query, asked.headers, entry.raw),
+        request=_request(entry, asked.headers) if entry.method else None,
         answer=answer,
         decisions=[_decision(one) for one in result.decisions],
         events=[shown_event(event, profile) for event in result.events],
@@ -71,19 +65,15 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     )
 
 
-def request_of(
-    method: str, path: str, query: bytes, headers: Mapping[str, str], raw: bytes
-) -> dict[str, object] | None:
-    """The request of an entry, card numbers, ccv and keys masked, or None when there was none."""
-    if not method:
-        return None
-    return {
-        "method": method,
-        "path": mask_text(path),
-        "query": mask_query(query),
-        "headers": mask_headers(headers),
-        "body": mask_body(raw),
-    }
+def _request(entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field) -> dict[str, object]:
+    """The request of an entry, card numbers, ccv and keys masked; ``field`` shows those of query and body."""
+    return reply_of(
+        "JournalRequestAnswer",
+        entry,
+        query=mask_query(entry.query, field),
+        headers=mask_headers(headers),
+        body=mask_body(entry.raw, field=field),
+    )
 
 
 def _decision(one: Decision) -> dict[str, object]:
@@ -100,7 +90,6 @@ def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
 
 
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:
-    """The states before and after a change."""
     states = {"before": event.before, "after": event.after}
     return {name: None if state is None else profile.word(state) for name, state in states.items()}
 
@@ -137,7 +126,6 @@ def _body_with(given: object, raw: bytes) -> bytes:
 
 
 def _query_with(given: Mapping[str, object], query: bytes) -> bytes:
-    """The same of a query."""
     came = dict(parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True))
     edited = _edited(given, mask_query(query, sendable_field), came)
     return urlencode(edited if isinstance(edited, dict) else {}).encode()
@@ -165,19 +153,16 @@ def request(call: ControlCall) -> tuple[int, object]:
     """
     _, entry = _entry(call)
     own = {name: value for name, value in entry.asked.headers.items() if name != SENT_BY}
-    shown = request_of(entry.method, entry.path, b"", own, b"")
-    if shown is None:
+    if not entry.method:
         raise invalid({"Id": f"entry {entry.number} came due without a request"})
-    return 200, {
-        **shown,
-        "query": mask_query(entry.query, sendable_field),
-        "body": mask_body(entry.raw, field=sendable_field),
-    }
+    return 200, _request(entry, own, sendable_field)
 
 
 def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
-    sandbox, number = call.sandbox(), whole_of(call.path["entry_id"]) or 0
-    entry = sandbox.journal.get(number)
+    sandbox, number = call.sandbox(), call.path["entry_id"]
+    journal = sandbox.journal
+    entry = journal.get(whole_of(number) or 0)
     if entry is None:
-        raise missing("Id", f"no entry {number} is kept")
+        kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
+        raise missing("Id", f"got '{number[:20]}', kept entries: {kept}")
     return sandbox, entry

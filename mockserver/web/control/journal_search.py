@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from itertools import compress
 from sys import getsizeof
 from typing import Any, TypeAlias
 
-from mockserver.domain.clock import Micros, parse_duration, parse_instant
+from mockserver.domain.clock import parse_duration, parse_instant
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_query, mask_start, mask_text
@@ -67,10 +68,6 @@ def _by_rule(_: Sandbox, wanted: str) -> Test:
     return lambda entry: wanted in [one.rule for one in entry.result.decisions]
 
 
-def _by_subject(_: Sandbox, wanted: str) -> Test:
-    return lambda entry: wanted in [event.subject_id for event in entry.result.events]
-
-
 def _by_id(_: Sandbox, wanted: str) -> Test:
     """An id, or a part of it, of what changed or is named in the path; or the number of the entry."""
     number = whole_of(wanted)
@@ -85,19 +82,22 @@ def _by_id(_: Sandbox, wanted: str) -> Test:
     return passes
 
 
-def _by_code(_: Sandbox, wanted: str) -> Test:
+def _code_in(wanted: str) -> int:
     code = whole_of(wanted)
     if code is None:
         raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
-    return lambda entry: facts_of(entry).get("code") == code
+    return code
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
-    """A reference that holds a text, or with ``=`` before it the whole of one."""
+    """A reference that holds a text, or with ``=`` before it the whole of one; the case of letters does not count."""
     part = wanted.lower()
-    if part.startswith("="):
-        return lambda entry: sought_reference(entry) == part[1:]
-    return lambda entry: part in sought_reference(entry)
+
+    def passes(entry: JournalEntry) -> bool:
+        reference = (_reference(entry, _given(entry)) or "").lower()
+        return reference == part[1:] if part.startswith("=") else part in reference
+
+    return passes
 
 
 def _by_card(sandbox: Sandbox, wanted: str) -> Test:
@@ -115,43 +115,28 @@ def amount_in(wanted: str) -> Decimal:
     return amount
 
 
-def _by_amount(_: Sandbox, wanted: str) -> Test:
-    amount = amount_in(wanted)
-    return lambda entry: sought_amount(entry) == amount
-
-
-def _by_currency(_: Sandbox, wanted: str) -> Test:
-    currency = wanted.upper()
-    return lambda entry: facts_of(entry).get("currency", "").upper() == currency
+def _is_same(read: Callable[[JournalEntry], object], wanted: object) -> Test:
+    return lambda entry: read(entry) == wanted
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
     """After a mark, after the entry of a number, from a date-time on, or within a duration before now."""
-    number, begin = _place(sandbox, wanted)
-    return (lambda entry: entry.number > number) if number is not None else (lambda entry: entry.at >= begin)
+    marks = sandbox.journal.marks
+    number = marks.get(wanted, whole_of(wanted))
+    if number is not None:
+        return lambda entry: entry.number > number
+    for read in (parse_instant, lambda text: sandbox.now - parse_duration(text)):
+        with suppress(ValueError):
+            begin = read(wanted)
+            return lambda entry: entry.at >= begin
+    words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
+    raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}")
 
 
 def _until(sandbox: Sandbox, wanted: str) -> Test:
     """What ``since:`` with the same place leaves out."""
     later = _since(sandbox, wanted)
     return lambda entry: not later(entry)
-
-
-def _place(sandbox: Sandbox, wanted: str) -> tuple[int | None, Micros]:
-    """The number of an entry, or an instant."""
-    marks = sandbox.journal.marks
-    number = marks[wanted] if wanted in marks else whole_of(wanted)
-    if number is not None:
-        return number, 0
-    try:
-        return None, parse_instant(wanted)
-    except ValueError:
-        pass
-    try:
-        return None, sandbox.now - parse_duration(wanted)
-    except ValueError:
-        words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
-        raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}") from None
 
 
 def _is(sandbox: Sandbox, wanted: str) -> Test:
@@ -187,9 +172,9 @@ FILTERS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     "op": _by_operation,
     "status": _by_status,
     "rule": _by_rule,
-    "method": lambda _, wanted: lambda entry: entry.method == wanted.upper(),
-    "path": lambda _, wanted: lambda entry: entry.path == wanted,
-    "subject": _by_subject,
+    "method": lambda _, wanted: _is_same(lambda entry: entry.method, wanted.upper()),
+    "path": lambda _, wanted: _is_same(lambda entry: entry.path, wanted),
+    "subject": lambda _, wanted: lambda entry: wanted in [event.subject_id for event in entry.result.events],
 }
 """Filters of the query: the parameter, and what makes a test of an entry of its value. They raise ``ValueError`` for
 one that no entry could ever have."""
@@ -197,10 +182,10 @@ one that no entry could ever have."""
 OPERATORS: Mapping[str, Callable[[Sandbox, str], Test]] = {
     **FILTERS,
     "id": _by_id,
-    "code": _by_code,
+    "code": lambda _, wanted: _is_same(lambda entry: facts_of(entry).get("code"), _code_in(wanted)),
     "ref": _by_reference,
-    "amount": _by_amount,
-    "currency": _by_currency,
+    "amount": lambda _, wanted: _is_same(lambda entry: number_of(_given(entry).get("amount")), amount_in(wanted)),
+    "currency": lambda _, wanted: _is_same(lambda entry: facts_of(entry).get("currency", "").upper(), wanted.upper()),
     "is": _is,
     "since": _since,
     "until": _until,
@@ -264,7 +249,6 @@ def _test(sandbox: Sandbox, word: Word) -> Test:
 
 
 def _by_text(sandbox: Sandbox, wanted: str) -> Test:
-    """A text in small letters anywhere in what is shown of an entry."""
     profile = profile_of(sandbox.assumed)
     return lambda entry: wanted in text_of(entry, profile)
 
@@ -283,16 +267,6 @@ def status_of(entry: JournalEntry) -> int | None:
     return entry.status
 
 
-def sought_reference(entry: JournalEntry) -> str:
-    """What ``ref:`` looks into: a reference in small letters, empty where there is none."""
-    return (_reference(entry, _given(entry)) or "").lower()
-
-
-def sought_amount(entry: JournalEntry) -> Decimal | None:
-    """What ``amount:`` compares: the amount that the request gave."""
-    return number_of(_given(entry).get("amount"))
-
-
 PARTED = "A"
 """Stands between the parts of a text that is in small letters, where no word that is in small letters goes over it."""
 
@@ -303,16 +277,12 @@ def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     result = entry.result
     if result.search_text is not None and result.search_text[0] is profile:
         return result.search_text[1]
-    bodies = [dumps(mask_body(body)).decode().lower() for body in _bodies(entry)]
+    bodies = [dumps(mask_body(one)).decode().lower() for one in (entry.raw, entry.answer) if one and not one.isspace()]
     text = PARTED.join((_said(entry, profile), *bodies))
     # To the present step something may be added yet.
     if result.answered and getsizeof(text) <= size_of(entry):
         result.search_text = profile, text
     return text
-
-
-def _bodies(entry: JournalEntry) -> list[bytes]:
-    return [body for body in (entry.raw, entry.answer) if body and not body.isspace()]
 
 
 def _said(entry: JournalEntry, profile: WireProfile) -> str:
@@ -348,13 +318,11 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
 
 
 def _shown(entry: JournalEntry) -> object:
-    """The object that the answer shows; None for a list."""
     about, (kind, _, verb) = entry.result.about, entry.asked.op.partition(".")
     return None if verb in _LISTS else about.get("charge") or about.get(kind)
 
 
 def _refusal(refused: Problem) -> dict[str, Any]:
-    """What is said of a refusal."""
     facts: dict[str, Any] = {"code": int(refused["code"]), "message": _text(refused["message"])}
     if refused["code"] != Code.VALIDATION_ERROR or refused["details"] is None:
         return facts

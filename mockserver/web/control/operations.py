@@ -1,5 +1,6 @@
 """Operations as rules name them (``/__admin/operations``): what each is, the calls that ask for it, and what ``when``
-and ``key`` may use there."""
+and ``key`` may use there; and which failures they have met (``/__admin/coverage``: docs/explore.md, Failure coverage).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 
 from mockserver.domain.reading import camel
 from mockserver.engine.state_facts import KINDS
+from mockserver.scenario.failures import TRIED, Coverage, met
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
 from mockserver.web.control.call import ControlCall
@@ -46,5 +48,13 @@ def named_operation(op: str) -> dict[str, Any]:
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """Every operation that a rule may name, with the members that it may use there, and the events of webhooks."""
     return 200, {"operations": [named_operation(op) for op in OPERATIONS]}
+
+
+def coverage(call: ControlCall) -> tuple[int, object]:
+    """Since the server began, in all sandboxes: how many failures struck, of all that there are for the operations that
+    were used; a map of both."""
+    counts = call.world.directory.config.counts
+    struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
+    used = counts.operations | {op for op, _ in counts.struck}
+    return 200, Coverage.of(used & OPERATIONS.keys(), struck).shown()

@@ -66,9 +66,8 @@ _READERS: Mapping[str, Route] = {
 
 
 async def lines(call: ControlCall) -> tuple[int, object]:
-    """Lines of the journal, oldest first, at most ``limit``: those after the number ``after``, or without it the newest
-    (``before`` a number). ``count`` is how many fit the search ``q`` among those asked for,
-    ``meanings`` what the operations are called, ``bars`` their histogram in that many parts at most."""
+    """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
+    operations are called, ``bars`` are a histogram of them all."""
     sandbox, query = call.sandbox(), call.query
     after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
     tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)

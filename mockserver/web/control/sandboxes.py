@@ -24,8 +24,7 @@ _AT_ONCE = 200
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Sandboxes, the last used first, and ``count``, how many there are: after the first ``skip`` at most ``limit``,
-    each with id, name, masked keys, clock, scenarios and number of objects."""
+    """Sandboxes, the last used first; ``count`` is how many there are."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
     # Of those that were not used since they were opened or emptied, the last comes first.
@@ -50,8 +49,7 @@ def one(call: ControlCall) -> tuple[int, object]:
 
 
 async def name(call: ControlCall) -> tuple[int, object]:
-    """Give the sandbox of a key a name, and open it if need be. Raises ``Invalid`` (90) naming what is wrong with
-    both."""
+    """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for either."""
     world, key, given = call.world, call.body.key, call.body.name
     faults = {}
     try:
@@ -102,8 +100,7 @@ def delete(call: ControlCall) -> tuple[int, object]:
 
 
 async def reset(call: ControlCall) -> tuple[int, object]:
-    """Empty this sandbox, or with ``all=true`` all of them; scenarios and overrides stay unless ``scenario=true``.
-    With ``undo=true`` the old content is kept for ``POST /__admin/undo``."""
+    """Empty this sandbox or all of them, scenarios and overrides only with ``scenario=true``."""
     keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
     if call.query.undo:
         for key in keys[-MOST_ASIDE:]:
@@ -175,7 +172,6 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 def assumptions(call: ControlCall) -> tuple[int, object]:
-    """Every row: question, value in force, value of each profile, evidence."""
     return 200, _assumed(call.sandbox())
 
 

@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.problems import ScenarioProblem, ScenarioRefused
+from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from mockserver.web.control.call import ControlCall, missing
@@ -42,28 +41,24 @@ LONG = 8_000
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """The scenarios in force, in the order in which they were given."""
     return 200, _shown(call.sandbox())
 
 
 async def replace(call: ControlCall) -> tuple[int, object]:
     """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without effect."""
     scenario, warned = await _read(call)
-    return 200, {**_put(call, lambda _: [scenario]), "warnings": warned}
+    return 200, {**_put(call, [scenario]), "warnings": warned}
 
 
 async def add(call: ControlCall) -> tuple[int, object]:
-    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced. ``warnings``
-    name rules without effect."""
+    """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
     scenario, warned = await _read(call)
-    shown = _put(call, lambda own: [*(one for one in own if one.name != scenario.name), scenario])
-    return 201, {**shown, "warnings": warned}
+    return 201, {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
 
 
 async def set_up(call: ControlCall) -> tuple[int, object]:
-    """Ask the set-up calls of a scenario now, one after the other, as requests of the journal; the scenario is not put
-    in force. Raises ``Invalid`` (90) naming the first whose answer is not as expected: those before it have happened.
-    """
+    """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
+    answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
     if not scenario.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
@@ -73,14 +68,11 @@ async def set_up(call: ControlCall) -> tuple[int, object]:
 
 def clear(call: ControlCall) -> tuple[int, object]:
     """Remove all scenarios but the built-in test values; ``name`` removes one only."""
-    name = call.query.name
-
-    def kept(own: Sequence[Scenario]) -> list[Scenario]:
-        if name is not None and name not in {scenario.name for scenario in own}:
-            raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
-        return [] if name is None else [scenario for scenario in own if scenario.name != name]
-
-    answer = _put(call, kept)
+    name, own = call.query.name, _own(call.sandbox())
+    left = [] if name is None else _own(call.sandbox(), name)
+    if name is not None and len(left) == len(own):
+        raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
+    answer = _put(call, left)
     answer.pop("notApplied", None)
     return 200, answer
 
@@ -94,24 +86,23 @@ def rules(call: ControlCall) -> tuple[int, object]:
     return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
-def _put(call: ControlCall, chosen: Callable[[Sequence[Scenario]], list[Scenario]]) -> dict[str, object]:
-    """Put the scenarios in force that are chosen of a sandbox's own; ``notApplied`` names what counts only when a
-    sandbox opens, and this one was used."""
+def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
+    """Put scenarios in force in the place of a sandbox's own; ``notApplied`` names what counts only when a sandbox
+    opens, and this one was used."""
     sandbox, directory = call.sandbox(), call.world.directory
-    scenarios = chosen(_own(sandbox))
     config = directory.config_under(scenarios)
-    late = [] if sandbox.is_untouched() else [name for name in _OPENING if _is_late(name, sandbox, scenarios)]
+    late = []
+    for name in () if sandbox.is_untouched() else _OPENING:
+        known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
+        if any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios):
+            late.append(name)
     shown = _shown(directory.put_in_force(sandbox, config))
     return {**shown, "notApplied": late} if late else shown
 
 
-def _is_late(name: str, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> bool:
-    known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
-    return any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios)
-
-
-def _own(sandbox: Sandbox) -> list[Scenario]:
-    return [scenario for scenario in sandbox.config.scenarios if not scenario.builtin]
+def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
+    """The scenarios in force that are not built in, but for that of a name."""
+    return [scenario for scenario in sandbox.config.scenarios if not scenario.builtin and scenario.name != but]
 
 
 async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
@@ -120,12 +111,8 @@ async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     # A request without a valid key is refused before its body is read.
     call.sandbox()
 
-    def read() -> tuple[Scenario, list[dict[str, object]]]:
-        scenario = _given(call, call.query.name or _POSTED)
-        return scenario, _warned(scenario)
-
     with _refusing():
-        return await _in_time(call, read)
+        return await _in_time(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
 
 
 @contextmanager
@@ -137,7 +124,8 @@ def _refusing() -> Iterator[None]:
         faults: dict[str, str] = {}
         for one in refused.problems:
             place = f"line {one.line}, column {one.column}"
-            faults[place] = f"{faults[place]}; {_words(one)}" if place in faults else _words(one)
+            words = f"{one.path}: {one.message}" if one.path else one.message
+            faults[place] = f"{faults[place]}; {words}" if place in faults else words
         raise invalid(faults) from None
 
 
@@ -146,35 +134,26 @@ async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
-def _words(fault: ScenarioProblem) -> str:
-    return f"{fault.path}: {fault.message}" if fault.path else fault.message
-
-
 def _shown(sandbox: Sandbox) -> dict[str, object]:
     scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
-    return {"now": iso(sandbox.now), "scenarios": scenarios}
+    return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
 async def check(call: ControlCall) -> tuple[int, object]:
     """What is wrong with a scenario's text, with line and column, and its rules without effect; nothing is loaded."""
-    return await _in_time(call, lambda: _checked(call))
-
-
-def _checked(call: ControlCall) -> tuple[int, object]:
     try:
-        read = _given(call)
+        read, warned = await _in_time(call, lambda: _warned(_given(call)))
     except ScenarioRefused as refused:
         problems = [reply_of("ScenarioProblemAnswer", one) for one in refused.problems]
         return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
-    said = {"warnings": _warned(read), "name": read.name, "rules": len(read.rules)}
-    return 200, {"valid": True, "problems": [], **said}
+    return 200, {"valid": True, "problems": [], "warnings": warned, "name": read.name, "rules": len(read.rules)}
 
 
-def _warned(scenario: Scenario) -> list[dict[str, object]]:
-    """The rules of a scenario without effect, in the order of its lines."""
+def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
+    """A scenario and its rules without effect, in the order of its lines."""
     from mockserver.web.absent_members import absent_members
 
-    return [
+    return scenario, [
         {"line": one.line, "rule": one.rule, "message": mask_text(f"rule '{one.rule}' {one.words}")}
         for one in sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)
     ]
@@ -182,9 +161,7 @@ def _warned(scenario: Scenario) -> list[dict[str, object]]:
 
 async def try_out(call: ControlCall) -> tuple[int, object]:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the rules in force.
-
-    Raises ``Invalid`` (90) with line and column of every fault of the text.
-    """
+    Raises ``Invalid`` (90) with line and column of every fault of the text."""
     sandbox = call.sandbox()
     in_force = list(sandbox.config.scenarios)
     if call.raw.strip() in (b"", b"{}"):
@@ -198,16 +175,16 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
 async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
     """What the rules would have done; others are served between one entry and the next, and one rule and the next."""
     trial = DryRun(sandbox, scenarios, only)
+
+    def shown(one: DryRule) -> dict[str, object]:
+        near = [
+            (entry, [mask_text(str(difference)) for difference in differences]) for entry, differences in one.near()
+        ]
+        misses = [reply_of("DryNearMissAnswer", entry, mismatches=mismatches) for entry, mismatches in near]
+        return reply_of("DryRuleAnswer", one, near=misses)
+
     await for_each(trial.entries, trial.ask)
-    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, _rule)}
-
-
-def _rule(one: DryRule) -> dict[str, object]:
-    near = [
-        reply_of("DryNearMissAnswer", entry, mismatches=[mask_text(str(difference)) for difference in differences])
-        for entry, differences in one.near()
-    ]
-    return reply_of("DryRuleAnswer", one, near=near)
+    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
 
 
 def text(call: ControlCall) -> tuple[int, object]:
@@ -223,7 +200,6 @@ def text(call: ControlCall) -> tuple[int, object]:
 
 
 def shipped(call: ControlCall) -> tuple[int, bytes]:
-    """The scenarios that come with the product, with their texts."""
     return 200, _shipped(call.world.directory.reader.shipped)
 
 
@@ -234,7 +210,6 @@ def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
 
 
 def schema(call: ControlCall) -> tuple[int, bytes]:
-    """The JSON Schema of scenario files."""
     return 200, json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 

@@ -1,7 +1,5 @@
 """A sandbox as text, for the report of a failing test: timeline, findings and books (``/__admin/report``).
-
-Source: docs/pytest.md.
-"""
+Source: docs/pytest.md."""
 
 from __future__ import annotations
 

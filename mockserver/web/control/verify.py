@@ -1,4 +1,4 @@
-"""Verification: what should have been asked of a sandbox, and the expectations of its rules (``/__admin/verify``).
+"""Verification: what should have been asked of a sandbox, and the expectations of its rules.
 
 Source: docs/control-api.md (``/__admin/verify``).
 """
@@ -48,10 +48,8 @@ _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.
 
 
 async def verify(call: ControlCall) -> tuple[int, object]:
-    """200 when every expectation holds, else 409 with the differences and the near misses.
-
-    Raises ``Invalid`` (90) naming every fault of the expectations themselves.
-    """
+    """200 when every expectation holds, else 409 with the differences and the near misses. Raises ``Invalid`` (90)
+    naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
     expected, faults = expectations(call.document.get("requests", []))
     money = _read(Invariant, call.document, "money", faults)

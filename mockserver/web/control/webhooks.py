@@ -42,9 +42,8 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 
 
 async def listing(call: ControlCall) -> tuple[int, object]:
-    """Deliveries, oldest first; ``limit`` shows the newest only, ``changed`` those to which something has happened
-    since, ``bodies=false`` none of their bodies. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out,
-    ``refused`` found no room; ``changes`` have happened to all of them."""
+    """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out, ``refused`` found no
+    room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
     wanted = [(fits, value) for name, fits in FILTERS.items() if (value := getattr(query, name)) is not None]
     found = [one for one in log if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)]
@@ -80,12 +79,9 @@ def resend(call: ControlCall) -> tuple[int, object]:
 
 
 def replay(call: ControlCall) -> tuple[int, object]:
-    """Send again what has been sent, oldest first: the webhooks about the object ``subject``, those that journal
-    entries after ``since`` and up to ``until`` have caused, or both. With ``url`` that receiver gets them instead, as
-    deliveries of their own; without it the receivers that had them.
-
-    Raises ``Invalid`` (90) when neither says which, or they are too many, ``NotFound`` (1) when there are none.
-    """
+    """Send again what has been sent, oldest first: to the receivers that had it, or to ``url`` as deliveries of their
+    own. Raises ``Invalid`` (90) when neither says which, or they are too many, ``NotFound`` (1) when there are
+    none."""
     sandbox, body = call.sandbox(), call.body
     if body.subject is None and body.since is None:
         raise invalid({"Since": "wanted subject, since or both: which webhooks are sent again"})
@@ -139,17 +135,14 @@ class InboxEndpoint(Endpoint):
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     async def fetch(self, request: Request) -> None:
-        """Have the sandbox of either key in memory. Raises ``NotKept`` (43)."""
         await super().fetch(request)
         if self.world.store is not None and (public_key := request.parameters.get("publicKey")) is not None:
             await self.world.store.fetch(self.world.sandboxes.keys_of({"x-publickey": public_key}))
 
     def authenticate(self, request: Request) -> Sandbox:
-        """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
         return self.world.directory.of_inbox(request.headers, request.parameters.get("publicKey"))
 
     async def act(self, request: Request) -> Reply:
-        """Keep what has arrived."""
         sandbox = request.sandbox
         kept = sandbox.inboxes.put(
             key=sandbox.config.webhook_key,
@@ -171,15 +164,13 @@ class InboxEndpoint(Endpoint):
 
 
 def inboxes(call: ControlCall) -> tuple[int, object]:
-    """Every inbox that has messages."""
     counts = call.sandbox().inboxes.counts()
     return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
 
 async def messages(call: ControlCall) -> tuple[int, object]:
-    """What has arrived at an inbox, oldest first: after the message ``after``, the newest ``limit``; with
-    ``bodies=false`` a line of each. An inbox that nothing reached is empty; ``dropped`` counts arrivals at all inboxes
-    that are no longer kept."""
+    """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept.
+    An inbox that nothing reached is empty."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     kept = sandbox.inboxes.arrivals(name)
     found = [arrival for arrival in kept if arrival.number > query.after][-query.limit :]
@@ -201,7 +192,6 @@ def message(call: ControlCall) -> tuple[int, object]:
 
 
 def clear_inbox(call: ControlCall) -> tuple[int, object]:
-    """Delete the messages of an inbox."""
     return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
