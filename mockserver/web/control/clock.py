@@ -95,7 +95,7 @@ async def _move(
     arrive: Callable[[], None] = lambda: None,
 ) -> tuple[int, object]:
     world, until = call.world, call.world.real_clock() + within_longest(call.body.timeout)
-    with call.caller() as caller:
+    with Caller(call) as caller:
         async with standing(world, sandbox):
             to = sandbox.now if destination is None else destination()
             sandbox.clock.check(to, world.real_clock(), field)
@@ -263,7 +263,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
     begun = sandbox.now
-    with call.caller() as caller:
+    with Caller(call) as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
         if advance:
             sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
