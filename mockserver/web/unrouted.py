@@ -18,19 +18,7 @@ from mockserver.domain.problem import problem
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.request import (
-    JSON_TYPE,
-    NO_STORE,
-    NOSNIFF,
-    RawHeader,
-    Receive,
-    Reply,
-    Request,
-    Scope,
-    Send,
-    decoded,
-    tidied,
-)
+from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Receive, Reply, Request, Scope, Send, decoded, tidied
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 
@@ -81,7 +69,7 @@ class Unrouted(Endpoint):
     where ``methods`` are those of the path."""
 
     op = NO_OPERATION
-    headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF, NO_STORE)
+    headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     def __init__(self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None) -> None:
         super().__init__(world)
