@@ -26,7 +26,6 @@ from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
 from mockserver.settings import (
     SETTINGS,
-    OptionKind,
     Setting,
     Settings,
     SettingsError,
@@ -48,8 +47,6 @@ POLL_SECONDS = 0.05
 
 @record
 class _Row:
-    """A command: its group in the help, its name, where it is, and its first sentence."""
-
     group: str
     name: str
     place: str
@@ -83,7 +80,6 @@ class ServeByDefault(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
         return sorted(row.name for rows in COMMANDS.values() for row in rows)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -117,8 +113,8 @@ def _option(setting: Setting) -> click.Option:
     return click.Option(
         [setting.flag, setting.name],
         help=words,
-        is_flag=setting.kind is OptionKind.SWITCH,
-        multiple=setting.kind is OptionKind.LIST,
+        is_flag=setting.is_switch,
+        multiple=setting.is_list,
         metavar=setting.metavar,
         shell_complete=offered,
     )
@@ -246,7 +242,7 @@ def config(as_json: bool, **flags: Any) -> None:
             "flag": chosen.setting.flag,
             "variable": chosen.setting.variable,
             "value": (chosen.setting.plain if as_json else chosen.setting.show)(chosen.value),
-            "source": chosen.source.value,
+            "source": chosen.source,
         }
         for chosen in resolve(flags, os.environ)
     ]
@@ -280,7 +276,6 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
 
 
 def _ask_ready(url: str | None, settings: Settings) -> str | None:
-    """None when the server says that it is ready, else why not."""
     from http.client import HTTPException
 
     if url is None:

@@ -210,7 +210,7 @@ class Sandboxes:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
         before, sandbox_id = self.in_memory.get(sandbox.key), sandbox_id_of(sandbox.key)
         if before is not None:
-            self._leave_quota(before)
+            self._leave(before)
             (self._keep_aside if aside else self.on_leave)(before)
         self.put_back(sandbox)
         # It is the last of all from now on: so a store keeps it too.
@@ -232,7 +232,7 @@ class Sandboxes:
         if not kept:
             del self._by_id[sandbox_id_of(key)]
             self._names.pop(key, None)
-        self._leave_quota(sandbox)
+        self._leave(sandbox)
         self.on_leave(sandbox)
 
     def know(self, key: str, name: str | None) -> None:
@@ -267,7 +267,8 @@ class Sandboxes:
         if kept is not None:
             self.on_leave(kept)
 
-    def _leave_quota(self, sandbox: Sandbox) -> None:
+    def _leave(self, sandbox: Sandbox) -> None:
+        sandbox.holding.release()
         self.quota.leave(sandbox.journal)
         self.quota.leave(sandbox.inboxes)
 

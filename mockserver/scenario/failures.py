@@ -311,7 +311,6 @@ class Coverage:
 
     @property
     def words(self) -> str:
-        """One line."""
         struck, there = self.counts
         return f"failures covered: {struck:,} of {there:,}, {self.percent} %"
 

@@ -160,7 +160,6 @@ PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down",
 
 
 def _schema(schema: dict[str, Any]) -> None:
-    """What an outcome refuses as a whole, for editors."""
     words = [word for word in schema["properties"] if word != "times"]
     others = [word for word in words if word != "as_usual"]
     # Later work that is none says nothing.
@@ -212,7 +211,6 @@ class OutcomeMap:
 
     @property
     def outcome(self) -> Outcome:
-        """What happens."""
         said = (getattr(self, word) for word in PROVIDER_WORDS)
         return Outcome(
             provider=next((one for one in said if one is not None), None),

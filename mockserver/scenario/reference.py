@@ -268,7 +268,6 @@ def _choices() -> Mapping[tuple[str, ...], str]:
 
 
 def _where() -> Schema:
-    """``where`` of rows."""
     tests = {name: _NUMBER if name == "amount" else _ANY for name in ROW_FIELDS}
     fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
     return {"anyOf": [{**_map(**fields), "minProperties": 0}, {"type": "null"}]}
@@ -297,7 +296,6 @@ def _patterns() -> Schema:
 
 
 def _when() -> Schema:
-    """``when``."""
     operation: Schema = {
         "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
         "description": "an operation, or a glob such as charge.*",

@@ -17,6 +17,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
+from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
 from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 JSON = "application/json"
 Answer = tuple[int, object]
+
+_WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
+"""The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
+judges it, and a wait, which moves no clock meanwhile."""
 
 
 def missing(field: str, words: str) -> NotFound:
@@ -217,8 +222,10 @@ class ControlEndpoint(Endpoint):
             _ = call.query
             if self.route.body is None:
                 _ = call.body
+        await self._released(request)
         answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
+        await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
@@ -226,6 +233,12 @@ class ControlEndpoint(Endpoint):
         if isinstance(body, deque):
             return Reply(status, b"", headers=self._answered, parts=body)
         return Reply(status, body, headers=self._answered)
+
+    async def _released(self, request: Request) -> None:
+        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""
+        goes_on = request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
+        if request.known is not None and not goes_on and not await holds.released(self.world, request):
+            raise HungUp
 
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)
