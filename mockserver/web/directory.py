@@ -239,7 +239,7 @@ class Directory:
         the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
-        keys = await sandboxes.storage.fetch_with_page(object_id) if sandboxes.storage is not None else ()
+        keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
             here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
             named = sandboxes.get(here[0]) if here else None
