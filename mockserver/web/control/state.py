@@ -18,6 +18,7 @@ from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine import due, state_document
 from mockserver.engine.codec import form
+from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
@@ -119,7 +120,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
-    past.deliveries.forget()
+    # What it caused was sent when it happened.
+    past.deliveries = DeliveryLog(past.deliveries.limit)
     return past
 
 
