@@ -20,7 +20,7 @@ from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
-from mockserver.domain.cooperative import Cooperative, in_order, run_to_end
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
@@ -121,8 +121,6 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
             batch.settle_rows(start)
             yield
     document: ExportedState = yield from form(State).write_in_steps(state, secrets)
-    for tally in document["rules"]["rules"].values():
-        tally["keys"] = yield from in_order(tally["keys"])
     return document
 
 
