@@ -28,8 +28,8 @@ from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, stored
 from mockserver.engine.config import SandboxConfig
-from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
@@ -151,8 +151,8 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         tables=Rows(**{name: [] for name in ROW_CLASSES}),
         records=Records(
             {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
-            {name: replace(first) for name, first in sandbox.idempotency.firsts.items()},
-            {name: replace(first) for name, first in sandbox.replays.firsts.items()} or None,
+            {name: replace(first) for name, first in sandbox.idempotency.items()},
+            {name: replace(first) for name, first in sandbox.replays.items()} or None,
         ),
         scenarios=carried_scenarios(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
@@ -185,8 +185,10 @@ class ReadState:
         self.cards.salt = sandbox.cards.salt if state.salt is None else state.salt
         sandbox.cards, sandbox.clock = self.cards, state.clock
         sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
-        sandbox.idempotency = Idempotency(state.records.idempotency.items())
-        sandbox.replays = Replays((state.records.replays or {}).items())
+        for name, first in state.records.idempotency.items():
+            sandbox.idempotency.put(name, first)
+        for name, answer in (state.records.replays or {}).items():
+            sandbox.replays.put(name, answer)
         sandbox.ids.counters.update(state.counters)
         sandbox.director.take_over(state.rules)
         for name, table in self.tables.items():
