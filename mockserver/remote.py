@@ -153,13 +153,18 @@ class RemoteSandbox:
         """
         text, name = self._scenario_text(text_or_path)
         self.call("PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None)
-        self.pin(self._pinned)
+        if self._pinned is not None:
+            self.pin(self._pinned)
 
-    def pin(self, text: str | None) -> None:
-        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces; None: no more."""
+    def pin(self, text: str) -> None:
+        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces."""
         self._pinned = text
-        if text is not None:
-            self.call("POST", "/__admin/scenarios", content=text)
+        self.call("POST", "/__admin/scenarios", content=text)
+
+    def unpin(self, name: str) -> None:
+        """Take what was added so, a scenario of that name, out of force."""
+        self._pinned = None
+        self.call("DELETE", "/__admin/scenarios", params={"name": name})
 
     def assume(self, overrides: Mapping[str, object]) -> None:
         """Override rows of the assumption table: ``{"vault.ccv_delay": "10s"}``; ``profile`` chooses the profile."""
