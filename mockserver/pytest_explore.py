@@ -108,8 +108,7 @@ def test_itself(test: str) -> str:
 
 
 def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
-    """The calls of a test, as a journal shows them, in short. Those of a sandbox that others used before count from
-    where the test began."""
+    """The calls of a test as a journal shows them, in short; in a shared sandbox from where the test began."""
     numbers: Counter[str] = Counter()
     calls = []
     for entry in sandbox.journal(**sandbox.from_mark):
@@ -126,8 +125,7 @@ def money_in(sandbox: RemoteSandbox) -> RunMoney:
 
 
 class Learner:
-    """Notes what each test asks of its sandbox, and what money it moves, in the process that runs the tests to learn
-    that."""
+    """Notes what each test asks of its sandbox, and what money it moves, where tests are run to learn that."""
 
     def __init__(self, config: pytest.Config, sandbox_of: SandboxOf, asked_of: Callable[[pytest.Item], Any]) -> None:
         self._file = Path(config.getoption(LEARN))
@@ -185,8 +183,7 @@ class Learner:
 
 
 def _compare(known: Learnt, again: Learnt | None) -> None:
-    """Note in what is known of a test how its second run was otherwise; what is tried is then not compared with its
-    money."""
+    """Note how the second run of a test was otherwise; what is tried is then not compared with its money."""
     runs = [RunMoney(*one["money"]) for one in (known, again) if one is not None and one["money"] is not None]
     calls = [] if len(runs) < 2 or again is None else differences(known["calls"], again["calls"])
     if len(runs) == 2 and not calls and same_money(*runs):
@@ -490,9 +487,8 @@ class Explorer:
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Trial) -> Iterator[None]:
         """End what takes too long, where the system has an alarm for that and nothing else has set it."""
-        limit = (
-            10 * self.known[test_itself(item.nodeid)]["seconds"] + 10 if self.timeout is None else self.timeout / SECOND
-        ) + tried.waits
+        seconds = self.known[test_itself(item.nodeid)]["seconds"]
+        limit = (10 * seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.waits
         is_main = threading.current_thread() is threading.main_thread()
         has_alarm = hasattr(signal, "setitimer") and is_main and not signal.getitimer(signal.ITIMER_REAL)[0]
 

@@ -299,8 +299,7 @@ class RemoteSandbox:
             raise
 
     def money(self, since: str | None = None) -> dict[str, Any]:
-        """The money of this sandbox: all of its orders, or those touched since a mark, with totals and calls in
-        doubt."""
+        """The money of this sandbox: its orders, all or those touched since a mark, with totals and calls in doubt."""
         params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
         found: dict[str, Any] = self.call("GET", "/__admin/books", params=params)
         page = found
@@ -336,8 +335,7 @@ class RemoteSandbox:
         return {"since": self.since} if self.since is not None else {}
 
     def report(self, parts: str = "timeline,findings,books") -> str:
-        """What was asked of this sandbox and what it did, what the client did wrong, and the money: as text, since the
-        last mark when one was set."""
+        """Timeline, findings and money of this sandbox as text, since the last mark when one was set."""
         told: str = self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark})
         return told
 
