@@ -25,7 +25,7 @@ from mockserver.web.guard import Guard
 from mockserver.web.idle import IDLE_IN_STORE, Freeing, Idle
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
-from mockserver.web.routes import ROUTES, Auth
+from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare, set_up
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import World
@@ -185,7 +185,7 @@ def _rows(world: World) -> list[PathRow]:
 
 
 def _is_public(endpoint: object) -> bool:
-    return isinstance(endpoint, OperationEndpoint) and endpoint.route.auth is Auth.PUBLIC
+    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 class _Silence(Response):
