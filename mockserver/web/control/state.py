@@ -140,11 +140,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
 
 
 def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    return {
-        "key": masked_key(sandbox.key),
-        "publicKey": public_key,
-        "objects": object_counts(sandbox),
-    }
+    return {"key": masked_key(sandbox.key), "publicKey": public_key, "objects": object_counts(sandbox)}
 
 
 _EARLIEST_SHOWN = 10**15
