@@ -510,27 +510,24 @@ class Explorer:
         """End what takes too long, where the system has an alarm for that and nothing else has set it."""
         limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.trial.waits
         is_main = threading.current_thread() is threading.main_thread()
-        if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
-            began = time.monotonic()
-            try:
-                yield
-            finally:
-                if time.monotonic() - began >= limit:
-                    item.stash[_hung_key] = f"{limit:.0f}"
-            return
+        has_alarm = hasattr(signal, "setitimer") and is_main and not signal.getitimer(signal.ITIMER_REAL)[0]
 
         def end(*_: object) -> None:
-            item.stash[_hung_key] = f"{limit:.0f}"
             pytest.fail(f"hung: not done in {limit:.0f} s")
 
-        before = signal.signal(signal.SIGALRM, end)
-        # Again and again: code that catches everything is not left alone.
-        signal.setitimer(signal.ITIMER_REAL, limit, 1)
+        began = time.monotonic()
+        if has_alarm:
+            before = signal.signal(signal.SIGALRM, end)
+            # Again and again: code that catches everything is not left alone.
+            signal.setitimer(signal.ITIMER_REAL, limit, 1)
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            if has_alarm:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+            if time.monotonic() - began >= limit:
+                item.stash[_hung_key] = f"{limit:.0f}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix of all tests, points and verdicts; and what it leaves open."""

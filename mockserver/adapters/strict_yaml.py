@@ -142,7 +142,6 @@ class _Reader:
             self._stop(event, f"got more than {MAX_NODES} values, aliases counted each time they are used")
 
     def _node(self, event: Any, path: Path) -> object:
-        """The value at a path."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, path)
         self._count(event, 1)
@@ -155,7 +154,6 @@ class _Reader:
         return value
 
     def _parts(self, event: Any, path: Path) -> object:
-        """A list or a map."""
         if len(path) >= MAX_DEPTH:
             self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
         if isinstance(event, yaml.SequenceStartEvent):

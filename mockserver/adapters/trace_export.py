@@ -75,7 +75,6 @@ class _RateLimited(logging.Filter):
         self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to print a record."""
         if record.name == "opentelemetry.util.re":
             record.args = ("OTEL_EXPORTER_OTLP_HEADERS",)
         now, text = time.monotonic(), str(record.msg)

@@ -23,11 +23,10 @@ class DeliveryLog:
     """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts those that are not.
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
-    that are to be sent by now, ``sending`` also those that are being sent; ``held``
-    those that wait for another to overtake them, by whose, ``unanswered`` those that wait until the step that caused
-    them has been answered; ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has
-    happened to deliveries; ``on_change`` is called for each that has changed or is dropped, by its id.
-    """
+    that are to be sent by now, ``sending`` also those that are being sent; ``held`` those that wait for another to
+    overtake them, by whose, ``unanswered`` those that wait until the step that caused them has been answered;
+    ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has happened to deliveries;
+    ``on_change`` is called for each that has changed or is dropped, by its id."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -51,7 +50,6 @@ class DeliveryLog:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more may be under way."""
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
     def is_blocked(self, delivery: Delivery) -> bool:
@@ -59,37 +57,32 @@ class DeliveryLog:
         return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
 
     def add(self, delivery: Delivery) -> None:
-        """Keep a new delivery."""
         self._by_id[delivery.delivery_id] = delivery
         self.note_changed(delivery)
 
     def note_changed(self, delivery: Delivery) -> None:
-        """Something has happened to a delivery."""
+        """Something has happened to a delivery; the oldest of the ended ones beyond the limit go."""
+        delivery_id = delivery.delivery_id
         self.changes += 1
         delivery.changed = self.changes
-        if delivery.state not in ENDED:
-            # One that is sent again is under way, and stands at the end of the queue when it ends anew.
-            self._ended.pop(delivery.delivery_id, None)
+        # One that is sent again is under way, and stands at the end of the queue when it ends anew.
+        self._ended.pop(delivery_id, None)
+        self.sending.pop(delivery_id, None)
         if delivery.state is DeliveryState.SENDING:
-            self.sending[delivery.delivery_id] = None
-        else:
-            self.sending.pop(delivery.delivery_id, None)
-        if self.on_change is not None:
-            self.on_change(delivery.delivery_id)
-
-    def get(self, delivery_id: str) -> Delivery | None:
-        """The delivery of an id, while it is kept."""
-        return self._by_id.get(delivery_id)
-
-    def note_ended(self, delivery: Delivery) -> None:
-        """A delivery has ended; the oldest of the ended ones beyond the limit go."""
-        self._ended[delivery.delivery_id] = None
+            self.sending[delivery_id] = None
+        elif delivery.state in ENDED:
+            self._ended[delivery_id] = None
+        changed = [delivery_id]
         while len(self._ended) > self.limit:
-            oldest = next(iter(self._ended))
+            changed.append(oldest := next(iter(self._ended)))
             del self._ended[oldest], self._by_id[oldest]
             self.dropped += 1
-            if self.on_change is not None:
-                self.on_change(oldest)
+        if self.on_change is not None:
+            for one in changed:
+                self.on_change(one)
+
+    def get(self, delivery_id: str) -> Delivery | None:
+        return self._by_id.get(delivery_id)
 
     def take_over(self, deliveries: Iterable[Delivery]) -> None:
         """Go on with the deliveries of a store, oldest first: those that were being tried are tried again."""
@@ -98,23 +91,10 @@ class DeliveryLog:
         self._ended = {one.delivery_id: None for one in by_change if one.state in ENDED}
         self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
         self.outbox = deque(self.sending)
-        begun = (
-            one
-            for one in by_change
-            if one.blocks and one.state not in ENDED and (one.tries or one.delivery_id in self.sending)
-        )
-        self.blocking = {one.url: one.delivery_id for one in begun}
+        begun = (one for one in by_change if one.tries or one.delivery_id in self.sending)
+        self.blocking = {one.url: one.delivery_id for one in begun if one.blocks and one.state not in ENDED}
 
     def resume(self, under_way: Collection[str]) -> None:
         """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox that has lost its key
         nothing is sent."""
         self.outbox = deque(one for one in self.sending if one not in under_way)
-
-    def forget(self) -> None:
-        """Drop everything: a copy of a sandbox sends nothing a second time."""
-        self.outbox.clear()
-        self.held.clear()
-        self.blocking.clear()
-        self.sending.clear()
-        self._by_id.clear()
-        self._ended.clear()

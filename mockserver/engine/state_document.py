@@ -20,13 +20,13 @@ from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
-from mockserver.domain.cooperative import Cooperative, in_order, run_to_end
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, steps_of, stored
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
@@ -51,6 +51,7 @@ are known, and its document is taken again."""
 _HIDDEN = "***"
 
 ExportedState = dict[str, Any]
+ConfigOf: TypeAlias = Callable[[Sequence[Scenario]], SandboxConfig]
 
 
 @record
@@ -119,9 +120,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
         for start in range(0, len(batch.rows), LINES):
             batch.settle_rows(start)
             yield
-    document: ExportedState = yield from steps_of(State).write(state, secrets)
-    for tally in document["rules"]["rules"].values():
-        tally["keys"] = yield from in_order(tally["keys"])
+    document: ExportedState = yield from form(State).write_in_steps(state, secrets)
     return document
 
 
@@ -193,12 +192,8 @@ def opened(
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
     cards.salt = sandbox.cards.salt if state.salt is None else state.salt
-    sandbox.cards, sandbox.clock, sandbox.schedule, sandbox.scripts = (
-        cards,
-        state.clock,
-        state.schedule,
-        state.records.scripts,
-    )
+    sandbox.cards, sandbox.clock = cards, state.clock
+    sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
     sandbox.idempotency = Idempotency(state.records.idempotency.items())
     sandbox.replays = Replays((state.records.replays or {}).items())
     sandbox.ids.counters.update(state.counters)
@@ -227,9 +222,7 @@ class ReadState:
         lists = [one.data.get("rules") for one in self.state.scenarios or ()]
         return sum(len(rules) for rules in lists if isinstance(rules, list))
 
-    def config(
-        self, in_force: SandboxConfig, config_of: Callable[[Sequence[Scenario]], SandboxConfig]
-    ) -> SandboxConfig:
+    def config(self, in_force: SandboxConfig, config_of: ConfigOf) -> SandboxConfig:
         """The config under the scenarios that it carries; one without any leaves those in force. Raises
         ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
         if self.state.scenarios is None:
@@ -256,7 +249,7 @@ def read(document: dict[str, Any]) -> Cooperative[ReadState]:
             raise ImportFault(("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most"))
         salt = document.get("salt")
         cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
-        state: State = yield from steps_of(State).read(document, cards)
+        state: State = yield from form(State).read_in_steps(document, cards)
         planned, state.schedule.entries = state.schedule.entries, []
         for entry in planned:
             heappush(state.schedule.entries, entry)
@@ -303,37 +296,19 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
     for scenario in scenarios:
         data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
         setup = scenario.source.get("setup")
-        found.append(
-            Carried(
-                name=scenario.name,
-                file=PurePath(scenario.file).name,
-                built_in=scenario.builtin,
-                data=data if secrets else _without_secrets(data),
-                setup=setup if isinstance(setup, list) else None,
-            )
-        )
+        data, setup = data if secrets else _without_secrets(data), setup if isinstance(setup, list) else None
+        found.append(Carried(scenario.name, PurePath(scenario.file).name, scenario.builtin, data, setup))
     return found
 
 
-def _without_secrets(data: dict[str, object]) -> dict[str, object]:
-    def hidden(value: object) -> object:
-        match value:
-            case Mapping():
-                return {key: _HIDDEN if key == "authorization" else hidden(one) for key, one in value.items()}
-            case list():
-                return [hidden(one) for one in value]
-            case _:
-                return value
-
-    return {key: hidden(value) for key, value in data.items()}
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _HIDDEN if key == "authorization" else _without_secrets(one) for key, one in value.items()}
+    return [_without_secrets(one) for one in value] if isinstance(value, list) else value
 
 
 def config_under(
-    given: Sequence[Carried],
-    in_force: SandboxConfig,
-    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
-    *,
-    secrets: bool,
+    given: Sequence[Carried], in_force: SandboxConfig, config_of: ConfigOf, *, secrets: bool
 ) -> SandboxConfig:
     """The config under carried scenarios: the one in force when it has the same. Of others, a scenario that is in force
     is taken as it is, with its place. Raises ``ImportFault`` for a scenario that would be refused as a file."""
@@ -343,9 +318,9 @@ def config_under(
         return in_force
     scenarios: list[Scenario] = []
     faults: list[tuple[str, str]] = []
-    for place, one in enumerate(given):
-        if wanted[place] in ours:
-            scenarios.append(in_force.scenarios[ours.index(wanted[place])])
+    for place, (one, written) in enumerate(zip(given, wanted, strict=True)):
+        if written in ours:
+            scenarios.append(in_force.scenarios[ours.index(written)])
             continue
         data = one.data if one.setup is None else {**one.data, "setup": one.setup}
         try:

@@ -50,7 +50,7 @@ class News:
     type: WebhookType
     message: WebhookMessage
     event: Event
-    subject: object
+    subject: Any
 
 
 def word_of(kind: WebhookType) -> str:
@@ -81,19 +81,13 @@ def content_of(step: Step, message_id: str, message: WebhookMessage, notice: Not
         notice = _moved(notice, plan.sent)
     kind = MediaType.FORM if plan.form else MediaType.JSON
     key, body = step.sandbox.config.webhook_key, _body(step, message_id, message, notice, plan)
-    match plan.forged:
-        case Signature.NONE:
-            signature = None
-        case Signature.STALE:
-            # The same message as it was signed a day before.
-            earlier = _moved(notice, -DAY)
-            signature = sign(key, padded(_body(step, message_id, message, earlier, plan), kind, plan.pad))
-        case Signature.BAD:
-            signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
-        case Signature.PREVIOUS:
-            signature = sign(previous_key(key), padded(body, kind, plan.pad))
-        case None:
-            signature = sign(key, padded(body, kind, plan.pad))
+    signed, signed_with, forged = body, key, plan.forged
+    if forged is Signature.STALE:
+        # The same message as it was signed a day before.
+        signed = _body(step, message_id, message, _moved(notice, -DAY), plan)
+    elif forged is not None:
+        signed_with = previous_key(key) if forged is Signature.PREVIOUS else _WRONG_KEY + key
+    signature = None if forged is Signature.NONE else sign(signed_with, padded(signed, kind, plan.pad))
     # A receiver that knows the new key only may refuse the one before.
     may_refuse = plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
     return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
@@ -136,40 +130,22 @@ def _text(sandbox: Sandbox, value: object) -> str:
     return sandbox.config.write(value).decode()
 
 
-def worded(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
-    """The same as data that is sent as it stands: a thousand receivers get the same words."""
-    payload = sandbox.config.render("", message, notice, sandbox.assumed)
-    return Notice(notice.at, payload["data"]) if "data" in payload else notice
-
-
-def notice_of(sandbox: Sandbox, message: WebhookMessage, event: Event, *, stale: bool = False) -> Notice:
-    """The object of an event; ``stale`` takes the object as it was before the event."""
-    subject, at = _subject(sandbox, message, event), event.at
+def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:
+    """What there is to report, or, ``stale``, was before the event: worded once, as a thousand receivers get the same
+    words."""
+    subject, event, at = news.subject, news.event, news.event.at
     if stale and event.data is None:
-        subject, at = _stale(subject, event), subject.added
+        at = subject.added
+        if isinstance(subject, Charge) and event.before is not None:
+            subject = subject.as_before(ChargeState(event.before))
     match event.subject:
         case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
-            return Notice(at, subject, event.subject, extra=event.data)
+            notice = Notice(at, subject, event.subject, extra=event.data)
         case Subject.CUSTOMER:
-            return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
+            notice = Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
         case _:
-            return Notice(
-                at,
-                subject,
-                Subject.PAYMENT_METHOD,
-                agreement=sandbox.payto.get(subject.payto_id) if subject.payto_id else None,
-                network_token=sandbox.network_tokens.get(subject.network_token_id)
-                if subject.network_token_id
-                else None,
-            )
-
-
-def _subject(sandbox: Sandbox, message: WebhookMessage, event: Event) -> Any:
-    kind = Subject.PAYMENT_METHOD if event.subject is Subject.PAYTO else event.subject
-    return KINDS[kind.value][1](sandbox).get(message.subject_id or "")
-
-
-def _stale(subject: Any, event: Event) -> Any:
-    if isinstance(subject, Charge) and event.before is not None:
-        return subject.as_before(ChargeState(event.before))
-    return subject
+            agreement = sandbox.payto.get(subject.payto_id or "")
+            token = sandbox.network_tokens.get(subject.network_token_id or "")
+            notice = Notice(at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token)
+    payload = sandbox.config.render("", news.message, notice, sandbox.assumed)
+    return Notice(at, payload["data"]) if "data" in payload else notice

@@ -33,7 +33,6 @@ class BatchEnd(StrEnum):
 
 
 def _read_where(value: object) -> tuple[FieldTest, ...] | None:
-    """Tests of the fields of a row."""
     if value is None:
         return None
     if not isinstance(value, dict):

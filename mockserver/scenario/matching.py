@@ -176,7 +176,6 @@ class Operator:
     searches: bool = False
 
     def compile(self, wanted: object) -> Callable[[object], bool]:
-        """What passes with an operand."""
         operand = self.operand(wanted)
         return lambda got: self.holds(got, operand)
 
@@ -205,7 +204,6 @@ OPERATORS: Mapping[str, Operator] = {
     ),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }
-"""Every test operator by its key."""
 
 
 @record
@@ -264,9 +262,7 @@ class FieldTest:
 
 def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None) -> FieldTest:
     """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts.
-
-    Raises ``ValueError`` when it makes no sense.
-    """
+    Raises ``ValueError`` when it makes no sense."""
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")

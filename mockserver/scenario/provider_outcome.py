@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args
 from pydantic import BeforeValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
-from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
@@ -143,11 +143,6 @@ class Challenge(OutcomeTraits):
     def words(self) -> str:
         return "3-D Secure challenge"
 
-    @property
-    def payer_takes(self) -> Micros:
-        """How long it is until the payer acts."""
-        return 30 * SECOND if self.after is None else self.after
-
 
 @file_model
 class PartialApprove(OutcomeTraits):
@@ -159,7 +154,6 @@ class PartialApprove(OutcomeTraits):
     amount: Positive
 
     def approved(self, amount: Decimal) -> Decimal:
-        """At most that part."""
         return min(amount, self.amount)
 
     @property
@@ -276,7 +270,6 @@ CATALOGUE: Mapping[str, DeclineRow] = {row.name: row for row in read_table("outc
 DECLINES: Mapping[str, Decline] = {
     row.name: row.provider for row in CATALOGUE.values() if isinstance(row.provider, Decline)
 }
-"""The rows that refuse."""
 
 PROVIDER_DOWN = DECLINES["provider_down"]
 PROVIDER_TIMEOUT = DECLINES["provider_timeout"]

@@ -88,7 +88,6 @@ def read_text(value: object) -> str:
 
 
 def read_flag(value: object) -> bool:
-    """``true`` or ``false``."""
     if not isinstance(value, bool):
         hint = " (yes and no are texts here)" if str(value).lower() in {"yes", "no", "on", "off"} else ""
         raise ValueError(f"got {shown(value)}, wanted true or false{hint}")
@@ -96,7 +95,6 @@ def read_flag(value: object) -> bool:
 
 
 def read_zone(value: object) -> Zone | None:
-    """The name of a time zone."""
     return None if value is None else zone(_text(value, "a time zone such as Australia/Sydney"))
 
 
@@ -147,7 +145,6 @@ PERIOD_SCHEMA: dict[str, Any] = {
     "pattern": f"^(?=.*[1-9]){_DURATION_PATTERN[1:]}",
     "description": DURATION_SCHEMA["description"],
 }
-"""A duration above 0."""
 
 _DATE = r"[0-9]{4}-?([0-9]{2}-?[0-9]{2}|W[0-9]{2}(-?[1-7])?)([^0-9][0-9].*)?"
 _INSTANT_SCHEMA: dict[str, Any] = {"type": "string", "format": "date-time", "pattern": rf"^\s*{_DATE}$"}

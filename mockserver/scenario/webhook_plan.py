@@ -57,7 +57,6 @@ def _in_envelope(paths: Iterable[str]) -> None:
 
 
 def _schema() -> dict[str, Any]:
-    """What a plan refuses as a whole, for editors."""
     on = {"const": True}
     is_long = {"type": "string", "pattern": "[1-9]"}
     in_envelope = {"type": "string", "pattern": rf"^({'|'.join(_ENVELOPE)})(\.|$)"}
@@ -151,7 +150,6 @@ class WebhookPlan:
 
     @property
     def forged(self) -> Signature | None:
-        """What is wrong with its signature."""
         return Signature.BAD if self.bad_signature else self.signature
 
     @property

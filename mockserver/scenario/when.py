@@ -60,7 +60,6 @@ class When:
 
     @property
     def span(self) -> str | None:
-        """The span of time in words."""
         return None if self.window is None else self.window.words(self.zone)
 
     def outside(self, now: Micros, first: Micros) -> Difference | None:
@@ -124,7 +123,6 @@ def _patterns(wanted: object) -> list[object]:
 
 
 def is_test(key: str) -> bool:
-    """Whether a key of ``when`` is known."""
     return key in KEYS or key.startswith(_PREFIXES)
 
 
@@ -361,7 +359,6 @@ class Window:
         )
 
     def words(self, zone: Zone) -> str:
-        """The span in words."""
 
         def point(bound: tuple[Micros, bool]) -> str:
             return f"{duration_text(bound[0])} after midnight" if bound[1] else iso(bound[0])

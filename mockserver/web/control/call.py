@@ -18,7 +18,7 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
-from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
+from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
 from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
@@ -63,10 +63,6 @@ class ControlCall:
         """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch([key])
-
-    def caller(self) -> Caller:
-        """Who made the call."""
-        return Caller(self.request.receive)
 
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
@@ -113,20 +109,17 @@ class ControlCall:
             return number
         marks = sandbox.journal.marks
         if given not in marks:
-            shown = mask_start(given, 40)
-            known = ", ".join(marks) or "none"
-            words = (
-                f"got '{shown}', wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
-            )
-            raise invalid({field: words})
+            shown, known = mask_start(given, 40), ", ".join(marks) or "none"
+            wanted = f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
+            raise invalid({field: f"got '{shown}', {wanted}"})
         return marks[given]
 
 
 class Caller:
     """The caller, who may hang up before the answer: then the work for the call stops."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
+    def __init__(self, call: ControlCall) -> None:
+        self._receive = call.request.receive
         self._leaving: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Caller:
@@ -199,9 +192,8 @@ class ControlEndpoint(Endpoint):
         self.route = route
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
-        self._answer_headers = (
-            None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
-        )
+        media = JSON_TYPE if route.media == JSON else (b"content-type", route.media.encode())
+        self._answered = (media, NOSNIFF, NO_STORE)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -239,8 +231,8 @@ class ControlEndpoint(Endpoint):
             for key in self.world.sandboxes.keys_of(request.headers):
                 self.world.runner.activity.notify(key)
         if isinstance(body, deque):
-            return Reply(status, b"", headers=self._answer_headers, parts=body)
-        return Reply(status, body, headers=self._answer_headers)
+            return Reply(status, b"", headers=self._answered, parts=body)
+        return Reply(status, body, headers=self._answered)
 
     async def _released(self, request: Request) -> None:
         """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""

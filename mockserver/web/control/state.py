@@ -18,6 +18,7 @@ from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine import due, state_document
 from mockserver.engine.codec import form
+from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
@@ -119,7 +120,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
-    past.deliveries.forget()
+    # What it caused was sent when it happened.
+    past.deliveries = DeliveryLog(past.deliveries.limit)
     return past
 
 
@@ -138,11 +140,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
 
 
 def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    return {
-        "key": masked_key(sandbox.key),
-        "publicKey": public_key,
-        "objects": object_counts(sandbox),
-    }
+    return {"key": masked_key(sandbox.key), "publicKey": public_key, "objects": object_counts(sandbox)}
 
 
 _EARLIEST_SHOWN = 10**15
@@ -168,7 +166,9 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     # Of the instant at which the comparison begins.
     sides, others = _facts(here), _facts(there)
     facts = {name: {"here": one, "there": others[name]} for name, one in sides.items() if one != others[name]}
-    kinds = await _differences(here, there)
+    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
+    found = {kind: await _difference(*rows) for kind, rows in taken.items()}
+    kinds = {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
     return 200, {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
 
 
@@ -181,14 +181,6 @@ def _facts(sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
     }
-
-
-async def _differences(here: Sandbox, there: Sandbox) -> dict[str, dict[str, object]]:
-    """The kinds of objects that differ, and how, at the beginning. Objects are as an export without secrets shows them,
-    and only those that are not equal are written out."""
-    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
-    found = {kind: await _difference(*sides) for kind, sides in taken.items()}
-    return {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
 
 
 async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:
