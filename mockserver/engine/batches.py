@@ -93,11 +93,9 @@ def reading(step: Step, text: str, *, is_watched: bool = True) -> Cooperative[Re
 
 
 def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
-    """What some rows ask for: equal, in one process, for the same transactions in whatever order and words.
-
-    A sum of their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members
-    change places.
-    """
+    """What some rows ask for: equal, in one process, for the same transactions in whatever order and words. A sum of
+    their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members change
+    places."""
     total = 0
     for start in range(0, len(rows), LINES):
         some = rows[start : start + LINES]
@@ -108,10 +106,8 @@ def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
 
 
 def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
-    """Take a batch in; ``read`` is what was read of it ahead.
-
-    Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count.
-    """
+    """Take a batch in; ``read`` is what was read of it ahead. Raises ``Invalid`` 102 naming every faulty line (at most
+    20), or a wrong count."""
     sandbox = step.sandbox
     read = read or run_to_end(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)

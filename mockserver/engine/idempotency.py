@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import DAY, Micros
@@ -22,13 +22,12 @@ from mockserver.domain.record import mutable
 from mockserver.engine.result import Asked, Result
 from mockserver.scenario.attempt import Stage
 
+F = TypeVar("F")
+
 HEADER = "idempotency-key"
 
 MOST = 1_000
 """Keys that a sandbox keeps; the oldest are forgotten beyond."""
-
-MOST_LENGTH = 2_000_000
-"""Characters that the kept requests and answers may have in all; the newest is kept whatever its size."""
 
 LONGEST = 255
 """Characters of a key."""
@@ -59,29 +58,37 @@ class First:
     answer: str
     asked: str | None = field(default=None, repr=False)
     result: Result | None = field(default=None, init=False)
-    size: int = field(default=0, init=False)
 
 
-class Idempotency:
-    """The keys of one sandbox, oldest first, by their digests."""
+@mutable
+class FirstAnswer:
+    """The answer to the first call of a key, and what came of it; None after an import."""
 
-    __slots__ = ("firsts", "size")
+    status: Annotated[int, Within(200, 599)]
+    text: str
+    result: Result | None = field(default=None, init=False)
 
-    def __init__(self, firsts: Iterable[tuple[str, First]] = ()) -> None:
-        self.firsts: dict[str, First] = {}
-        self.size = 0
+
+class _Firsts(Generic[F]):
+    """What a sandbox answered first, oldest first, by digests of keys."""
+
+    __slots__ = ("firsts",)
+
+    def __init__(self, firsts: Iterable[tuple[str, F]] = ()) -> None:
+        self.firsts: Recent[str, F] = Recent(MOST)
         for key, first in firsts:
-            first.size = len(first.answer)
-            self._put(key, first)
-        self._bound()
+            self.firsts.put(key, first)
+
+
+class Idempotency(_Firsts[First]):
+    """The keys of one sandbox."""
+
+    __slots__ = ()
 
     def first(self, step: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
         """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
-        the request that must be equal.
-
-        Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to another request (90), or the
-        first one is still being answered (31).
-        """
+        the request that must be equal. Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to
+        another request (90), or the first one is still being answered (31)."""
         sandbox = step.sandbox
         if not 0 < len(key) <= LONGEST:
             raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
@@ -90,7 +97,7 @@ class Idempotency:
         if first is None:
             return None
         if sandbox.now - first.at > _WINDOW:
-            self._forget(name)
+            del self.firsts[name]
             return None
         step.result.is_repeat = True
         if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
@@ -109,26 +116,11 @@ class Idempotency:
             return
         first = First(step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request))
         first.result = step.result
-        first.size = len(answer) + sum(len(part) for part in request if isinstance(part, bytes))
-        self._put(_name(key), first)
-        while sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
-            self._forget(next(iter(self.firsts)))
-        if len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
-            step.warn(
-                f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_LENGTH} characters of answers"
-            )
-            self._bound()
-
-    def _put(self, name: str, first: First) -> None:
-        self.firsts[name] = first
-        self.size += first.size
-
-    def _forget(self, name: str) -> None:
-        self.size -= self.firsts.pop(name).size
-
-    def _bound(self) -> None:
-        while len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
-            self._forget(next(iter(self.firsts)))
+        while self.firsts and sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
+            del self.firsts[next(iter(self.firsts))]
+        if len(self.firsts) == MOST:
+            step.warn(f"only the newest {MOST} idempotency keys of 24 h are kept")
+        self.firsts.put(_name(key), first)
 
 
 def _repeat(step: CurrentStep, first: Result | None, words: str) -> None:
@@ -154,24 +146,10 @@ def _asked(step: CurrentStep, request: tuple[object, ...]) -> str:
     return digest("asked", step.sandbox.cards.salt, *request).hex()
 
 
-@mutable
-class FirstAnswer:
-    """The answer to the first call of a key, and what came of it; None after an import."""
+class Replays(_Firsts[FirstAnswer]):
+    """The first answers of one sandbox, by rule, operation and key."""
 
-    status: Annotated[int, Within(200, 599)]
-    text: str
-    result: Result | None = field(default=None, init=False)
-
-
-class Replays:
-    """The first answers of one sandbox, oldest first, by digests of rule, operation and key."""
-
-    __slots__ = ("firsts",)
-
-    def __init__(self, firsts: Iterable[tuple[str, FirstAnswer]] = ()) -> None:
-        self.firsts: Recent[str, FirstAnswer] = Recent(MOST)
-        for key, first in firsts:
-            self.firsts.put(key, first)
+    __slots__ = ()
 
     def first(self, step: CurrentStep) -> FirstAnswer | None:
         """What the step is answered with, when it is not the first of its key."""

@@ -60,8 +60,7 @@ class Inboxes(QuotaMember):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
     ``size`` is roughly what they take, in bytes; ``quota`` what they share with the inboxes and journals of other
-    sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number.
-    """
+    sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()

@@ -13,9 +13,9 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
-from mockserver.domain.record import mutable, replace
+from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import SAID_OF_PROVIDERS, Beginning, SandboxConfig
+from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
@@ -108,8 +108,8 @@ class Sandbox(Tables):
                 lambda subscription_id: present.charges.find("subscription", subscription_id),
                 config.findings,
             )
-        for provider in (default_provider(self.now), *config.providers(self.now)):
-            self.providers.add(provider)
+        self.providers.add(default_provider(self.now))
+        self._take_providers()
         self.replays = Replays()
         self.past: Past | None = None
         self.look_back()
@@ -157,13 +157,15 @@ class Sandbox(Tables):
         self.director.replace(config.rules)
         if self.watch is not None and config.findings is not None:
             self.watch.apply(config.findings)
-        for provider in config.providers(self.now):
+        self._take_providers()
+
+    def _take_providers(self) -> None:
+        for provider in self.config.providers(self.now, self.providers.get):
             known = self.providers.get(provider.provider_id)
             if known is None:
                 self.providers.add(provider)
             else:
-                said = {name: getattr(provider, name) for name in SAID_OF_PROVIDERS}
-                self.providers.replace(known, replace(known, **said))
+                self.providers.replace(known, provider)
 
     def settle(self, own: Assumed | None) -> None:
         """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""

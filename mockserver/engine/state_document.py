@@ -51,6 +51,7 @@ are known, and its document is taken again."""
 _HIDDEN = "***"
 
 ExportedState = dict[str, Any]
+ConfigOf: TypeAlias = Callable[[Sequence[Scenario]], SandboxConfig]
 
 
 @record
@@ -221,9 +222,7 @@ class ReadState:
         lists = [one.data.get("rules") for one in self.state.scenarios or ()]
         return sum(len(rules) for rules in lists if isinstance(rules, list))
 
-    def config(
-        self, in_force: SandboxConfig, config_of: Callable[[Sequence[Scenario]], SandboxConfig]
-    ) -> SandboxConfig:
+    def config(self, in_force: SandboxConfig, config_of: ConfigOf) -> SandboxConfig:
         """The config under the scenarios that it carries; one without any leaves those in force. Raises
         ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
         if self.state.scenarios is None:
@@ -297,15 +296,8 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
     for scenario in scenarios:
         data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
         setup = scenario.source.get("setup")
-        found.append(
-            Carried(
-                name=scenario.name,
-                file=PurePath(scenario.file).name,
-                built_in=scenario.builtin,
-                data=data if secrets else _without_secrets(data),
-                setup=setup if isinstance(setup, list) else None,
-            )
-        )
+        data, setup = data if secrets else _without_secrets(data), setup if isinstance(setup, list) else None
+        found.append(Carried(scenario.name, PurePath(scenario.file).name, scenario.builtin, data, setup))
     return found
 
 
@@ -316,11 +308,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def config_under(
-    given: Sequence[Carried],
-    in_force: SandboxConfig,
-    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
-    *,
-    secrets: bool,
+    given: Sequence[Carried], in_force: SandboxConfig, config_of: ConfigOf, *, secrets: bool
 ) -> SandboxConfig:
     """The config under carried scenarios: the one in force when it has the same. Of others, a scenario that is in force
     is taken as it is, with its place. Raises ``ImportFault`` for a scenario that would be refused as a file."""
@@ -330,9 +318,9 @@ def config_under(
         return in_force
     scenarios: list[Scenario] = []
     faults: list[tuple[str, str]] = []
-    for place, one in enumerate(given):
-        if wanted[place] in ours:
-            scenarios.append(in_force.scenarios[ours.index(wanted[place])])
+    for place, (one, written) in enumerate(zip(given, wanted, strict=True)):
+        if written in ours:
+            scenarios.append(in_force.scenarios[ours.index(written)])
             continue
         data = one.data if one.setup is None else {**one.data, "setup": one.setup}
         try:

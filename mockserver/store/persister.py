@@ -270,7 +270,6 @@ class SandboxPersister:
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
         journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
-        sandbox.idempotency.size = sum(first.size for first in sandbox.idempotency.firsts.values())
         sandbox.opened = head.opened
         sandbox.warned.clear()
         sandbox.warned.update(head.warned)
@@ -290,14 +289,13 @@ def _first_form(form: Form, rows: JournalRows) -> Form:
 
     def write(pair: Any, secrets: bool) -> list[object]:
         key, first = pair
-        return [key, form.to_plain(first), getattr(first, "size", 0), rows.write_about(first.result)]
+        # Earlier versions keep its characters in the third place.
+        return [key, form.to_plain(first), 0, rows.write_about(first.result)]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
-        key, plain, size, about = raw
+        key, plain, _, about = raw
         first = form.to_value(plain)
         first.result = rows.read_about(about, cards)
-        if isinstance(first, First):
-            first.size = size
         return key, first
 
     return Form(write, read)
