@@ -39,7 +39,7 @@ from mockserver.web.request import (
     asked,
     refusal,
 )
-from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
+from mockserver.web.routes import OperationCall, Route, StatusReply
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.watching import SENT_BY
@@ -75,7 +75,7 @@ class OperationEndpoint(Endpoint):
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
-        return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
+        return directory.of_either_key(headers) if self.route.is_public else directory.of_secret_key(headers)
 
     def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
         """Warn of what the fault could not change in the answer."""
@@ -287,7 +287,7 @@ class OperationEndpoint(Endpoint):
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _fault_of_answer(step))
         status = 200
-        if self.route.success is Success.CREATED:
+        if self.route.creates:
             step.result.assumed.append("response.created_status")
             status = profile.created_status
         return Reply(status, reply, step, _fault_of_answer(step) if step.result.ruled else None)
