@@ -100,8 +100,7 @@ async def compare(call: ControlCall) -> object:
     findings = [shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED]
     words = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
     warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in words]
-    shown_warnings = warnings[:_MOST_WARNINGS]
-    return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": shown_warnings}
+    return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:_MOST_WARNINGS]}
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:

@@ -141,10 +141,8 @@ def undo(call: ControlCall) -> object:
     sandbox = call.sandbox()
     back = call.world.sandboxes.take_back(sandbox.key)
     if back is None:
-        reason = (
-            f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
-        )
-        raise missing("Undo", reason)
+        kept = f"reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
+        raise missing("Undo", f"nothing is kept aside for this sandbox; {kept}")
     runner = call.world.runner
     back.deliveries.resume(runner.sending(back))
     runner.changed(back)
@@ -172,7 +170,19 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 def assumptions(call: ControlCall) -> object:
-    return _assumed(call.sandbox())
+    assumed = call.sandbox().assumed
+    rows = [
+        reply_of(
+            "AssumptionAnswer",
+            row,
+            value=row.kind.show(assumed[row.key]),
+            overridden=row.key in assumed.overrides,
+            documented=row.kind.show(row.documented),
+            sdk=row.kind.show(row.sdk),
+        )
+        for row in ROWS.values()
+    ]
+    return {"profile": assumed.profile, "assumptions": rows}
 
 
 def override(call: ControlCall) -> object:
@@ -194,7 +204,7 @@ def override(call: ControlCall) -> object:
             overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
     sandbox.settle(Assumed(profile, overrides))
     sandbox.journal.gap_reason = "assumptions were overridden"
-    return _assumed(sandbox)
+    return assumptions(call)
 
 
 def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str]]:
@@ -211,20 +221,3 @@ def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, s
         except Invalid as refused:
             faults.update(refused.details or {})
     return values, faults
-
-
-def _assumed(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "profile": sandbox.assumed.profile.value,
-        "assumptions": [
-            reply_of(
-                "AssumptionAnswer",
-                row,
-                value=row.kind.show(sandbox.assumed[row.key]),
-                overridden=row.key in sandbox.assumed.overrides,
-                documented=row.kind.show(row.documented),
-                sdk=row.kind.show(row.sdk),
-            )
-            for row in ROWS.values()
-        ],
-    }

@@ -156,9 +156,8 @@ class InboxEndpoint(Endpoint):
         )
         self.world.runner.used(sandbox)
         if kept is None:
-            words = (
-                f"this sandbox has {MOST_INBOXES} inboxes, its limit; DELETE /__admin/inbox/<name> makes room for one"
-            )
+            room = "DELETE /__admin/inbox/<name> makes room for one"
+            words = f"this sandbox has {MOST_INBOXES} inboxes, its limit; {room}"
             return Reply(507, {"received": False, "signature": None, "reason": words})
         return Reply(200, {"received": True, "signature": kept.signature.value})
 
