@@ -4,7 +4,6 @@ from mockserver.cli import main as command
 
 
 def main() -> None:
-    """The command in a process of its own."""
     command(prog_name="mockserver")
 
 

@@ -26,7 +26,6 @@ from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_grouped
 from mockserver.settings import (
     SETTINGS,
-    OptionKind,
     Setting,
     Settings,
     SettingsError,
@@ -40,7 +39,7 @@ from mockserver.settings import (
 
 if TYPE_CHECKING:
     from mockserver.adapters.server_log import ServerLog
-    from mockserver.adapters.trace_export import Export
+
 from collections.abc import Mapping, Sequence
 
 POLL_SECONDS = 0.05
@@ -48,8 +47,6 @@ POLL_SECONDS = 0.05
 
 @record
 class _Row:
-    """A command: its group in the help, its name, where it is, and its first sentence."""
-
     group: str
     name: str
     place: str
@@ -83,7 +80,6 @@ class ServeByDefault(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
         return sorted(row.name for rows in COMMANDS.values() for row in rows)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -117,8 +113,8 @@ def _option(setting: Setting) -> click.Option:
     return click.Option(
         [setting.flag, setting.name],
         help=words,
-        is_flag=setting.kind is OptionKind.SWITCH,
-        multiple=setting.kind is OptionKind.LIST,
+        is_flag=setting.is_switch,
+        multiple=setting.is_list,
         metavar=setting.metavar,
         shell_complete=offered,
     )
@@ -178,9 +174,9 @@ def serve(**flags: Any) -> None:
     except CannotListen as refusal:
         log.error(str(refusal))
         sys.exit(refusal.code)
-    export = _export(log)
+    traces = _traces(log)
     try:
-        app = create_app(listeners.settings, traces=export and export.provider)
+        app = create_app(listeners.settings, traces=traces)
     except MockserverError as refusal:
         log.error(str(refusal))
         sys.exit(getattr(refusal, "exit_code", Exit.USAGE))
@@ -192,15 +188,17 @@ def serve(**flags: Any) -> None:
         log.info(f"control page: {listeners.address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
     code = serving.serve(app, listeners, echo=click.echo, collector=collector)
-    if export is not None:
+    if traces is not None:
+        from mockserver.adapters.trace_export import close_export
+
         with suppress(KeyboardInterrupt):
-            export.close()
+            close_export(traces)
     sys.exit(code)
 
 
-def _export(log: ServerLog) -> Export | None:
-    """Where spans go, None when they go nowhere. Orchestrators set such variables for all that they start, so what is
-    wrong with them stops no server."""
+def _traces(log: ServerLog) -> Any:
+    """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for all that they start,
+    so what is wrong with them stops no server."""
     protocol = trace_protocol(os.environ)
     if protocol is None:
         return None
@@ -244,7 +242,7 @@ def config(as_json: bool, **flags: Any) -> None:
             "flag": chosen.setting.flag,
             "variable": chosen.setting.variable,
             "value": (chosen.setting.plain if as_json else chosen.setting.show)(chosen.value),
-            "source": chosen.source.value,
+            "source": chosen.source,
         }
         for chosen in resolve(flags, os.environ)
     ]
@@ -278,7 +276,6 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
 
 
 def _ask_ready(url: str | None, settings: Settings) -> str | None:
-    """None when the server says that it is ready, else why not."""
     from http.client import HTTPException
 
     if url is None:

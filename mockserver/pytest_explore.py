@@ -39,7 +39,7 @@ from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.run_money import RunMoney, same_money
 from mockserver.explore.trial import Verdict, differences, facts_of, points_of
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
-from mockserver.findings.lines import lines_of
+from mockserver.findings.catalogue import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
 
@@ -142,14 +142,12 @@ class Learner:
         _run_with(metafunc, {AGAIN: None})
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Leave out what uses no sandbox."""
         chosen = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
         config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
         items[:] = chosen
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Give the report of a test what it asked."""
         report = yield
         sandbox = self._sandbox_of(item)
         if report.when != "call" or not report.passed or hasattr(report, "wasxfail") or sandbox is None:
@@ -250,12 +248,10 @@ class Tried:
         sandbox.pin(self.scenario(sandbox))
 
     def remove(self, sandbox: RemoteSandbox) -> None:
-        """Take the failure out of force."""
         sandbox.pin(None)
         sandbox.call("DELETE", "/__admin/scenarios", params={"name": SCENARIO})
 
     def has_fired(self, sandbox: RemoteSandbox) -> bool:
-        """Whether it happened."""
         fired = [row["id"] for row in sandbox.rules() if row["hits"]]
         begins = [f"{fault.name}-{point.op}-" for point, fault in self.trial.injections]
         story = sandbox.report("timeline") if self.trial.comes_due else ""
@@ -337,11 +333,9 @@ class Explorer:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Prepare a worker of xdist."""
         node.workerinput[_WORKER] = (self.known, self.deadline)
 
     def pytest_report_header(self) -> str:
-        """One line on what was learnt."""
         tests = [learnt for learnt in self.known.values() if learnt["calls"]]
         points = sum(len(points_of(learnt["calls"])) for learnt in tests)
         return f"{TITLE}: calls that can fail: {points}, in tests: {len(tests)}"
@@ -372,7 +366,6 @@ class Explorer:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, Any, Any]:
-        """Put what is tried in a test in force in its sandbox."""
         sandbox = yield
         if fixturedef.argname in FIXTURES and (tried := tried_in(request.node)) is not None:
             tried.apply(sandbox)
@@ -411,7 +404,6 @@ class Explorer:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Run a test in which something is tried, and judge it."""
         if (tried := tried_in(item)) is None:
             return (yield)
         problem: BaseException | None = None
@@ -476,7 +468,6 @@ class Explorer:
         return report
 
     def _judge(self, item: pytest.Item, tried: Tried, *, failed: bool) -> tuple[Verdict, str]:
-        """The verdict on a try, and what is said of it."""
         sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
         allowed = self.asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
@@ -505,7 +496,6 @@ class Explorer:
         return found, f"{found}: {tried.trial.story}{said.get(found, '')}"
 
     def _reference(self, item: pytest.Item) -> Reference:
-        """What the money of a try is compared with."""
         learnt = self.known.get(test_itself(item.nodeid))
         if learnt is None or learnt["money"] is None or _money_key not in item.stash:
             return Reference()

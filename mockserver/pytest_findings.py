@@ -28,7 +28,6 @@ _idle_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """The option and the ini setting."""
     parser.getgroup("mockserver").addoption(
         "--mockserver-findings",
         choices=LEVELS,
@@ -70,7 +69,7 @@ def names_in(item: pytest.Item, argument: str, what: str, given: object, known: 
 
 def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -> str:
     """End the story of a test: what fails it, in words, expectations of rules, invariants and findings at the level."""
-    from mockserver.findings.lines import lines_of
+    from mockserver.findings.catalogue import lines_of
 
     level = level_of(item.config)
     ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
@@ -82,7 +81,6 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -
 
 
 def is_bad(row: Mapping[str, Any], level: str, allowed: Collection[str]) -> bool:
-    """Whether a finding is of at least a severity and not allowed."""
     from mockserver.findings.catalogue import severity_of
 
     return row["finding"] not in allowed and severity_of(row["severity"]) >= severity_of(level)
@@ -131,7 +129,6 @@ def note_coverage(config: pytest.Config, url: str) -> None:
 
 
 def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> None:
-    """Keep what was met, beside what was kept before."""
     config.stash.setdefault(_covered_key, []).extend(found)
 
 

@@ -67,7 +67,6 @@ class Server:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
     pytest_findings.add_options(parser)
     group = parser.getgroup("mockserver")
     group.addoption(
@@ -100,7 +99,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
     config.addinivalue_line(
         "markers",
         f"{_MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the test's sandbox, the "
@@ -119,7 +117,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def sandbox_of(item: pytest.Item) -> RemoteSandbox | None:
-    """The sandbox of a test, when it has asked for one."""
     return item.stash.get(_sandbox_key, None)
 
 
@@ -220,7 +217,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the findings of all tests."""
     pytest_findings.summarise(terminalreporter)
     pytest_findings.report_coverage(terminalreporter, terminalreporter.config.getoption(_COVERAGE))
 

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from enum import Enum
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Protocol
@@ -235,28 +234,13 @@ def bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-class OptionKind(Enum):
-    """How an option is written."""
-
-    VALUE = "one value"
-    LIST = "repeatable; several values in one text are parted by commas"
-    SWITCH = "a flag without a value"
-
-
-class Source(Enum):
-    """The origin of a value."""
-
-    FLAG = "flag"
-    ENVIRONMENT = "environment"
-    DEFAULT = "default"
-
-
 @record
 class Setting:
     """One option: a row of :data:`SETTINGS`.
 
     ``read`` turns text into the value and raises ValueError when it is not allowed; ``allowed`` says in words what is.
-    The value of a ``secret`` option is never shown.
+    A list is repeatable, and several values in one text are parted by commas; a switch is a flag without a value. The
+    value of a ``secret`` option is never shown.
     """
 
     name: str
@@ -264,23 +248,21 @@ class Setting:
     read: Callable[[str], Any]
     allowed: str
     help: str
-    kind: OptionKind
+    is_list: bool
+    is_switch: bool
     metavar: str
     choices: tuple[str, ...]
     secret: bool
+    default: Any
 
     @property
     def variable(self) -> str:
         return PREFIX + self.flag.removeprefix("--").replace("-", "_").upper()
 
-    @property
-    def default(self) -> Any:
-        return _DEFAULTS[self.name]
-
     def parse(self, text: str, origin: str) -> Any:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises :class:`SettingsError`."""
         try:
-            if self.kind is OptionKind.LIST:
+            if self.is_list:
                 # An empty list means "not given", which for some options means "all".
                 return tuple(self.read(part.strip()) for part in text.split(",") if part.strip()) or self.read("")
             return self.read(text.strip())
@@ -316,11 +298,11 @@ class Setting:
 
 @record
 class Chosen:
-    """The value of one option and where it came from."""
+    """The value of one option and where it came from: ``flag``, ``environment`` or ``default``."""
 
     setting: Setting
     value: Any
-    source: Source
+    source: str
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
@@ -345,25 +327,28 @@ def _reader(reads: str) -> Callable[[str], Any]:
 
 
 def _setting(flag: str, reads: str, allowed: str, metavar: str, secret: str, help: str) -> Setting:
-    kind = OptionKind.SWITCH if reads in ("switch", "negated") else OptionKind.VALUE
+    name = flag.removeprefix("--").removeprefix("no-").replace("-", "_")
     return Setting(
-        name=flag.removeprefix("--").removeprefix("no-").replace("-", "_"),
+        name=name,
         flag=flag,
         read=_reader(reads.removeprefix(_LIST)),
         allowed=allowed,
         help=help,
-        kind=OptionKind.LIST if reads.startswith(_LIST) else kind,
+        is_list=reads.startswith(_LIST),
+        is_switch=reads in ("switch", "negated"),
         metavar=metavar or "TEXT",
         # Capitals stand for what the user fills in.
         choices=tuple(word for word in metavar.split("|") if word.islower()),
         secret=bool(secret),
+        default=getattr(_DEFAULTS, name),
     )
+
+
+_DEFAULTS = Settings()
 
 
 SETTINGS = read_table("settings", _setting, Path(__file__).parent)
 """Every option; ``settings.csv`` has them."""
-
-_DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(Settings)}
 
 
 def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Chosen]:
@@ -377,14 +362,14 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[Cho
 def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
     given = [flag] if isinstance(flag, str) else flag
     if given is True:
-        return Chosen(setting, setting.read("true"), Source.FLAG)
+        return Chosen(setting, setting.read("true"), "flag")
     if isinstance(given, Sequence) and given:
         values = [setting.parse(str(text), setting.flag) for text in given]
-        value = tuple(part for several in values for part in several) if setting.kind is OptionKind.LIST else values[-1]
-        return Chosen(setting, value, Source.FLAG)
+        value = tuple(part for several in values for part in several) if setting.is_list else values[-1]
+        return Chosen(setting, value, "flag")
     if variable.strip():
-        return Chosen(setting, setting.parse(variable, setting.variable), Source.ENVIRONMENT)
-    return Chosen(setting, setting.default, Source.DEFAULT)
+        return Chosen(setting, setting.parse(variable, setting.variable), "environment")
+    return Chosen(setting, setting.default, "default")
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:

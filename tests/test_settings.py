@@ -9,10 +9,8 @@ import pytest
 
 from mockserver.settings import (
     SETTINGS,
-    OptionKind,
     Settings,
     SettingsError,
-    Source,
     data_directory,
     resolve,
     unknown_variables,
@@ -70,8 +68,8 @@ def test_nothing_given_means_the_defaults() -> None:
 def test_flag_and_variable_read_the_same_value(name: str, text: str, value: object) -> None:
     from_variable = Settings.load({}, {ROWS[name].variable: text})
     assert getattr(from_variable, name) == value
-    if ROWS[name].kind is not OptionKind.SWITCH:
-        flag = (text,) if ROWS[name].kind is OptionKind.LIST else text
+    if not ROWS[name].is_switch:
+        flag = (text,) if ROWS[name].is_list else text
         assert Settings.load({name: flag}, {}) == from_variable
 
 
@@ -121,7 +119,7 @@ def test_a_bad_value_is_refused_naming_where_it_stood_and_what_is_allowed(name: 
         Settings.load({}, {row.variable: text})
     assert str(refused.value).startswith(f"{row.variable}: got ")
     assert row.allowed in str(refused.value)
-    if row.kind is OptionKind.VALUE:
+    if not row.is_list and not row.is_switch:
         with pytest.raises(SettingsError, match=f"^{row.flag}: got "):
             Settings.load({name: text}, {})
 
@@ -145,10 +143,10 @@ def test_an_injected_service_link_is_explained() -> None:
 def test_flag_beats_environment_beats_default() -> None:
     environ = {"MOCKSERVER_PORT": "5000", "MOCKSERVER_SEED": "9", "MOCKSERVER_PROFILE": ""}
     chosen = {each.setting.name: each for each in resolve({"port": "6000", "seed": None, "scenario": ()}, environ)}
-    assert (chosen["port"].value, chosen["port"].source) == (6000, Source.FLAG)
-    assert (chosen["seed"].value, chosen["seed"].source) == (9, Source.ENVIRONMENT)
-    assert (chosen["profile"].value, chosen["profile"].source) == ("documented", Source.DEFAULT)
-    assert chosen["scenario"].source is Source.DEFAULT
+    assert (chosen["port"].value, chosen["port"].source) == (6000, "flag")
+    assert (chosen["seed"].value, chosen["seed"].source) == (9, "environment")
+    assert (chosen["profile"].value, chosen["profile"].source) == ("documented", "default")
+    assert chosen["scenario"].source == "default"
 
 
 def test_switches_given_as_flags() -> None:

@@ -85,9 +85,8 @@ def schema() -> str:
 def prepared_reading() -> str:
     """What a reader of YAML makes of the scenario of the server, so that it starts without one."""
     path = shipped_file(TEST_VALUES)
-    text = path.read_text("utf-8")
-    document = read(text, path.name)
-    return prepared(text, cast(dict[str, Any], document.data), document.positions)
+    document = read(path.read_text("utf-8"), path.name)
+    return prepared(cast(dict[str, Any], document.data), document.positions)
 
 
 ORDER = {

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.domain.errors import nearest
-from mockserver.domain.ids import digest
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import Positions, ScenarioProblem, ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -46,13 +45,13 @@ def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
         except OSError as problem:
             problems.append(ScenarioProblem(name, 1, 1, "", f"the folder cannot be read: {problem.strerror}"))
     if test_values:
-        scenarios.append(read_file(_SHIPPED / f"{TEST_VALUES}.yaml", builtin=True))
+        scenarios.append(builtin_test_values())
     if problems:
         raise ScenarioRefused(problems)
     return scenarios
 
 
-def read_file(path: Path, *, builtin: bool = False) -> Scenario:
+def read_file(path: Path) -> Scenario:
     """The scenario of one file. Raises ``ScenarioRefused``."""
     try:
         text = bounded(path).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
@@ -60,7 +59,7 @@ def read_file(path: Path, *, builtin: bool = False) -> Scenario:
         words = problem.strerror if isinstance(problem, OSError) else str(problem)
         words = "it is not UTF-8 text" if isinstance(problem, UnicodeDecodeError) else words
         raise ScenarioRefused([ScenarioProblem(str(path), 1, 1, "", f"the file cannot be read: {words}")]) from None
-    return read_text(text, str(path), builtin=builtin)
+    return read_text(text, str(path))
 
 
 def bounded(path: Path) -> bytes:
@@ -74,16 +73,21 @@ def bounded(path: Path) -> bytes:
     return read
 
 
-def read_text(text: str, name: str, *, builtin: bool = False) -> Scenario:
+def read_text(text: str, name: str) -> Scenario:
     """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises ``ScenarioRefused``."""
-    known = prepared_reading(text) if builtin else None
-    if known is None:
-        from mockserver.adapters.strict_yaml import read
+    from mockserver.adapters.strict_yaml import read
 
-        document = read(text, name)
-        known = document.data, document.positions
-    scenario = parse(*known, file=name, name=_stem(name), builtin=builtin, is_shipped=builtin)
-    return replace(scenario, text=text)
+    document = read(text, name)
+    return replace(parse(document.data, document.positions, file=name, name=_stem(name)), text=text)
+
+
+def builtin_test_values() -> Scenario:
+    """The test values, from ``PREPARED``: what the reader of YAML has made of their file."""
+    kept: dict[str, Any] = json.loads(PREPARED.read_bytes(), parse_float=Decimal)
+    places: Positions = {("rules", index): (line, column) for index, (line, column) in enumerate(kept["places"])}
+    path = _SHIPPED / f"{TEST_VALUES}.yaml"
+    scenario = parse(kept["data"], places, file=str(path), name=TEST_VALUES, builtin=True, is_shipped=True)
+    return replace(scenario, text=path.read_text("utf-8"))
 
 
 @cache
@@ -165,16 +169,7 @@ def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:
 PREPARED = Path(__file__).with_name("prepared_reading.json")
 
 
-def prepared_reading(text: str) -> tuple[object, Positions] | None:
-    """The plain data of a text and the places of its rules; None of a text that was not prepared."""
-    found: dict[str, Any] = json.loads(PREPARED.read_bytes(), parse_float=Decimal)
-    if found["digest"] != digest(text).hex():
-        return None
-    return found["data"], {("rules", index): (line, column) for index, (line, column) in enumerate(found["places"])}
-
-
-def prepared(text: str, data: Mapping[str, Any], positions: Positions) -> str:
-    """The content of the file ``PREPARED`` for a text."""
+def prepared(data: Mapping[str, Any], positions: Positions) -> str:
+    """The content of the file ``PREPARED``."""
     places = [positions["rules", index] for index in range(len(data["rules"]))]
-    found = {"digest": digest(text).hex(), "places": places, "data": data}
-    return json.dumps(found, default=float, separators=(",", ":")) + "\n"
+    return json.dumps({"places": places, "data": data}, default=float, separators=(",", ":")) + "\n"

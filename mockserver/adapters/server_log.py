@@ -16,17 +16,14 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Protocol
+from typing import TypeAlias
 
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.domain.clock import iso
 from mockserver.settings import LOG_LEVELS, LogRecord, Settings
 
-
-class Echo(Protocol):
-    """Prints one line, on standard output or on standard error."""
-
-    def __call__(self, line: str, /, *, err: bool = False) -> None: ...
+Echo: TypeAlias = Callable[..., None]
+"""Prints one line, on standard output or, with ``err=True``, on standard error."""
 
 
 class ServerLog:
@@ -43,15 +40,12 @@ class ServerLog:
         self._echo(self._worded("message", line) if self._as_json else line)
 
     def info(self, line: str) -> None:
-        """A normal event."""
         self._write("info", self._worded("message", line) if self._as_json else line)
 
     def warning(self, line: str) -> None:
-        """A warning."""
         self._write("warning", self._worded("warning", line) if self._as_json else f"warning: {line}")
 
     def error(self, line: str) -> None:
-        """An error."""
         self._write("error", self._worded("message", line) if self._as_json else line)
 
     def _write(self, level: str, line: str) -> None:

@@ -9,8 +9,9 @@ back what was written.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
@@ -141,7 +142,6 @@ class _Reader:
             self._stop(event, f"got more than {MAX_NODES} values, aliases counted each time they are used")
 
     def _node(self, event: Any, path: Path) -> object:
-        """The value at a path."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, path)
         self._count(event, 1)
@@ -154,7 +154,6 @@ class _Reader:
         return value
 
     def _parts(self, event: Any, path: Path) -> object:
-        """A list or a map."""
         if len(path) >= MAX_DEPTH:
             self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
         if isinstance(event, yaml.SequenceStartEvent):
@@ -219,47 +218,60 @@ class _Reader:
 _PLAIN = re.compile(r"[A-Za-z]([A-Za-z0-9 _./-]*[A-Za-z0-9*])?|[0-9]+(us|ms|s|m|h|d|w)")
 _NOT_TEXT = re.compile(r"(?i)true|false|null|yes|no|on|off|[yn]")
 _PARAGRAPH = re.compile(r"[!-~]+( [!-~]+)+")
+_SEEN = re.compile("[\x00-\x7f\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*")
+"""What may stand in a YAML file as it is, and what JSON escapes in any case."""
 _FIRST_LINE = "# yaml-language-server: $schema=scenario.schema.json"
 _WIDTH = 108
 _LONGEST_LINE = 88
 """Characters, as Python shows them, up to which a map or a list stands in one line."""
 
 
-class _Dumper(yaml.SafeDumper):
-    """Plain words stay plain, other texts are quoted, long ones folded; decimals keep their digits; small maps and
-    lists stand in one line; nothing is an alias."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
-    def text(self, value: str) -> yaml.ScalarNode:
-        if len(value) > _LONGEST_LINE and _PARAGRAPH.fullmatch(value):
-            return self.represent_scalar("tag:yaml.org,2002:str", value, style=">")
-        plain = _PLAIN.fullmatch(value) is not None and _NOT_TEXT.fullmatch(value) is None
-        return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
-
-    def number(self, value: Decimal) -> yaml.ScalarNode:
-        return self.represent_scalar("tag:yaml.org,2002:float", format(value, "f"))
-
-    def represent_mapping(self, tag: str, mapping: Any, flow_style: bool | None = None) -> yaml.MappingNode:
-        return super().represent_mapping(tag, mapping, flow_style=_is_short(mapping))
-
-    def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
-        return super().represent_sequence(tag, sequence, flow_style=_is_short(sequence))
+def scenario_text(scenario: Mapping[str, object]) -> str:
+    """The YAML text of a scenario's plain data, keys in the order given. Plain words stay plain, other texts are
+    quoted, long ones folded; decimals keep their digits; small maps and lists stand in one line."""
+    lines = [_in_line(scenario)] if _is_short(scenario) else _lines(scenario, "")
+    return "\n".join([_FIRST_LINE, *lines, ""])
 
 
-_Dumper.add_representer(str, _Dumper.text)
-_Dumper.add_representer(Decimal, _Dumper.number)
-
-
-def _is_short(value: Iterable[object]) -> bool:
+def _is_short(value: object) -> bool:
     return len(str(value)) <= _LONGEST_LINE
 
 
-def scenario_text(scenario: Mapping[str, object]) -> str:
-    """The YAML text of a scenario's plain data, keys in the order given."""
-    text: str = yaml.dump(dict(scenario), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
-    return f"{_FIRST_LINE}\n{text}"
+def _lines(value: Any, indent: str) -> list[str]:
+    """A map or a list, entry by entry."""
+    is_map, inner, lines = isinstance(value, Mapping), f"{indent}  ", list[str]()
+    for key, one in value.items() if is_map else (("", item) for item in value):
+        head = f"{indent}{_in_line(key)}:" if is_map else f"{indent}-"
+        if isinstance(one, (Mapping, list, tuple)) and not _is_short(one):
+            first, *others = _lines(one, inner)
+            lines += [head, first, *others] if is_map else [f"{head} {first.lstrip(' ')}", *others]
+        elif isinstance(one, str) and len(one) > _LONGEST_LINE and _PARAGRAPH.fullmatch(one):
+            lines += [f"{head} >-", *_folded(one, inner)]
+        else:
+            lines.append(f"{head} {_in_line(one)}")
+    return lines
+
+
+def _folded(text: str, indent: str) -> Iterator[str]:
+    first, *words = text.split(" ")
+    line = indent + first
+    for word in words:
+        if len(line) > _WIDTH:
+            yield line
+            line = indent + word
+        else:
+            line += f" {word}"
+    yield line
+
+
+def _in_line(value: object) -> str:
+    if isinstance(value, str):
+        if _PLAIN.fullmatch(value) and not _NOT_TEXT.fullmatch(value):
+            return value
+        # JSON does not escape the last sign of ASCII.
+        return json.dumps(value, ensure_ascii=not _SEEN.fullmatch(value)).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_in_line(key)}: {_in_line(one)}' for key, one in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_in_line, value))}]"
+    return format(value, "f") if isinstance(value, Decimal) else json.dumps(value)

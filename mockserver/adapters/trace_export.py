@@ -13,7 +13,6 @@ import time
 from typing import TYPE_CHECKING
 
 from mockserver.adapters.server_log import LibraryMessages, ServerLog
-from mockserver.domain.record import record
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -29,22 +28,17 @@ class CannotTrace(Exception):
     """No span can be sent: the text says why, and the way out."""
 
 
-@record
-class Export:
-    """Spans on their way. ``provider`` is what makes them."""
-
-    provider: TracerProvider
-
-    def close(self) -> None:
-        """Send what is left, for at most ``LAST`` seconds."""
-        # A daemon thread: a collector that does not answer must not keep the process alive.
-        ending = threading.Thread(target=self.provider.shutdown, daemon=True)
-        ending.start()
-        ending.join(LAST)
+def close_export(provider: TracerProvider) -> None:
+    """Send what is left, for at most ``LAST`` seconds."""
+    # A daemon thread: a collector that does not answer must not keep the process alive.
+    ending = threading.Thread(target=provider.shutdown, daemon=True)
+    ending.start()
+    ending.join(LAST)
 
 
-def open_export(log: ServerLog, version: str, protocol: str) -> Export:
-    """Begin to send spans, as the environment says. ``protocol`` is that of OTLP. Raises ``CannotTrace``."""
+def open_export(log: ServerLog, version: str, protocol: str) -> TracerProvider:
+    """What makes spans and sends them, as the environment says. ``protocol`` is that of OTLP. Raises
+    ``CannotTrace``."""
     if protocol != "http/protobuf":
         raise CannotTrace(
             f"OTEL_EXPORTER_OTLP_PROTOCOL: got '{protocol}', allowed: http/protobuf (port 4318 of most collectors)"
@@ -70,7 +64,7 @@ def open_export(log: ServerLog, version: str, protocol: str) -> Export:
     except Exception as fault:
         # Whatever the SDK cannot read of the environment: it names the variable.
         raise CannotTrace(f"OpenTelemetry: {fault}") from None
-    return Export(provider)
+    return provider
 
 
 class _RateLimited(logging.Filter):
@@ -81,7 +75,6 @@ class _RateLimited(logging.Filter):
         self._logged: dict[str, float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether to print a record."""
         if record.name == "opentelemetry.util.re":
             record.args = ("OTEL_EXPORTER_OTLP_HEADERS",)
         now, text = time.monotonic(), str(record.msg)

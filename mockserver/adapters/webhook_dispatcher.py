@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from collections.abc import Set as AbstractSet
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from mockserver.adapters.fair_share import FairShare
 from mockserver.adapters.webhook_sender import CONNECTIONS, WebhookSender
@@ -38,18 +38,10 @@ LAST = 0.2
 _LOG = logging.getLogger("mockserver.webhooks")
 
 
-class TryTracing(Protocol):
-    """Makes a span of each try, and names it in the headers."""
-
-    def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Any: ...
-
-    def try_ends(self, span: Any, sent: Sent | None) -> None: ...
-
-
 class WebhookDispatcher:
     """``now`` is the machine's time; ``is_live`` says whether a sandbox was not reset meanwhile; ``changed`` is called
-    after each try; ``tracing`` makes spans, None where they are off; ``kept`` waits until what has happened in a
-    sandbox is in its store, and says whether it is."""
+    after each try; ``tracing`` is that of the web, which makes a span of each try, None where it is off; ``kept`` waits
+    until what has happened in a sandbox is in its store, and says whether it is."""
 
     def __init__(
         self,
@@ -57,7 +49,7 @@ class WebhookDispatcher:
         is_live: Callable[[Sandbox], bool],
         sender: WebhookSender,
         changed: Callable[[Sandbox], None],
-        tracing: TryTracing | None = None,
+        tracing: Any = None,
         kept: Callable[[Sandbox], Awaitable[bool]] | None = None,
     ) -> None:
         self._now = now
@@ -118,9 +110,10 @@ class WebhookDispatcher:
         """Make one try, after those before it for the same object."""
         apart = PATIENCE if sandbox in self._held and not delivery.together else 0.0
         ordering_key = delivery.url, delivery.ordering_key
+        receiver = delivery.url.partition("://")[2].partition("/")[0].lower()
         sent = None
         try:
-            async with self._share.place(sandbox, receiver_of(delivery.url), ordering_key, apart):
+            async with self._share.place(sandbox, receiver, ordering_key, apart):
                 if (self._kept is None or await self._kept(sandbox)) and self._is_live(sandbox):
                     sent = await self._send(sandbox, delivery)
         finally:
@@ -155,11 +148,6 @@ class WebhookDispatcher:
     def _report_end(self, sandbox: Sandbox) -> None:
         if sandbox in self._next_ends:
             self._next_ends.pop(sandbox).set_result(None)
-
-
-def receiver_of(url: str) -> str:
-    """Whom a url reaches: what stands between the scheme and the path."""
-    return url.partition("://")[2].partition("/")[0].lower()
 
 
 def report_unsent(sandbox: Sandbox) -> None:

@@ -50,7 +50,6 @@ class Belief:
         self.is_positive = Claim.TAKEN in self.claims or bool(self.paid and not self.is_negative and not self.is_open)
 
     def told(self, currency: str) -> str:
-        """What the books say, in words."""
         said = {name: money_text(one, currency) for name, one in self.amounts.items() if one is not None}
         states = (state for state in self.states if state.lower() not in said)
         return ", ".join((*states, *map(" ".join, said.items()))) or ("nothing" if self.rows else "no such order")
@@ -100,7 +99,6 @@ def difference(belief: Belief, order: OrderMoney, *, is_settled: bool = False) -
 
 
 def _finding(belief: Belief, order: OrderMoney, truth: Figures) -> str:
-    """The first finding that fits."""
     is_same_gross = belief.paid in (None, truth.captured)
     if belief.is_positive and (truth.pending or truth.waiting) and (belief.paid is None or belief.net > truth.net):
         return "pending-counted-as-paid"

@@ -62,7 +62,6 @@ class Figures:
         return Figures(*(getattr(self, name) - getattr(other, name) for name in NAMES))
 
     def told(self, currency: str) -> str:
-        """What there is of them, in words."""
         amounts = ((name, getattr(self, name)) for name in NAMES)
         return ", ".join(f"{name} {money_text(amount, currency)}" for name, amount in amounts if amount) or "no money"
 
@@ -99,7 +98,6 @@ def money_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> It
 
 
 def figures_of(charge: Charge, at: Micros, state: ChargeState | None = None) -> Figures:
-    """The same as figures."""
     return Figures(**dict(money_of(charge, at, state)))
 
 
@@ -141,7 +139,6 @@ class OrderMoney:
 
     @property
     def figures(self) -> Figures:
-        """Its money."""
         return sum(self.each, Figures())
 
 

@@ -50,7 +50,6 @@ def _asked(url: str, admin_token: str | None) -> Coverage:
 
 
 def _read(name: str) -> Coverage:
-    """The coverage of a report. Ends the command when it has none."""
     try:
         return Coverage.read(json.loads(Path(name).read_text("utf-8"))["coverage"])
     except OSError as problem:

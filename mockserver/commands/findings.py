@@ -65,7 +65,6 @@ def check_reached(sandbox: RemoteSandbox) -> None:
 
 
 def is_reached(sandbox: RemoteSandbox) -> bool:
-    """Whether a request has reached the sandbox."""
     # A test that moves the clock of the wrong sandbox has asked nothing of it.
     page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
     return bool(page["count"] or page["dropped"])

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from mockserver import __version__
 from mockserver.domain.record import record
-from mockserver.findings.catalogue import CATALOGUE, FindingKind
-from mockserver.findings.lines import lines_of, place
+from mockserver.findings.catalogue import CATALOGUE, FindingKind, lines_of, place
 
 if TYPE_CHECKING:
     from mockserver.adapters.scenario_check import ExampleReport
@@ -41,29 +40,30 @@ def junit(rows: Sequence[Row]) -> str:
         by_kind.setdefault(row["finding"], []).append(row)
     cases = []
     for name, found in by_kind.items():
-        said: _Said | None = ("system-out", {}, text(found)) if found else None
+        case = _case("mockserver.findings", name)
         if any(row["severity"] == "error" for row in found):
-            said = "failure", {"message": found[0]["title"], "type": name}, text(found)
-        cases.append((("mockserver.findings", name), said))
-    failures = sum(said is not None and said[0] == "failure" for _, said in cases)
-    return _document([_suite("mockserver findings", cases, failures=failures, errors=0)])
+            _say(case, "failure", text(found), message=found[0]["title"], type=name)
+        elif found:
+            _say(case, "system-out", text(found))
+        cases.append(case)
+    return _document([_suite("mockserver findings", cases)])
 
 
-_Said = tuple[str, dict[str, str], str]
-"""What is said of a test case: an element, its attributes and its text."""
+def _case(classname: str, name: str, **more: str) -> Element:
+    return Element("testcase", {"classname": plain(classname), "name": plain(name), **more})
 
 
-def _suite(name: str, cases: Sequence[tuple[tuple[str, ...], _Said | None]], **counts: int) -> ElementTree.Element:
-    """A suite of JUnit with its test cases, each with its class, its name and perhaps its seconds."""
-    numbers = {what: str(count) for what, count in {"tests": len(cases), **counts}.items()}
-    suite = ElementTree.Element("testsuite", {"name": name, **numbers})
-    for words, said in cases:
-        names = zip(("classname", "name", "time"), map(plain, words), strict=False)
-        case = ElementTree.SubElement(suite, "testcase", dict(names))
-        if said is not None:
-            element, attributes, inside = said
-            shown = {attribute: plain(value) for attribute, value in attributes.items()}
-            ElementTree.SubElement(case, element, shown).text = plain(inside)
+def _say(case: Element, what: str, inside: str, **attributes: str) -> None:
+    """Add an element to a test case: how it failed, or what it printed."""
+    SubElement(case, what, {name: plain(value) for name, value in attributes.items()}).text = plain(inside)
+
+
+def _suite(name: str, cases: Sequence[Element], **more: int) -> Element:
+    """A suite of JUnit with its test cases, counted."""
+    failures, errors = (sum(case.find(what) is not None for case in cases) for what in ("failure", "error"))
+    counts = {"tests": len(cases), "failures": failures, "errors": errors, **more}
+    suite = Element("testsuite", {"name": name, **{what: str(count) for what, count in counts.items()}})
+    suite.extend(cases)
     return suite
 
 
@@ -71,45 +71,28 @@ def explored(made: Exploration, scenarios: Mapping[str, Path], least: Verdict) -
     """One test case for each cell: failed when its verdict is at least ``least``, skipped when nothing was tried."""
     from mockserver.explore.report import end_of
 
-    cases: list[tuple[tuple[str, ...], _Said | None]] = []
+    cases = []
     for cell in made.cells:
-        said: _Said | None = None
+        case = _case(f"explore.{cell.point}", cell.fault, time=f"{cell.seconds:.3f}")
         if made.is_red(cell, least):
             message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
             where = f"scenario: {scenarios[cell.name]}\n" if cell.name in scenarios else ""
-            story = f"{where}{cell.timeline}\n{cell.output}"
-            said = "failure", {"message": message, "type": cell.verdict.value}, story
-        cases.append(((f"explore.{cell.point}", cell.fault, f"{cell.seconds:.3f}"), said))
-    failures = sum(said is not None for _, said in cases)
+            _say(case, "failure", f"{where}{cell.timeline}\n{cell.output}", message=message, type=cell.verdict.value)
+        cases.append(case)
     for one in made.left_out:
-        cases.append(((f"explore.{one.point}", one.fault), ("skipped", {"message": made.why}, "")))
-    suite = _suite("mockserver explore", cases, failures=failures, errors=0, skipped=len(made.left_out))
-    return _document([suite])
+        cases.append(_case(f"explore.{one.point}", one.fault))
+        _say(cases[-1], "skipped", "", message=made.why)
+    return _document([_suite("mockserver explore", cases, skipped=len(made.left_out))])
 
 
 def sarif(rows: Sequence[Row]) -> str:
     """SARIF 2.1.0, as code scanning services take it."""
     others = {row["finding"]: row for row in rows if row["finding"] not in CATALOGUE}
     names = [*CATALOGUE, *others]
-    return json.dumps(
-        {
-            "$schema": _SARIF_SCHEMA,
-            "version": "2.1.0",
-            "runs": [
-                {
-                    "tool": {
-                        "driver": {
-                            "name": "mockserver",
-                            "version": __version__,
-                            "rules": [*map(_rule, CATALOGUE.values()), *map(_rule_of, others.values())],
-                        }
-                    },
-                    "results": [_result(row, names.index(row["finding"])) for row in rows],
-                }
-            ],
-        },
-        indent=2,
-    )
+    rules = [*map(_rule, CATALOGUE.values()), *map(_rule_of, others.values())]
+    driver = {"name": "mockserver", "version": __version__, "rules": rules}
+    run = {"tool": {"driver": driver}, "results": [_result(row, names.index(row["finding"])) for row in rows]}
+    return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
 def github(rows: Sequence[Row]) -> str:
@@ -153,11 +136,11 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
     return result
 
 
-def _document(suites: Sequence[ElementTree.Element]) -> str:
-    whole = ElementTree.Element("testsuites")
+def _document(suites: Sequence[Element]) -> str:
+    whole = Element("testsuites")
     whole.extend(suites)
-    ElementTree.indent(whole)
-    return "<?xml version='1.0' encoding='utf-8'?>\n" + ElementTree.tostring(whole, encoding="unicode")
+    indent(whole)
+    return "<?xml version='1.0' encoding='utf-8'?>\n" + tostring(whole, encoding="unicode")
 
 
 def plain(words: str) -> str:
@@ -174,10 +157,7 @@ def _message(words: str) -> str:
 
 
 REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
-    "text": text,
-    "junit": junit,
-    "sarif": sarif,
-    "github": github,
+    function.__name__: function for function in (text, junit, sarif, github)
 }
 """Every form but JSON, which is the answer of the control API itself."""
 
@@ -217,45 +197,32 @@ def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, b
 
 def checks_json(files: Sequence[Checked]) -> str:
     """All of it as a JSON list, file by file."""
-    rows = [
-        {
-            "file": checked.file,
-            "warnings": checked.warnings,
-            "refusal": checked.refusal,
-            "examples": [
-                {
-                    "name": example.example,
-                    "line": example.line,
-                    "ok": example.failure is None,
-                    "failure": example.failure,
-                    "calls": example.messages,
-                    "idle": example.idle,
-                }
-                for example in checked.examples
-            ],
-        }
-        for checked in files
-    ]
+    rows = []
+    for one in files:
+        head = {"file": one.file, "warnings": one.warnings, "refusal": one.refusal}
+        rows.append({**head, "examples": list(map(_example, one.examples))})
     return json.dumps(rows, indent=2)
+
+
+def _example(made: ExampleReport) -> dict[str, object]:
+    how = {"ok": made.failure is None, "failure": made.failure, "calls": made.messages, "idle": made.idle}
+    return {"name": made.example, "line": made.line, **how}
 
 
 def checks_junit(files: Sequence[Checked]) -> str:
     """One suite a file, one case an example; a file that is refused, or whose sandbox is, is an error."""
     suites = []
     for checked in files:
-        cases: list[tuple[tuple[str, ...], _Said | None]] = []
+        cases = []
         if checked.refusal is not None:
-            cases.append(((checked.file, "opens"), ("error", {"message": checked.refusal}, "")))
+            cases.append(_case(checked.file, "opens"))
+            _say(cases[-1], "error", "", message=checked.refusal)
         for example in checked.examples:
-            failure = example.failure or ""
-            story = "\n".join((str(example), *example.messages))
-            said = None if example.failure is None else ("failure", {"message": failure}, story)
-            cases.append(((checked.file, example.example), said))
-        failures = sum(example.failure is not None for example in checked.examples)
-        suite = _suite(
-            checked.file, cases, tests=len(cases) or 1, failures=failures, errors=int(checked.refusal is not None)
-        )
+            cases.append(_case(checked.file, example.example))
+            if example.failure is not None:
+                _say(cases[-1], "failure", "\n".join((str(example), *example.messages)), message=example.failure)
+        suite = _suite(checked.file, cases, tests=len(cases) or 1)
         if checked.warnings:
-            ElementTree.SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))
+            SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))
         suites.append(suite)
     return _document(suites)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +19,7 @@ from mockserver.commands.findings import served
 from mockserver.commands.options import options
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 if TYPE_CHECKING:
@@ -33,15 +33,6 @@ _BAD_CARDS = ("do_not_honour", "insufficient_funds", "lost_card", "wrong_ccv", "
 _COMMENTS = ("Wrong size", "Arrived broken", "Changed my mind", "Sent twice")
 
 Json: TypeAlias = dict[str, Any]
-
-
-@record
-class SampleOrder:
-    """What a customer is charged for."""
-
-    customer: Json
-    reference: str
-    cents: int
 
 
 @mutable
@@ -61,51 +52,43 @@ class Sampler:
             customer = self._customer(number)
             self.made["customers"] += 1
             for step in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
-                order = SampleOrder(customer, f"order-{number}-{step}", self.fake.random_int(500, 50_000))
-                charge = self._story()(self, order)
+                cents, story = self.fake.random_int(500, 50_000), self._drawn_story()
+                charge = self.charge(customer, f"order-{number}-{step}", cents, story)
                 self.made[f"charges {charge['status']}"] += 1
             yield customer
 
-    def charge(self, order: SampleOrder, **more: object) -> Json:
-        """Charge the customer's card."""
-        body = {"customerId": order.customer["customerId"], "amount": _money(order.cents), **more}
-        return self._call("POST", "/charge/customer", json={**body, "reference": order.reference})
+    def charge(self, customer: Json, reference: str, cents: int, story: str) -> Json:
+        """Charge a customer's card, and do what the story says then; the charge as stored."""
+        first, *others = story.split(", ")
+        if first == "decline":
+            return self._declined(customer, reference, cents)
+        body = {"customerId": customer["customerId"], "amount": _money(cents), "reference": reference}
+        charge = self._call("POST", "/charge/customer", json=body | ({} if first == "charge" else {"capture": False}))
+        for step in others:
+            what, _, part = step.partition(" ")
+            amount = {"amount": _money(self.fake.random_int(1, cents - 1))} if part else {}
+            if what == "capture":
+                charge = self._call("POST", f"/charge/{charge['chargeId']}", json=amount)
+            elif what == "void":
+                charge = self._call("DELETE", f"/charge/{charge['chargeId']}/void")
+            else:
+                query = {"comment": self.fake.random_element(_COMMENTS), **amount}
+                charge = self._call("DELETE", f"/refund/{charge['chargeId']}", params=query)
+        return charge
 
-    def declined(self, order: SampleOrder) -> Json:
-        """Charge another card of the customer's, which is declined; the charge as stored."""
-        card = self._card(self.fake.random_element(_BAD_CARDS), order.customer)
-        body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(order.cents), "paymentInformation": card}
-        answer = self.sandbox.client.post("/charge/card", json={**body, "reference": order.reference})
+    def _declined(self, customer: Json, reference: str, cents: int) -> Json:
+        """Charge another card of the customer's, which is declined."""
+        card = self._card(self.fake.random_element(_BAD_CARDS), customer)
+        body = {"providerId": DEFAULT_PROVIDER_ID, "amount": _money(cents), "paymentInformation": card}
+        answer = self.sandbox.client.post("/charge/card", json={**body, "reference": reference})
         said = answer.json()
         if answer.status_code != 400 or "ChargeId" not in (said["details"] or {}):
             raise ControlRefused("a declined card: POST /charge/card", answer.status_code, said)
         return self._call("GET", f"/charge/{said['details']['ChargeId']}")
 
-    def capture(self, charge: Json, cents: int | None = None) -> Json:
-        """Capture a charge, or some cents of it."""
-        body = {} if cents is None else {"amount": _money(cents)}
-        return self._call("POST", f"/charge/{charge['chargeId']}", json=body)
-
-    def void(self, charge: Json) -> Json:
-        """Void an authorised charge."""
-        return self._call("DELETE", f"/charge/{charge['chargeId']}/void")
-
-    def refund(self, charge: Json, cents: int | None = None) -> Json:
-        """Refund a charge, or some cents of it."""
-        query = {"comment": self.fake.random_element(_COMMENTS)} | ({} if cents is None else {"amount": _money(cents)})
-        return self._call("DELETE", f"/refund/{charge['chargeId']}", params=query)
-
-    def part(self, order: SampleOrder) -> int:
-        """Some cents of an order, less than all."""
-        return self.fake.random_int(1, order.cents - 1)
-
-    def _story(self) -> Callable[[Sampler, SampleOrder], Json]:
-        draw = self.fake.random_int(1, sum(weight for weight, _ in STORIES))
-        for weight, story in STORIES:
-            draw -= weight
-            if draw <= 0:
-                return story
-        raise AssertionError("the draw lies within the sum of the weights")
+    def _drawn_story(self) -> str:
+        weighted = [story for story, weight in STORIES.items() for _ in range(weight)]
+        return weighted[self.fake.random_int(1, len(weighted)) - 1]
 
     def _customer(self, number: int) -> Json:
         names = {"firstName": self.fake.first_name(), "lastName": self.fake.last_name()}
@@ -141,18 +124,17 @@ class Sampler:
         return answer
 
 
-STORIES: tuple[tuple[int, Callable[[Sampler, SampleOrder], Json]], ...] = (
-    (45, lambda make, order: make.charge(order)),
-    (8, lambda make, order: make.charge(order, capture=False)),
-    (8, lambda make, order: make.capture(make.charge(order, capture=False))),
-    (5, lambda make, order: make.capture(make.charge(order, capture=False), make.part(order))),
-    (4, lambda make, order: make.void(make.charge(order, capture=False))),
-    (8, lambda make, order: make.refund(make.charge(order))),
-    (8, lambda make, order: make.refund(make.charge(order), make.part(order))),
-    (14, lambda make, order: make.declined(order)),
-)
-"""What happens to an order, by weight: paid, authorised, captured, captured in part, voided, refunded, refunded in
-part, declined."""
+STORIES: Mapping[str, int] = {
+    "charge": 45,
+    "authorise": 8,
+    "authorise, capture": 8,
+    "authorise, capture part": 5,
+    "authorise, void": 4,
+    "charge, refund": 8,
+    "charge, refund part": 8,
+    "decline": 14,
+}
+"""What happens to an order, by weight."""
 
 
 def sampler(sandbox: RemoteSandbox, seed: int) -> Sampler:

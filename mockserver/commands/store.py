@@ -155,7 +155,6 @@ def compact(path: Path) -> None:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """A refusal ends the command with its exit code."""
     from mockserver.store.file import StoreDamaged, StoreRefused
 
     try:
@@ -166,7 +165,6 @@ def _reported() -> Iterator[None]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[StoreReader]:
-    """A store as it can be read; a refusal ends the command."""
     from mockserver.store.file import opened_store
 
     with _reported(), opened_store(path) as reader:

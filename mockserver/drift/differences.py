@@ -70,21 +70,10 @@ class Discrepancy:
     tier: Tier
 
 
-Told = dict[tuple[str, int, int], tuple[object, list[Discrepancy]]]
-"""Differences from one server by call and answer: sandboxes that play one walk give most answers alike."""
-
-
-def compare(here: Played, there: Played, run: Run, told: Told | None = None) -> list[Discrepancy]:
-    """The differences in the calls that both have answered, in the order of the walk; ``told`` keeps those of each."""
-    known = {} if told is None else told
-    for call, answer in there.answers.items():
-        own = here.answers.get(call)
-        if own is not None and (call, id(own.body), own.status) not in known:
-            found = list(_answers(call, own, answer, run, there.is_partial))
-            # The body is kept, so that no other gets its number.
-            known[call, id(own.body), own.status] = own.body, found
-    both = [(call, here.answers[call]) for call in there.answers if call in here.answers]
-    return [one for call, own in both for one in known[call, id(own.body), own.status][1]]
+def compare(here: Played, there: Played, run: Run) -> list[Discrepancy]:
+    """The differences in the calls that both have answered, in the order of the walk."""
+    both = [(call, here.answers[call], answer) for call, answer in there.answers.items() if call in here.answers]
+    return [one for call, ours, theirs in both for one in _answers(call, ours, theirs, run, there.is_partial)]
 
 
 def _answers(call: str, here: Answer, there: Answer, run: Run, is_partial: bool) -> Iterator[Discrepancy]:
@@ -111,6 +100,8 @@ def _values(place: str, here: object, there: object, run: Run) -> Iterator[tuple
         case list(), list() if len(here) == len(there):
             for index, (ours, theirs) in enumerate(zip(here, there, strict=True)):
                 yield from _values(f"{place}[{index}]", ours, theirs, run)
+        case str(), str() if here == there:
+            pass
         case _:
             forms = form_of(here, run), form_of(there, run)
             if forms[0] != forms[1]:

@@ -7,9 +7,10 @@ Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import islice
+from operator import attrgetter
 
 from mockserver.domain.batch import (
     LINES,
@@ -30,15 +31,17 @@ from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import Invalid, Refused
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import Salt, digest
+from mockserver.domain.reading import snake
 from mockserver.domain.record import record, replace
 from mockserver.domain.sources import MethodSource
 from mockserver.domain.states import BatchEvent, ChargeState
 from mockserver.engine import charges, step_effects
 from mockserver.engine.charges import Origin
 from mockserver.engine.result import Asked
+from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder
-from mockserver.scenario.batch_script import BatchEnd, BatchScript, RowRule, Stall
+from mockserver.scenario.batch_script import ROW_FIELDS, BatchEnd, BatchScript, RowRule, Stall
 from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
@@ -46,6 +49,9 @@ _Outcomes = dict[int, ProviderOutcome | Stall]
 _ORDINARY = BatchScript()
 
 _ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
+
+_COLUMNS = {name: attrgetter(snake(name)) for name in ROW_FIELDS}
+"""Columns of a row by the names that rules call them."""
 
 ROWS_OF_STEP = 600
 """Rows taken in one step, at most: other sandboxes and their callers wait no longer than that takes, some 20 ms."""
@@ -155,7 +161,6 @@ def start(step: Step, batch: Batch, _: str) -> None:
 
 
 def move(step: Step, batch: Batch, event: BatchEvent) -> None:
-    """Change the state of a batch by its table."""
     before = batch.status
     batch.move(event)
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
@@ -164,16 +169,15 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
 def run(step: Step, batch: Batch, _: str) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
     with step.sandbox.batches.changing(batch):
-        _run(step, batch)
+        if _is_through(step.sandbox, batch):
+            _end(step, batch)
 
 
-def _run(step: Step, batch: Batch) -> None:
-    sandbox, batch_id = step.sandbox, batch.batch_id
-    entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch_id)
-    last, left = batch.pace.last, ROWS_OF_STEP
-    for row, after in enumerate(batch.pace.times(batch.reached + 1), batch.reached + 1):
-        if row > last:
-            break
+def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
+    """Take the rows that are due; whether that was the last that is tried."""
+    entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch.batch_id, {})
+    left, first = ROWS_OF_STEP, batch.reached + 1
+    for row, after in zip(range(first, batch.pace.last + 1), batch.pace.times(first), strict=False):
         if batch.rows[row - 1].stalls:
             batch.stalled = (batch.stalled or 0) + 1
             continue
@@ -182,11 +186,11 @@ def _run(step: Step, batch: Batch) -> None:
         # of batches side by side followed from that.
         waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
         if left <= 0 or at > sandbox.horizon or waits:
-            sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch_id)
-            return
+            sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch.batch_id)
+            return False
         sandbox.now = max(sandbox.now, at)
-        scripted = scripts.get(row) if scripts else None
-        row_step = Step(sandbox, Asked("batch.row", request=_request(batch, row - 1), row=row, scripted=scripted))
+        request = {name: read(batch.rows[row - 1]) for name, read in _COLUMNS.items()} | {"metadata": batch.metadata}
+        row_step = Step(sandbox, Asked("batch.row", request=request, row=row, scripted=scripts.get(row)))
         _take(row_step, batch, row - 1)
         step_effects.plan(row_step)
         result = row_step.result
@@ -194,37 +198,22 @@ def _run(step: Step, batch: Batch) -> None:
         if any(decision.rule is not None for decision in result.decisions):
             sandbox.journal.note_due(sandbox.now, row_step.asked, result)
             sandbox.config.counts.strike(result)
-    _end(step, batch)
-
-
-def _request(batch: Batch, place: int) -> dict[str, object]:
-    """A row as rules see it."""
-    row = batch.rows[place]
-    return {
-        "paymentMethodId": row.payment_method_id,
-        "amount": row.amount,
-        "currency": row.currency,
-        "reference": row.reference,
-        "metadata": batch.metadata,
-    }
+    return True
 
 
 def _take(step: Step, batch: Batch, place: int) -> None:
     sandbox = step.sandbox
     row = batch.rows[place]
     step.result.about["batch"] = batch
+    wanted = NewCharge(
+        source=MethodSource(row.payment_method_id),
+        amount=row.amount,
+        currency=row.currency or None,
+        reference=row.reference or None,
+        batch_id=batch.batch_id,
+    )
     try:
-        charge = charges.create(
-            step,
-            NewCharge(
-                source=MethodSource(row.payment_method_id),
-                amount=row.amount,
-                currency=row.currency or None,
-                reference=row.reference or None,
-                batch_id=batch.batch_id,
-            ),
-            _ORIGIN,
-        )
+        charge = charges.create(step, wanted, _ORIGIN)
     except Refused as refused:
         batch.end_row(place, _refusal(refused), None, row.amount)
         return
@@ -246,7 +235,6 @@ def _end(step: Step, batch: Batch) -> None:
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:
-    """Why a charge failed; a pending one is on its way."""
     if charge.status is not ChargeState.FAILED:
         return None
     said = charge.failed_attempts[-1]
@@ -254,47 +242,37 @@ def _failure_of(charge: Charge) -> RowFailure | None:
 
 
 def _refusal(refused: Refused) -> RowFailure:
-    """The words of a refusal."""
     details = "; ".join(f"{field}: {text}" for field, text in (refused.details or {}).items())
     return RowFailure(f"{refused.message} ({details})" if details else refused.message)
 
 
 def _script(step: Step) -> tuple[BatchScript, str]:
     """What the scenario says of the batch that is being submitted, and the salt of its draws."""
-    for decision in step.result.decisions:
-        if decision.outcome.batch is not None:
-            return decision.outcome.batch, decision.salt
-    return _ORDINARY, ""
+    scripts = ((one.outcome.batch, one.salt) for one in step.result.decisions if one.outcome.batch is not None)
+    return next(scripts, (_ORDINARY, ""))
 
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
     _, started, each = step.assume("batch.flow")
     steps = [PacePoint(0, started)]
     for point in script.progress:
-        steps.append(PacePoint(_share(point.reach, count), max(point.after, steps[-1].after)))
-    reached = steps[-1]
+        steps.append(PacePoint(int(point.reach * count), max(point.after, steps[-1].after)))
+    reached, last = steps[-1], count
     breaks = script.end is BatchEnd.FAILED
     if script.stall_at is not None:
-        last = _share(script.stall_at, count)
-    elif breaks and reached.rows < count:
+        last = int(script.stall_at * count)
+    elif breaks:
         last = reached.rows
-    else:
-        last = count
     if reached.rows < count:
         steps.append(PacePoint(count, reached.after + each * (count - reached.rows)))
     return BatchPace(tuple(steps), last, breaks)
 
 
-def _share(share: Decimal, count: int) -> int:
-    return int(share * count)
-
-
 def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     wrong = script.results
-    if wrong.cut is None and not wrong.shuffle and not wrong.omit_rows:
-        return None
     shuffled = Salt(_number(salt, "shuffle")) if wrong.shuffle else None
-    return ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
+    fault = ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
+    return fault if fault != ResultsFault() else None
 
 
 def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> Cooperative[_Outcomes]:
@@ -315,17 +293,8 @@ def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int
     if rule.share is not None:
         # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
         return drawn(salt, range(1, count + 1))[: int(rule.share * count + Decimal("0.5"))]
-    tests = [(test, _READ[test.path]) for test in rule.where or ()]
+    tests = [(test, _COLUMNS[test.path]) for test in rule.where or ()]
     return [number for number, row in enumerate(rows, 1) if all(test.holds(read(row)) for test, read in tests)]
-
-
-_READ: Mapping[str, Callable[[BatchRow], object]] = {
-    "paymentMethodId": lambda row: row.payment_method_id,
-    "amount": lambda row: row.amount,
-    "currency": lambda row: row.currency,
-    "reference": lambda row: row.reference,
-}
-"""Columns of a row by the name that ``where`` calls them."""
 
 
 def _number(salt: str, purpose: object) -> int:

@@ -51,7 +51,6 @@ class CardRegistry:
         return self.facts.get(fingerprint_of(self.salt, number))
 
     def meet(self, number: str) -> CardNumber:
-        """The facts of a valid number, remembered."""
         return self.remember(read_number(number, self.salt))
 
     def remember(self, facts: CardNumber) -> CardNumber:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import MISSING, Field, fields, is_dataclass
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from itertools import islice, repeat
+from itertools import islice
 from threading import RLock
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
@@ -93,6 +93,14 @@ class Form:
     read: Read
     steps: Steps | None = None
 
+    def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[Any]:
+        """The plain data of a value, with a pause after each part of one that may be long."""
+        return (yield from self.steps.write(value, secrets)) if self.steps else self.write(value, secrets)
+
+    def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
+        """The value of plain data, which is used up by that, with pauses alike. Raises ``ImportFault``."""
+        return (yield from self.steps.read(raw, cards)) if self.steps else self.read(raw, cards)
+
     def to_plain(self, value: Any) -> Any:
         """The plain data of a value, with its secrets."""
         return self.write(value, True)
@@ -140,11 +148,8 @@ class Codec:
                 return _enum(annotation)
             if hasattr(annotation, "_fields"):
                 hints = get_type_hints(annotation, include_extras=True)
-                parts, later = (
-                    [self.of(hints[name]) for name in annotation._fields],
-                    len(getattr(annotation, "_field_defaults", ())),
-                )
-                return _fixed(parts, lambda items: annotation(*items), later)
+                parts = [self.of(hints[name]) for name in annotation._fields]
+                return _fixed(parts, lambda items: annotation(*items), len(getattr(annotation, "_field_defaults", ())))
             if is_dataclass(annotation):
                 return self.without(annotation)
         raise TypeError(f"{annotation} has no form in a state document")
@@ -170,39 +175,25 @@ class Codec:
         """Keys are texts, those that are whole numbers too. Texts are masked by the name of their key as well."""
         if key is str and item is _AS_IT_IS:
             return Form(lambda value, secrets: dict(value), _AS_IT_IS.read)
-        write_key, read_key = self.of(key).write, _read_number if key is int else self.of(key).read
+        of_key = Form(self.of(int).write, _read_number) if key is int else self.of(key)
 
-        def write_item(name: str, held: Any, secrets: bool) -> Any:
-            return mask_field(name, held) if isinstance(held, str) and not secrets else item.write(held, secrets)
-
-        def write(value: Mapping[Any, Any], secrets: bool) -> dict[str, Any]:
-            return {str(write_key(key, secrets)): write_item(str(key), held, secrets) for key, held in value.items()}
-
-        def read(raw: Any, cards: CardRegistry) -> Any:
-            keys = keys_of(raw, cards)
-            return dict(zip(keys, _every(raw, repeat(item.read), raw.values(), cards), strict=True))
-
-        def keys_of(raw: Any, cards: CardRegistry) -> Iterable[Any]:
-            if not isinstance(raw, dict):
-                raise _wanted("an object")
-            return raw if key is str else _every(raw, repeat(read_key), raw, cards)
-
-        def write_in_steps(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
+        def write(value: Mapping[Any, Any], secrets: bool) -> Cooperative[Any]:
             out = {}
             for key, held in value.items():
-                name = str(write_key(key, secrets))
-                out[name] = (
-                    (yield from item.steps.write(held, secrets)) if item.steps else write_item(str(key), held, secrets)
-                )
+                is_masked = isinstance(held, str) and not secrets
+                written = mask_field(str(key), held) if is_masked else (yield from item.write_in_steps(held, secrets))
+                out[str(of_key.write(key, secrets))] = written
                 yield
             return out
 
-        def read_in_steps(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
-            keys = keys_of(raw, cards)
-            values = yield from _every_in_steps(((name, item, held) for name, held in raw.items()), cards)
+        def read(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
+            if not isinstance(raw, dict):
+                raise _wanted("an object")
+            keys = raw if key is str else (yield from _every(((name, of_key, name) for name in raw), cards))
+            values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
             return dict(zip(keys, values, strict=True))
 
-        return Form(write, read, Steps(write_in_steps, read_in_steps) if is_long else None)
+        return _in_steps(write, read, is_long=is_long)
 
     def without(self, cls: type, left_out: Collection[str] = ()) -> Form:
         """The form of a dataclass without some of its fields, which must have defaults."""
@@ -216,8 +207,8 @@ class Codec:
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
         if fields.long:
-            form.write = lambda value, secrets: run_to_end(fields.write_in_steps(value, secrets))
-            form.steps = Steps(fields.write_in_steps, fields.read_in_steps)
+            long = _in_steps(fields.write_in_steps, fields.read_in_steps)
+            form.write, form.read, form.steps = long.write, long.read, long.steps
         return form
 
 
@@ -227,8 +218,6 @@ def stored(cls: type) -> list[Field[Any]]:
 
 
 class _Fields:
-    """How the fields of a dataclass are written and read."""
-
     def __init__(self, cls: type, parts: Sequence[Field[Any]], *, is_trusted: bool) -> None:
         self._cls = cls
         self._is_trusted = is_trusted
@@ -244,7 +233,6 @@ class _Fields:
         self.long: dict[str, Steps] = {}
 
     def learn(self, field: Field[Any], part: Form) -> None:
-        """The form of a field."""
         self._forms[field.name] = part
         if part.steps:
             self.long[field.name] = part.steps
@@ -274,41 +262,33 @@ class _Fields:
         return out
 
     def read(self, raw: Any, cards: CardRegistry) -> Any:
-        """The value of such fields. Raises ``ImportFault``."""
-        if not isinstance(raw, dict):
-            raise _wanted("an object")
+        """The value of such fields. Raises ``ImportFault``, and what ``Form.to_value`` raises for a row."""
         forms = self._forms
-        known = raw if not self._is_trusted else {name: item for name, item in raw.items() if name in forms}
         try:
+            known = {name: item for name, item in raw.items() if name in forms} if self._is_trusted else raw
             made = self._cls(**{name: forms[name].read(item, cards) for name, item in known.items()})
-        except (KeyError, TypeError, ImportFault):
-            self._name_faults(raw, cards)
-            raise
+        except (AttributeError, KeyError, TypeError, ImportFault):
+            # Read part by part, it says all that is wrong with it.
+            made = run_to_end(self.read_in_steps(raw, cards))
         # Every object with the same card shares the facts of its number.
         return cards.remember(made) if self._cls is CardNumber else made
 
     def read_in_steps(self, raw: Any, cards: CardRegistry) -> Cooperative[Any]:
-        """The same with a pause after each part."""
+        """The same of a document, with a pause after each part."""
         if not isinstance(raw, dict):
             raise _wanted("an object")
         faults = self._faults_of_names(raw)
         known = ((name, self._forms[name], item) for name, item in raw.items() if name in self._forms)
         try:
-            values = yield from _every_in_steps(known, cards)
+            values = yield from _every(known, cards)
         except ImportFault as fault:
             faults += fault.faults
         if faults:
             raise ImportFault(*faults[:MOST_FAULTS])
         return self._cls(**dict(zip(raw, values, strict=True)))
 
-    def _name_faults(self, raw: dict[str, Any], cards: CardRegistry) -> None:
-        """Raises ``ImportFault`` with every fault, as far as they can be read."""
-        if faults := self._faults_of_names(raw):
-            raise ImportFault(*faults)
-        _every(raw, [self._forms[name].read for name in raw], raw.values(), cards)
-
     def _faults_of_names(self, raw: dict[str, Any]) -> list[tuple[str, str]]:
-        if not raw:
+        if self._required and not raw:
             raise _wanted(", ".join(self._forms))
         named = islice((name for name in raw if name not in self._forms), MOST_FAULTS)
         unknown = [(mask_start(name, 40), f"unknown field{nearest(name, self._forms)}") for name in named]
@@ -333,24 +313,23 @@ def _shared(cls: type, read: Read) -> Read:
     return read_shared
 
 
-def _every(names: Iterable[object], reads: Iterable[Read], items: Iterable[Any], cards: CardRegistry) -> list[Any]:
-    """Every part of a value. Raises ``ImportFault`` with the faults of all of them, as far as they can be read."""
-    made: list[Any] = []
-    faults: list[tuple[str, str]] = []
-    for name, read, item in zip(names, reads, items, strict=False):
-        try:
-            made.append(read(item, cards))
-        except ImportFault as fault:
-            faults += fault.within(name)
-            if len(faults) >= MOST_FAULTS:
-                break
-    if faults:
-        raise ImportFault(*faults)
-    return made
+def _in_steps(
+    write: Callable[[Any, bool], Cooperative[Any]],
+    read: Callable[[Any, CardRegistry], Cooperative[Any]],
+    *,
+    is_long: bool = True,
+) -> Form:
+    """The form of what is written and read part by part; without pauses where it is never long."""
+    return Form(
+        lambda value, secrets: run_to_end(write(value, secrets)),
+        lambda raw, cards: run_to_end(read(raw, cards)),
+        Steps(write, read) if is_long else None,
+    )
 
 
-def _every_in_steps(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
-    """The same of parts with their names and forms, with a pause after each."""
+def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
+    """Every part of a value, each with its name and form, and a pause after each. Raises ``ImportFault`` with the
+    faults of all of them, as far as they can be read."""
     made: list[Any] = []
     faults: list[tuple[str, str]] = []
     for name, form, item in parts:
@@ -368,28 +347,24 @@ def _every_in_steps(parts: Iterable[tuple[object, Form, Any]], cards: CardRegist
 
 def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
     shape: Any = tuple if origin is Sequence else frozenset if issubclass(origin, Set) else origin
+    if item is _AS_IT_IS:
+        return Form(lambda value, secrets: [*value], lambda raw, cards: shape(raw))
 
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        if not isinstance(raw, list):
-            raise _wanted("a list")
-        return shape(_every(range(len(raw)), repeat(item.read), raw, cards))
-
-    def write_in_steps(value: list[Any], secrets: bool) -> Cooperative[list[Any]]:
+    def write(value: Iterable[Any], secrets: bool) -> Cooperative[list[Any]]:
         out = []
         for one in value:
-            out.append((yield from item.steps.write(one, secrets)) if item.steps else item.write(one, secrets))
+            out.append((yield from item.write_in_steps(one, secrets)))
             yield
         return out
 
-    def read_in_steps(raw: Any, cards: CardRegistry) -> Cooperative[list[Any]]:
+    def read(raw: Any, cards: CardRegistry) -> Cooperative[Any]:
         if not isinstance(raw, list):
             raise _wanted("a list")
-        return (yield from _every_in_steps(((place, item, one) for place, one in _used_up(raw)), cards))
+        numbered = _used_up(raw) if is_long else enumerate(raw)
+        items = yield from _every(((place, item, one) for place, one in numbered), cards)
+        return items if is_long else shape(items)
 
-    steps = Steps(write_in_steps, read_in_steps) if is_long else None
-    if item is _AS_IT_IS:
-        return Form(lambda value, secrets: [*value], lambda raw, cards: shape(raw))
-    return Form(lambda value, secrets: [item.write(one, secrets) for one in value], read, steps)
+    return _in_steps(write, read, is_long=is_long)
 
 
 def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
@@ -402,12 +377,12 @@ def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:
 
 def _fixed(parts: Sequence[Form], shape: Callable[[list[Any]], Any], later: int = 0) -> Form:
     """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
-    reads = [part.read for part in parts]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
         if not isinstance(raw, list) or not len(parts) - later <= len(raw) <= len(parts):
             raise _wanted(f"a list of {len(parts)}")
-        return shape(_every(range(len(raw)), reads, raw, cards))
+        numbered = zip(range(len(raw)), parts, raw, strict=False)
+        return shape(run_to_end(_every(numbered, cards)))
 
     def write(value: Any, secrets: bool) -> list[Any]:
         least = len(parts) - later
@@ -587,11 +562,3 @@ ROWS = Codec(
 
 row_form = ROWS.of
 """The form of an annotation in a row of a store. Raises ``TypeError`` for one that has none."""
-
-
-def steps_of(annotation: Any) -> Steps:
-    """How a value of a state document is written and read in steps. Raises ``TypeError`` for one that is never long."""
-    steps = form(annotation).steps
-    if steps is None:
-        raise TypeError(f"{annotation} is written in one step")
-    return steps

@@ -6,6 +6,7 @@ Source: docs/control-api.md (``/__admin/wait``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -15,7 +16,7 @@ from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
-from mockserver.scenario.matching import TEXT, Difference, FieldTest, Kind, compile_test, known_operators
+from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
 from mockserver.scenario.paths import STORED, followed, kind_of
 
 MOST_TESTS = 1_000
@@ -70,36 +71,29 @@ class WaitCondition:
                 break
             holds = all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests)
             fits += holds
-            why = why if holds or why else self._difference(sandbox, row)
+            if not holds and not why:
+                differences = (test.difference_of(self._read(sandbox, row, test.path)) for test in self.tests)
+                why = next(filter(None, differences), None)
         if fits >= self.count:
             return None
-        among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
         if not count:
-            where = f"the inbox '{self.name}'" if self.kind == "inbox" else f"this sandbox has no {self.kind}"
-            return f"{where} is empty" if self.kind == "inbox" else where
+            return f"the inbox '{self.name}' is empty" if self.name else f"this sandbox has no {self.kind}"
+        among = f"the newest {most} of {count}" if self.tests and count > most else f"{count}"
         words = f"{fits} of {self.count} wanted pass all tests, among {among}"
         return f"{words}; the newest other: {why}" if why is not None else words
 
-    def _difference(self, sandbox: Sandbox, row: Any) -> Difference | None:
-        """The first test that a row fails."""
-        found = (test.difference_of(self._read(sandbox, row, test.path)) for test in self.tests)
-        return next((one for one in found if one is not None), None)
-
     def _rows(self, sandbox: Sandbox) -> tuple[Iterable[Any], int]:
         """What is looked at, the newest first, and how many that are. Long tables are not copied for each look."""
-        match self.kind:
-            case "webhook":
-                found = [one for one in reversed(list(sandbox.deliveries)) if self.id in (None, one.delivery_id)]
-                return found, len(found)
-            case "inbox":
-                arrivals = sandbox.inboxes.arrivals(self.name)
-                return arrivals[::-1], len(arrivals)
-            case _:
-                table = KINDS[snake(self.kind)][1](sandbox)
-                if self.id is None:
-                    return reversed(table.rows), len(table)
-                row = table.get(self.id)
-                return ((), 0) if row is None else ((row,), 1)
+        found: Sequence[Any]
+        if self.kind == "webhook":
+            found = [one for one in sandbox.deliveries if self.id in (None, one.delivery_id)]
+        elif self.kind == "inbox":
+            found = sandbox.inboxes.arrivals(self.name)
+        else:
+            table = KINDS[snake(self.kind)][1](sandbox)
+            row = None if self.id is None else table.get(self.id)
+            found = table.rows if self.id is None else [] if row is None else [row]
+        return reversed(found), len(found)
 
     def _read(self, sandbox: Sandbox, row: Any, path: str) -> object:
         if self.kind in _FIELDS:
@@ -169,20 +163,16 @@ def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
             break
         try:
             known_operators(wanted)
-            compiled.append(compile_test(path, _read_as(_kind_of(kind, path), wanted)))
+            read_as = _kind_of(kind, path)
+            # A test that no value can meet never holds.
+            with suppress(ValueError):
+                wanted = read_as.wanted(wanted)
+            compiled.append(compile_test(path, wanted))
         except ValueError as fault:
             faults.append(str(fault) if path in str(fault) else f"{path}: {fault}")
     if faults:
         raise ValueError("; ".join(faults))
     return WaitCondition(kind, tuple(compiled), count, of, str(name))
-
-
-def _read_as(kind: Kind, wanted: object) -> object:
-    """A test, its operands read as the API reads them; a test that no value can meet never holds."""
-    try:
-        return kind.wanted(wanted)
-    except ValueError:
-        return wanted
 
 
 def _kind_of(kind: str, path: str) -> Kind:

@@ -67,7 +67,6 @@ class SandboxConfig(ServerConfig):
     scenarios: tuple[Scenario, ...] = ()
 
     def start_clock(self, real: Micros) -> Clock:
-        """The clock of a sandbox that opens when the machine's says ``real``."""
         plan = self.clock
         return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
 
@@ -76,6 +75,10 @@ class SandboxConfig(ServerConfig):
         later scenario's."""
         given = {one.id: one for scenario in self.scenarios for one in scenario.providers}
         return [_provider(one, now) for one in given.values()]
+
+
+SAID_OF_PROVIDERS = ("summary", "currency", "country", "fallback_provider_id", "costs", "latency")
+"""What a scenario says of a provider, beside its id."""
 
 
 def _provider(given: ProviderMap, now: Micros) -> Provider:

@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from decimal import Decimal
-from functools import cache
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from functools import cache, partial
+from typing import Annotated, Any, ParamSpec, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, ClockMode, iso
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency
 from mockserver.domain.customer import Customer
-from mockserver.domain.errors import Invalid
+from mockserver.domain.errors import Faults
 from mockserver.domain.money import CURRENCIES, currency, exact, number_text
 from mockserver.domain.payment_link import PAID, UNDER_WAY, PaymentLink
 from mockserver.domain.payment_method import MOST_METHODS, PaymentMethod
@@ -35,6 +35,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
 
+P = ParamSpec("P")
+
 Fault = tuple[str, str]
 """A place, and what was got there and what is allowed."""
 
@@ -43,7 +45,9 @@ def faults(sandbox: Sandbox) -> Iterator[Fault | None]:
     """Every fault; None for everything that was looked at and has none."""
     view = _View(sandbox, {name: getattr(sandbox, name) for name in ROW_CLASSES}, Counter(), Counter())
     for charge in sandbox.charges:
-        view.count(charge)
+        for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
+            if charge.status in states:
+                counts.update((charge.payment_link_id, charge.subscription_id))
         yield None
     for name, table in view.tables.items():
         id_name = stored(ROW_CLASSES[name])[0].name
@@ -71,12 +75,6 @@ class _View:
     tables: Mapping[str, Table[Any]]
     paid: Counter[str | None]
     under_way: Counter[str | None]
-
-    def count(self, charge: Charge) -> None:
-        """Count what a charge has left behind."""
-        for states, counts in ((PAID, self.paid), (UNDER_WAY, self.under_way)):
-            if charge.status in states:
-                counts.update((charge.payment_link_id, charge.subscription_id))
 
 
 def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> Iterator[Fault | None]:
@@ -108,26 +106,22 @@ def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault | None]:
                 case IdIn(table) if view.tables[table].get(value) is None:
                     yield where, f"got '{value[:64]}', wanted the id of a row of tables.{table}"
                 case CodeOfCurrency() if value not in CURRENCIES:
-                    yield where, _faulty_currency(value)
+                    yield where, _refusal(currency, value) or f"got '{value[:20]}', wanted the code in capital letters"
                 case InCurrency() if value < 0:
                     yield where, f"got {number_text(value)}, wanted 0 or more"
-                case InCurrency() if unit is not None:
-                    try:
-                        exact(value, unit)
-                    except Invalid as refused:
-                        yield where, (refused.details or {})["Amount"]
+                case InCurrency() if unit is not None and (words := _refusal(exact, value, unit)) is not None:
+                    yield where, words
                 case _:
                     yield None
     if name in LAWS:
         yield from LAWS[name](view, row)
 
 
-def _faulty_currency(code: str) -> str:
-    try:
-        currency(code)
-    except Invalid as refused:
-        return (refused.details or {})["Currency"]
-    return f"got '{code[:20]}', wanted the code in capital letters"
+def _refusal(check: Callable[P, object], *given: P.args, **named: P.kwargs) -> str | None:
+    """What a check says of a value that it does not let pass."""
+    found = Faults()
+    found.attempt(check, *given, **named)
+    return found[0][2] if found else None
 
 
 @cache
@@ -164,16 +158,11 @@ def _counted(name: str, got: int, wanted: int, words: str) -> Iterator[Fault]:
         yield name, f"got {got}, wanted {wanted}: so many {words}"
 
 
-def _of_link(view: _View, link: PaymentLink) -> Iterator[Fault]:
-    key = link.payment_link_id
-    yield from _counted("payments", link.payments, view.paid[key], "of its charges are paid")
-    yield from _counted("under_way", link.under_way, view.under_way[key], "of its charges are under way")
-
-
-def _of_subscription(view: _View, row: Subscription) -> Iterator[Fault]:
-    key = row.subscription_id
-    yield from _counted("payments", row.payments, view.paid[key], "of its charges are paid")
-    yield from _counted("open_payments", row.open_payments, view.under_way[key], "of its charges are under way")
+def _of_payments(key: str, under_way: str, view: _View, row: PaymentLink | Subscription) -> Iterator[Fault]:
+    """Of a link or a subscription: the names of its id and of the count of what is under way."""
+    row_id = getattr(row, key)
+    yield from _counted("payments", row.payments, view.paid[row_id], "of its charges are paid")
+    yield from _counted(under_way, getattr(row, under_way), view.under_way[row_id], "of its charges are under way")
 
 
 def _of_token(view: _View, token: Token) -> Iterator[Fault]:
@@ -191,13 +180,11 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
     if charge.refundable < 0:
         got = number_text(charge.amount - charge.refunded - charge.refundable)
         yield "reserved", f"got {got}, at most {number_text(charge.amount - charge.refunded)} can be refunded"
-    match charge.status:
-        case ChargeState.REFUND:
-            fits, wanted = charge.refunded == charge.amount, "all of the amount"
-        case ChargeState.PARTIAL_REFUND:
-            fits, wanted = 0 < charge.refunded < charge.amount, "a part of the amount"
-        case _:
-            fits, wanted = not charge.refunded, "nothing"
+    fits, wanted = not charge.refunded, "nothing"
+    if charge.status is ChargeState.REFUND:
+        fits, wanted = charge.refunded == charge.amount, "all of the amount"
+    elif charge.status is ChargeState.PARTIAL_REFUND:
+        fits, wanted = 0 < charge.refunded < charge.amount, "a part of the amount"
     if not fits:
         got = f"got {number_text(charge.refunded)} of {number_text(charge.amount)}"
         yield "refunded", f"{got}, wanted {wanted} in {charge.status.value}"
@@ -263,8 +250,8 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault | None]]] = {
     "payment_methods": _of_method,
     "providers": _of_provider,
     "tokens": _of_token,
-    "payment_links": _of_link,
-    "subscriptions": _of_subscription,
+    "payment_links": partial(_of_payments, "payment_link_id", "under_way"),
+    "subscriptions": partial(_of_payments, "subscription_id", "open_payments"),
     "batches": _of_batch,
 }
 """What must hold between the fields of one row, or of one row and another."""

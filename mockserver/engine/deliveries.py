@@ -6,7 +6,8 @@ Sources: docs/spec/published-facts.md, 6; assumptions ``webhook.*``; docs/scenar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import chain, islice
 from urllib.parse import urlsplit
 
@@ -26,7 +27,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.state_facts import reader_of
 from mockserver.engine.step import Step
-from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of, worded
+from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
@@ -238,22 +239,22 @@ def _plan_for(step: Step, news: News, room: int) -> int:
     scripted = next(filter(None, plans), None)
     own: WebhookTarget | None = getattr(news.subject, "webhook", None)
     named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]
-    notices: dict[bool, Notice] = {}
+    notice = cache(lambda stale: notice_of(sandbox, news, stale=stale))
     for place, target in enumerate(chain(named, _subscribed(sandbox, news.type))):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
-        wanted = scripted or _planned_by_rule(step, news, target.receiver, notices)
+        wanted = scripted or _planned_by_rule(step, news, target.receiver, notice)
         if wanted.drop:
             continue
-        notice = _notice(sandbox, news, notices, stale=wanted.stale)
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        made = list(_plan_one(step, news.message, target, wanted, notice, event=news.event, copies=copies))
+        made = list(
+            _plan_one(step, news.message, target, wanted, notice(wanted.stale), event=news.event, copies=copies)
+        )
         if wanted.extra and planned + copies < room:
-            genuine = _notice(sandbox, news, notices, stale=False)
-            made += _plan_one(step, news.message, target, _ORDINARY, genuine, event=news.event)
+            made += _plan_one(step, news.message, target, _ORDINARY, notice(False), event=news.event)
         planned += max(copies, len(made))
         for delivery in made:
             step.result.webhooks += (delivery.delivery_id,)
@@ -272,14 +273,6 @@ def _warn_of_more(step: Step) -> None:
         step.result.warnings += (words,)
 
 
-def _notice(sandbox: Sandbox, news: News, known: dict[bool, Notice], *, stale: bool) -> Notice:
-    """What an event has to report, or, ``stale``, had before: worded once for all its receivers."""
-    if stale not in known:
-        notice = notice_of(sandbox, news.message, news.event, stale=stale)
-        known[stale] = worded(sandbox, news.message, notice)
-    return known[stale]
-
-
 def _shop_of_challenge(news: News) -> WebhookTarget | None:
     """Who hears that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
     charge = news.subject
@@ -289,30 +282,19 @@ def _shop_of_challenge(news: News) -> WebhookTarget | None:
     return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
-def _planned_by_rule(step: Step, news: News, target: WebhookTarget, notices: dict[bool, Notice]) -> WebhookPlan:
+def _planned_by_rule(step: Step, news: News, target: WebhookTarget, notice: Callable[[bool], Notice]) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
     sandbox = step.sandbox
     if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
         return _ORDINARY
     message = news.message
-    facts: dict[str, object] = {
-        "type": message.type,
-        "eventType": message.event_type,
-        "url": target.url,
-        "id": message.subject_id,
-        **sandbox.config.render("", message, _notice(sandbox, news, notices, stale=False), sandbox.assumed),
-    }
-    decision = sandbox.decide(
-        Stage.ARRIVAL,
-        Attempt(
-            op=_OP,
-            now=sandbox.now,
-            request=facts,
-            # Work that comes due is about nothing else, and of several objects of a kind this is the one.
-            state=reader_of(sandbox, step.asked, {**step.result.about, news.event.subject.value: news.subject}),
-            subject=message.subject_id,
-        ),
-    )
+    own = {"type": message.type, "eventType": message.event_type, "url": target.url, "id": message.subject_id}
+    facts = own | sandbox.config.render("", message, notice(False), sandbox.assumed)
+    # Work that comes due is about nothing else, and of several objects of a kind this is the one.
+    about = {**step.result.about, news.event.subject.value: news.subject}
+    state = reader_of(sandbox, step.asked, about)
+    attempt = Attempt(_OP, sandbox.now, request=facts, state=state, subject=message.subject_id)
+    decision = sandbox.decide(Stage.ARRIVAL, attempt)
     if decision.outcome.webhook is None:
         return _ORDINARY
     step.result.note(decision)

@@ -51,7 +51,6 @@ class DeliveryLog:
 
     @property
     def has_room(self) -> bool:
-        """Whether one more may be under way."""
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
     def is_blocked(self, delivery: Delivery) -> bool:
@@ -59,12 +58,10 @@ class DeliveryLog:
         return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
 
     def add(self, delivery: Delivery) -> None:
-        """Keep a new delivery."""
         self._by_id[delivery.delivery_id] = delivery
         self.note_changed(delivery)
 
     def note_changed(self, delivery: Delivery) -> None:
-        """Something has happened to a delivery."""
         self.changes += 1
         delivery.changed = self.changes
         if delivery.state not in ENDED:
@@ -78,7 +75,6 @@ class DeliveryLog:
             self.on_change(delivery.delivery_id)
 
     def get(self, delivery_id: str) -> Delivery | None:
-        """The delivery of an id, while it is kept."""
         return self._by_id.get(delivery_id)
 
     def note_ended(self, delivery: Delivery) -> None:
@@ -98,23 +94,10 @@ class DeliveryLog:
         self._ended = {one.delivery_id: None for one in by_change if one.state in ENDED}
         self.sending = {one.delivery_id: None for one in by_change if one.state is DeliveryState.SENDING}
         self.outbox = deque(self.sending)
-        begun = (
-            one
-            for one in by_change
-            if one.blocks and one.state not in ENDED and (one.tries or one.delivery_id in self.sending)
-        )
-        self.blocking = {one.url: one.delivery_id for one in begun}
+        begun = (one for one in by_change if one.tries or one.delivery_id in self.sending)
+        self.blocking = {one.url: one.delivery_id for one in begun if one.blocks and one.state not in ENDED}
 
     def resume(self, under_way: Collection[str]) -> None:
         """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox that has lost its key
         nothing is sent."""
         self.outbox = deque(one for one in self.sending if one not in under_way)
-
-    def forget(self) -> None:
-        """Drop everything: a copy of a sandbox sends nothing a second time."""
-        self.outbox.clear()
-        self.held.clear()
-        self.blocking.clear()
-        self.sending.clear()
-        self._by_id.clear()
-        self._ended.clear()

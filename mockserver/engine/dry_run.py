@@ -5,6 +5,7 @@ Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import field, replace
 from heapq import nsmallest
 
@@ -44,15 +45,13 @@ class DryRule:
     _misses: list[tuple[int, int, JournalEntry, Attempt]] = field(default_factory=list)
 
     def miss(self, entry: JournalEntry, meant: list[Attempt]) -> None:
-        """Remember an entry on which it did not fire."""
         failed, place = min((len(self.rule.when.differences(attempt)), place) for place, attempt in enumerate(meant))
         self._misses.append((failed, -entry.number, entry, meant[place]))
 
     def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
         """The nearest misses, and what differed."""
-        return [
-            (entry, self.rule.when.differences(attempt)) for _, _, entry, attempt in nsmallest(MOST_NEAR, self._misses)
-        ]
+        nearest = nsmallest(MOST_NEAR, self._misses)
+        return [(entry, self.rule.when.differences(attempt)) for _, _, entry, attempt in nearest]
 
 
 class DryRun:
@@ -63,28 +62,20 @@ class DryRun:
     """
 
     def __init__(self, sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None = None) -> None:
+        tried = {rule.text for one in (scenarios if only is None else [only]) for rule in one.rules}
         count = sum(len(one.rules) for one in (scenarios if only is None else [only]))
         if count > MOST_RULES:
             raise invalid({"Rules": f"got {count} rules, wanted at most {MOST_RULES}: try a part of them"})
         ruleset = Ruleset.of(scenarios)
         self._director = Director(ruleset, sandbox.config.seed, sandbox.key)
         built_in = {rule.text for scenario in scenarios if scenario.builtin for rule in scenario.rules}
-        texts = None if only is None else {rule.text for rule in only.rules}
-        self.rules = [
-            DryRule(rule, rule.text in built_in) for rule in ruleset.rules if texts is None or rule.text in texts
-        ]
+        self.rules = [DryRule(rule, rule.text in built_in) for rule in ruleset.rules if rule.text in tried]
         kept = tuple(sandbox.journal.entries)
         self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
-        self._by_operation: dict[tuple[Stage, str, str | None], list[DryRule]] = {}
-
-    def _asked_of(self, stage: Stage, attempt: Attempt) -> list[DryRule]:
-        key = (stage, attempt.op, attempt.also)
-        if key not in self._by_operation:
-            meant = {attempt.op, attempt.also}
-            self._by_operation[key] = [
-                one for one in self.rules if one.rule.stage is stage and not meant.isdisjoint(one.rule.operations)
-            ]
-        return self._by_operation[key]
+        self._by_operation = defaultdict[tuple[Stage, str | None], list[DryRule]](list)
+        for one in self.rules:
+            for op in one.rule.operations:
+                self._by_operation[one.rule.stage, op].append(one)
 
     def ask(self, entry: JournalEntry) -> None:
         """Ask all rules about the next of the entries."""
@@ -94,8 +85,9 @@ class DryRun:
             decision = self._director.decide(stage, attempt)
             if decision.rule is not None:
                 fired.add(decision.rule)
-            for asked in self._asked_of(stage, attempt):
-                meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
+            for op in (attempt.op, attempt.also):
+                for asked in self._by_operation[stage, op]:
+                    meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
         for rule_id, (asked, attempts) in meant.items():
             asked.concerned += 1
             if rule_id in fired:
@@ -110,10 +102,8 @@ def _attempts(entry: JournalEntry) -> list[tuple[Stage, Attempt]]:
     came_in = entry.asked
     # A kept body is read at every look: once is enough for all rules.
     request = dict(came_in.request.items())
-    attempts = [
-        replace(attempt, request=request) if attempt.request is came_in.request else attempt
-        for attempt in entry.result.attempts
-    ]
+    made = entry.result.attempts
+    attempts = [replace(one, request=request) if one.request is came_in.request else one for one in made]
     asked = [(Stage.PROVIDER, attempt) for attempt in attempts if attempt.provider is not None]
     if not came_in.answers:
         return asked

@@ -101,7 +101,8 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     """The next piece of due work up to ``until``, bounded in length.
 
     It ends after the instant at which webhooks are to be sent: ``sandbox.now`` stays there, so that they can be sent,
-    and answered, before time goes on. Once nothing is left, ``sandbox.now`` is ``until``.
+    and answered, before time goes on; and where everything begins to be held. Once nothing is left, ``sandbox.now`` is
+    ``until``.
     """
     schedule, outbox, sandbox.horizon = sandbox.schedule, sandbox.deliveries.outbox, until
     sent, left = len(outbox), SLICE
@@ -109,7 +110,8 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         sandbox.now = max(sandbox.now, entry.at)
         step = carry_out(sandbox, Asked(f"clock.{entry.what}"), partial(_do, entry))
         left -= 1 + len(step.result.webhooks)
-        if entry.what in HEAVY or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
+        is_over = entry.what in HEAVY or sandbox.holding.is_all
+        if is_over or (len(outbox) > sent and not schedule.is_due(sandbox.now)):
             break
     if len(outbox) == sent and not schedule.is_due(until):
         sandbox.now = max(sandbox.now, until)

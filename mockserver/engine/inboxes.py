@@ -6,7 +6,7 @@ Source: docs/webhooks.md (``/__inbox``); docs/control-api.md (``/__admin/inbox``
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from hmac import compare_digest
@@ -85,10 +85,10 @@ class Inboxes(QuotaMember):
 
     def clear(self, name: str) -> int:
         """Forget what has arrived; how many arrivals that were."""
-        gone = self._by_name.pop(name, ())
-        self._gone(name, gone)
-        self.resize(-sum(size_of(arrival) for arrival in gone))
-        return len(gone)
+        count = len(self._by_name.get(name, ()))
+        for _ in range(count):
+            self._drop_oldest(name)
+        return count
 
     def give_up_oldest(self) -> bool:
         """Drop the oldest arrival of all inboxes; False when there is none."""
@@ -96,12 +96,16 @@ class Inboxes(QuotaMember):
         if oldest is None:
             return False
         self.dropped += 1
-        gone = self._by_name[oldest].popleft()
-        self._gone(oldest, (gone,))
-        if not self._by_name[oldest]:
-            del self._by_name[oldest]
-        self.resize(-size_of(gone))
+        self._drop_oldest(oldest)
         return True
+
+    def _drop_oldest(self, name: str) -> None:
+        gone = self._by_name[name].popleft()
+        if not self._by_name[name]:
+            del self._by_name[name]
+        if self.on_change is not None:
+            self.on_change(gone.number, name, None)
+        self.resize(-size_of(gone))
 
     def put(
         self,
@@ -121,54 +125,34 @@ class Inboxes(QuotaMember):
             return None
         self.number += 1
         lower = {header.lower(): value for header, value in headers.items()}
-        checked = _checked(key, body, lower.get(SIGNATURE))
-        arrival = InboxMessage(
-            number=self.number,
-            at=at,
-            method=method,
-            path=path or PREFIX + name,
-            query=query,
-            headers=lower,
-            body=body[:LONGEST_BODY],
-            signature=checked,
-        )
+        given, checked = lower.get(SIGNATURE), SignatureCheck.MISSING
+        if given is not None:
+            is_valid = compare_digest(sign(key, body).encode(), given.encode())
+            checked = SignatureCheck.VALID if is_valid else SignatureCheck.INVALID
+        kept, where = body[:LONGEST_BODY], path or PREFIX + name
+        arrival = InboxMessage(self.number, at, method, where, query, headers=lower, body=kept, signature=checked)
         self.keep(name, arrival)
         return arrival
 
     def keep(self, name: str, arrival: InboxMessage) -> None:
-        """Keep an arrival at an inbox."""
         if not self.limit:
             self.dropped += 1
             return
         kept = self._by_name.setdefault(name, deque())
-        grown = size_of(arrival)
-        if len(kept) == self.limit:
-            self.dropped += 1
-            oldest = kept.popleft()
-            self._gone(name, (oldest,))
-            grown -= size_of(oldest)
         kept.append(arrival)
+        if len(kept) > self.limit:
+            self.dropped += 1
+            self._drop_oldest(name)
         if self.on_change is not None:
             self.on_change(arrival.number, name, arrival)
-        self.resize(grown)
-
-    def _gone(self, name: str, arrivals: Iterable[InboxMessage]) -> None:
-        if self.on_change is not None:
-            for arrival in arrivals:
-                self.on_change(arrival.number, name, None)
-
-
-def _checked(key: str, body: bytes, given: str | None) -> SignatureCheck:
-    if given is None:
-        return SignatureCheck.MISSING
-    return SignatureCheck.VALID if compare_digest(sign(key, body).encode(), given.encode()) else SignatureCheck.INVALID
+        self.resize(size_of(arrival))
 
 
 def name_in(url: str, public_url: str) -> str | None:
     """The inbox of this server that an address names, or None; all names of this machine count as one."""
     try:
         there, here = urlsplit(url), urlsplit(public_url)
-        same_port = _port(there.scheme, there.port) == _port(here.scheme, here.port)
+        same_port = len({_PORTS.get(one.scheme) if one.port is None else one.port for one in (there, here)}) == 1
     except ValueError:
         return None
     same_host = there.hostname == here.hostname or {there.hostname, here.hostname} <= _LOCAL
@@ -176,7 +160,3 @@ def name_in(url: str, public_url: str) -> str | None:
     if not there.path.startswith(PREFIX) or not same_host or not same_port or not name or "/" in name:
         return None
     return name
-
-
-def _port(scheme: str, port: int | None) -> int | None:
-    return port if port is not None else _PORTS.get(scheme)

@@ -57,7 +57,6 @@ class Index(Generic[R]):
 
 
 def index_by(name: str, read: Callable[[R], Hashable | None], *, is_asked: bool = False) -> Index[R]:
-    """An index by the one value that ``read`` gives, if it gives any."""
     return Index(name, lambda row: () if (value := read(row)) is None else (value,), is_asked)
 
 
@@ -91,7 +90,6 @@ class PostingLists(Generic[R]):
                 self._put(value, seq)
 
     def take_back(self, row: R) -> None:
-        """Forget the newest row."""
         self.move(self.index.values_of(row), (), row.seq)
         self.known = min(self.known, row.seq)
 
@@ -153,7 +151,6 @@ class LongSearch(Generic[R]):
             yield
 
     def catch_up(self) -> None:
-        """Look at all that has come or changed since."""
         self._take_in(len(self.changed) + len(self._rows))
 
     def _take_in(self, most: int) -> None:
@@ -211,7 +208,6 @@ class SearchTextIndex(Generic[R]):
         return text
 
     def note(self, row: R) -> None:
-        """A row is about to be replaced, changed or taken back."""
         self._texts.pop(row.seq, None)
 
 
@@ -226,7 +222,6 @@ class LongSearches(Generic[R]):
         self._listeners: WeakSet[LongSearch[R] | SearchTextIndex[R]] = WeakSet()
 
     def note(self, row: R) -> None:
-        """A row is about to be replaced, changed or taken back."""
         for one in self._listeners:
             one.note(row)
         self._searches = [one for one in self._searches if len(one.changed) <= MOST_CHANGES]
@@ -282,7 +277,6 @@ class Table(Generic[R]):
         return iter(self.rows)
 
     def add(self, row: R) -> R:
-        """Keep a new row."""
         made: Any = row
         made.seq = len(self.rows)
         self.rows.append(row)
@@ -294,7 +288,6 @@ class Table(Generic[R]):
         return row
 
     def take_back(self) -> None:
-        """Forget the newest row."""
         self._note(self.rows[-1])
         row = self.rows.pop()
         del self._by_id[self.id_of(row)]
@@ -313,7 +306,6 @@ class Table(Generic[R]):
         return [self._by_id, *(postings.by_value for postings in self._postings.values()), self.rows]
 
     def get(self, row_id: str) -> R | None:
-        """The row of an id."""
         return self._by_id.get(row_id)
 
     def replace(self, before: R, after: R) -> None:
@@ -366,7 +358,6 @@ class Table(Generic[R]):
         return (rows[seq] for seq in tuple(self._up_to_date(index).of(value)))
 
     def count(self, index: str, value: Hashable) -> int:
-        """How many rows have a value."""
         return len(self._up_to_date(index).of(value))
 
     def search(self, query: Query[R]) -> ListPage[R]:

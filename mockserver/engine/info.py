@@ -29,7 +29,6 @@ class Offer:
 
     @property
     def paypal(self) -> list[Provider]:
-        """Those that are PayPal."""
         return [provider for provider in self.able[Capability.CHECKOUT] if provider.summary.type == PAYPAL]
 
     @property

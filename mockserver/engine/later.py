@@ -7,32 +7,24 @@ Source: docs/scenario-language.md, later.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import partial
 
+from mockserver.domain import states
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
 from mockserver.domain.errors import Refused, invalid
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.money import number_text
 from mockserver.domain.sources import ChallengeAnswer
-from mockserver.domain.states import (
-    NETWORK_TOKEN,
-    PAYTO,
-    ChargeEvent,
-    ChargeState,
-    NetworkTokenState,
-    PayToState,
-    SubscriptionState,
-    VaultEvent,
-)
 from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
-from mockserver.scenario.outcome import DELETABLE, EXPIRABLE
+from mockserver.scenario.operations import DELETABLE, EXPIRABLE
 
 _PART = "|"
 
@@ -58,7 +50,7 @@ def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now."""
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
-        _move(step, kind, entry.subject, move, detail)
+        _ACTS[move, kind](step, entry.subject, detail)
     except Refused as refused:
         why = ", ".join((refused.details or {}).values()) or refused.message
         step.result.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
@@ -73,20 +65,7 @@ def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
         fault = fault_of(step.sandbox, entry) if of == kind else f"got {wanted.move} of a {of}, and this is a {kind}"
         if fault is not None:
             raise invalid({wanted.move.value: fault})
-        _move(step, kind, subject, wanted.move, list(detail))
-
-
-def _move(step: Step, kind: str, subject: str, move: str, detail: list[str]) -> None:
-    if move == Move.SET:
-        if not _SET[kind](step, subject, detail[0]):
-            status = getattr(KINDS[kind][1](step.sandbox).get(subject), "status", "gone")
-            raise invalid({"set": f"it is {status} by then, and becomes {detail[0]} no more"})
-    elif move == Move.DELETE:
-        _DELETE[kind](step, subject)
-    elif move == Move.EXPIRE:
-        _EXPIRE[kind](step, subject)
-    else:
-        _CHARGE[Move(move)](step, charges.get(step, subject), detail)
+        _ACTS[wanted.move, kind](step, subject, list(detail))
 
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
@@ -97,12 +76,12 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
         return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
     if KINDS[kind][1](sandbox).get(entry.subject) is None:
         return f"no {kind} '{entry.subject[:64]}' in the document"
-    wanted = _DETAILS.get(move)
-    if wanted is None:
+    if move not in _DETAILS:
         return f"got '{move[:40]}', wanted one of {', '.join(_DETAILS)} after the first {_PART}"
-    kinds, fits, words = wanted
-    if kind not in kinds:
-        return f"got '{move}' of a {kind}, wanted it of one of {', '.join(kinds)}"
+    if (move, kind) not in _ACTS:
+        kinds = ", ".join(of for known, of in _ACTS if known == move)
+        return f"got '{move}' of a {kind}, wanted it of one of {kinds}"
+    fits, words = _DETAILS[move]
     return None if fits(kind, details) else f"got '{_PART.join(details)[:40]}' for {move}, wanted {words}"
 
 
@@ -129,7 +108,7 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             return [(DELETABLE.get(step.asked.op, ""), ())]
         case Move.EXPIRE:
             charge = step.result.about.get("charge")
-            is_held = isinstance(charge, Charge) and charge.status is ChargeState.AUTHORISED
+            is_held = isinstance(charge, Charge) and charge.status is states.ChargeState.AUTHORISED
             is_paid_with = step.asked.op == "charge.create" and bool(step.asked.request.get("token")) and not is_held
             return [("token" if is_paid_with else EXPIRABLE.get(step.asked.op, ""), ())]
         case Move.SETTLE:
@@ -141,9 +120,8 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
             return [("charge", (str(said["event"]), json.dumps(write_plain(said["data"]))))]
         case Move.CAPTURE | Move.REFUND | Move.VOID:
             amount = said.get("amount")
-            return [
-                ("charge", (number_text(amount) if isinstance(amount, Decimal) else "", str(said.get("comment") or "")))
-            ]
+            text = number_text(amount) if isinstance(amount, Decimal) else ""
+            return [("charge", (text, str(said.get("comment") or "")))]
 
 
 def _subject(step: Step, kind: str) -> str | None:
@@ -163,16 +141,20 @@ def _amount(detail: list[str]) -> Decimal | None:
     return Decimal(detail[0]) if detail[0] else None
 
 
+def _capture(step: Step, charge: Charge, detail: list[str]) -> None:
+    charges.move(step, charge, charges.captured(step, charge, _amount(detail)), charges.capturing(charge))
+
+
 def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
     wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now)
     charges.give_back(step, charge, charge.after_refund(wanted))
 
 
 def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
-    if charge.status is ChargeState.PENDING_CHECKOUT:
+    if charge.status is states.ChargeState.PENDING_CHECKOUT:
         three_ds.answer(step, charge.charge_id, _PAYER[detail[0]])
         return
-    event = ChargeEvent.SETTLED if detail[0] == "SUCCESS" else ChargeEvent.RETURNED
+    event = states.ChargeEvent.SETTLED if detail[0] == "SUCCESS" else states.ChargeEvent.RETURNED
     charges.settle(step, charge, event)
 
 
@@ -199,59 +181,63 @@ _PAYER: Mapping[str, ChallengeAnswer] = {
 }
 """How a payer ends a challenge."""
 
-_CHARGE: Mapping[Move, Callable[[Step, Charge, list[str]], object]] = {
-    Move.CAPTURE: lambda step, charge, detail: charges.move(
-        step, charge, charges.captured(step, charge, _amount(detail)), charges.capturing(charge)
-    ),
-    Move.VOID: lambda step, charge, _: charges.let_go(step, charge, ChargeEvent.VOIDED),
-    Move.REFUND: _refund,
-    Move.SETTLE: _settle,
-    Move.EMIT: _emit,
-}
-"""What happens to a charge, the provider not being asked: it is who does it."""
-
 _KINDS = {"card.expiryDate": "payment_method"}
 """Kinds of objects that hold what a path of ``set`` names, where it does not begin with them."""
 
-_SET: Mapping[str, Callable[[Step, str, str], bool]] = {
-    "payment_method": lambda step, subject, word: bool(
-        payment_methods.update_card(step, subject, CardChanges(expiry=word))
+_SET: Mapping[str, Callable[[Step, str, str], object]] = {
+    "payment_method": lambda step, subject, word: payment_methods.update_card(step, subject, CardChanges(expiry=word)),
+    "payto": lambda step, subject, word: turn_to(
+        step, step.sandbox.payto.get(subject), states.PAYTO, states.PayToState(word)
     ),
-    "payto": lambda step, subject, word: turn_to(step, step.sandbox.payto.get(subject), PAYTO, PayToState(word)),
     "network_token": lambda step, subject, word: turn_to(
-        step, step.sandbox.network_tokens.get(subject), NETWORK_TOKEN, NetworkTokenState(word)
+        step, step.sandbox.network_tokens.get(subject), states.NETWORK_TOKEN, states.NetworkTokenState(word)
     ),
-    "subscription": lambda step, subject, word: bool(subscriptions.set_status(step, subject, SubscriptionState(word))),
+    "subscription": lambda step, subject, word: subscriptions.set_status(step, subject, states.SubscriptionState(word)),
 }
-"""Kinds whose status can be set, and whether it is so afterwards."""
+"""Kinds whose status can be set; False when it is not so afterwards."""
 
-_DELETE: Mapping[str, Callable[[Step, str], object]] = {
-    "vault": vault.delete,
-    "customer": lambda step, subject: customers.delete(step, subject, ask_provider=False),
-    "payment_method": lambda step, subject: payment_methods.delete(step, subject, ask_provider=False),
+
+def _set(kind: str, step: Step, subject: str, detail: list[str]) -> None:
+    if _SET[kind](step, subject, detail[0]) is False:
+        status = getattr(KINDS[kind][1](step.sandbox).get(subject), "status", "gone")
+        raise invalid({"set": f"it is {status} by then, and becomes {detail[0]} no more"})
+
+
+def _charge(act: Callable[[Step, Charge, list[str]], object]) -> Callable[[Step, str, list[str]], object]:
+    """What happens to a charge, the provider not being asked: it is who does it."""
+    return lambda step, subject, detail: act(step, charges.get(step, subject), detail)
+
+
+_ACTS: Mapping[tuple[str, str], Callable[[Step, str, list[str]], object]] = {
+    **{(Move.SET, kind): partial(_set, kind) for kind in _SET},
+    (Move.DELETE, "vault"): lambda step, subject, _: vault.delete(step, subject),
+    (Move.DELETE, "customer"): lambda step, subject, _: customers.delete(step, subject, ask_provider=False),
+    (Move.DELETE, "payment_method"): lambda step, subject, _: payment_methods.delete(step, subject, ask_provider=False),
+    (Move.EXPIRE, "vault"): lambda step, subject, _: vault.end(
+        step, vault.get(step, subject), states.VaultEvent.EXPIRED
+    ),
+    (Move.EXPIRE, "token"): lambda step, subject, _: tokens.expire(step, tokens.get(step, subject)),
+    (Move.EXPIRE, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, states.ChargeEvent.EXPIRED)),
+    (Move.EMIT, "charge"): _charge(_emit),
+    (Move.CAPTURE, "charge"): _charge(_capture),
+    (Move.REFUND, "charge"): _charge(_refund),
+    (Move.VOID, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, states.ChargeEvent.VOIDED)),
+    (Move.SETTLE, "charge"): _charge(_settle),
 }
-"""Kinds that can go."""
+"""What each move does to an object of a kind."""
 
-_EXPIRE: Mapping[str, Callable[[Step, str], object]] = {
-    "vault": lambda step, subject: vault.end(step, vault.get(step, subject), VaultEvent.EXPIRED),
-    "token": lambda step, subject: tokens.expire(step, tokens.get(step, subject)),
-    "charge": lambda step, subject: charges.let_go(step, charges.get(step, subject), ChargeEvent.EXPIRED),
-}
-"""Kinds that can expire."""
 
-_DETAILS: Mapping[str, tuple[Collection[str], Callable[[str, list[str]], bool], str]] = {
+_DETAILS: Mapping[str, tuple[Callable[[str, list[str]], bool], str]] = {
     Move.SET: (
-        _SET,
         lambda kind, given: len(given) == 1 and (kind not in STATES or given[0] in list(STATES[kind])),
         "a state of it",
     ),
-    Move.EMIT: (("charge",), lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
+    Move.EMIT: (lambda kind, given: len(given) == 2 and _is_event(*given), "event|data"),
     **dict.fromkeys(
         (Move.CAPTURE, Move.REFUND, Move.VOID),
-        (("charge",), lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
+        (lambda kind, given: len(given) == 2 and _is_amount(given[0]), "amount|comment"),
     ),
-    Move.SETTLE: (("charge",), lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
-    Move.DELETE: (_DELETE, lambda kind, given: not given, "nothing more"),
-    Move.EXPIRE: (_EXPIRE, lambda kind, given: not given, "nothing more"),
+    Move.SETTLE: (lambda kind, given: given in [[word] for word in _PAYER], f"one of {', '.join(_PAYER)}"),
+    **dict.fromkeys((Move.DELETE, Move.EXPIRE), (lambda kind, given: not given, "nothing more")),
 }
-"""The details that each move can do something with, and of which kinds of objects."""
+"""The details that each move can do something with."""

@@ -45,7 +45,6 @@ class Search(Generic[R]):
 
 
 def by(index: str, read: Callable[[Any], Hashable] = lambda value: value) -> Parameter:
-    """Rows that an index finds by the value."""
 
     def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
         query.equal.append((index, (read(value),)))

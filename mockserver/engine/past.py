@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple, Protocol, TypeVar
-from weakref import WeakMethod, proxy
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakMethod
 
 from mockserver.domain.clock import Micros
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.journal import Journal
 from mockserver.engine.result import Result
 from mockserver.scenario.scalars import LAST_MOVE
 
@@ -23,13 +22,6 @@ T = TypeVar("T")
 
 MOST_CHANGES = 10_000
 """Changes that a read takes back: with more of them in its lag, it sees the oldest too early."""
-
-
-class Present(Protocol):
-    """What is used of the sandbox whose past it is."""
-
-    now: Micros
-    journal: Journal
 
 
 class _Change(NamedTuple):
@@ -44,12 +36,14 @@ class _Change(NamedTuple):
 
 class Past:
     """The newest changes of a sandbox, as far back as the ``longest`` lag of its rules; ``noted`` counts all that ever
-    were, ``is_cut`` says that some within the lag had to go."""
+    were, ``is_cut`` says that some within the lag had to go. ``present`` gives its time and its newest journal
+    entry."""
 
-    def __init__(self, sandbox: Present, tables: Iterable[Table[Any]], longest: Micros) -> None:
+    def __init__(
+        self, present: Callable[[], tuple[Micros, int]], tables: Iterable[Table[Any]], longest: Micros
+    ) -> None:
         self.longest = longest
-        # No cycle, which would keep the rows of a sandbox that is gone until a collection of garbage finds them.
-        self._sandbox: Present = proxy(sandbox)
+        self._present = present
         self._changes: deque[_Change] = deque(maxlen=MOST_CHANGES)
         self._is_rewound = False
         self.is_cut = False
@@ -83,27 +77,26 @@ class Past:
         self.noted = noted
 
     def forget(self) -> None:
-        """What there is now has always been there."""
         self._changes.clear()
 
     def _note(self, table: Table[Any], after: Any, before: Any) -> None:
         if self._is_rewound:
             return
-        changes, now = self._changes, self._sandbox.now
+        changes, (now, entry) = self._changes, self._present()
         while changes and changes[0].at <= now - self.longest:
             changes.popleft()
         self.is_cut = self.is_cut or len(changes) == MOST_CHANGES
-        changes.append(_Change(now, table, after, before, step=("after", self._sandbox.journal.last)))
+        changes.append(_Change(now, table, after, before, step=("after", entry)))
         self.noted += 1
 
     def seen(self, result: Result, read: Callable[[], T]) -> T:
         """What is read in the step of a ``result``, as far behind as the rules say that decided it. Raises what
         ``read`` raises."""
-        lag, changes = lag_of(result), self._changes
+        lag, changes, (now, _) = lag_of(result), self._changes, self._present()
         if lag == LAST_MOVE:
             newer = [change for change in changes if change.step == changes[-1].step]
         else:
-            newer = [change for change in changes if change.at > self._sandbox.now - lag]
+            newer = [change for change in changes if change.at > now - lag]
         self._is_rewound = True
         try:
             for change in reversed(newer):

@@ -68,8 +68,6 @@ class Contains(Generic[R]):
 
 @record
 class Among(Generic[R]):
-    """Whether a row is, or unless ``present`` is not, one of some."""
-
     id_of: Callable[[R], str]
     ids: Collection[str]
     present: bool = True
@@ -110,5 +108,4 @@ class Query(Generic[R]):
         return ListPage([rows[seq] for seq in found], count, self.limit, self.skip)
 
     def is_in_time(self, row: R) -> bool:
-        """Whether a row was added within its bounds."""
         return (self.after is None or row.added > self.after) and (self.before is None or row.added < self.before)

@@ -3,7 +3,9 @@ others."""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 from weakref import proxy
 
@@ -11,16 +13,14 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.clock import Micros
 from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
-from mockserver.domain.record import replace
+from mockserver.domain.record import mutable, replace
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import Beginning, SandboxConfig
+from mockserver.engine.config import SAID_OF_PROVIDERS, Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
-from mockserver.engine.holding import Holding
 from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
-from mockserver.engine.query import TableRow
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.engine.totals import Totals
@@ -28,9 +28,37 @@ from mockserver.findings.watch import Watch
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.provider_outcome import ProviderOutcome
+from mockserver.scenario.transport import HoldUntil
 
-T = TypeVar("T")
-R = TypeVar("R", bound=TableRow)
+
+@mutable
+class Holding:
+    """What a scenario holds in one sandbox, until it is released, and which calls are under way
+    (docs/scenario-language.md, transport).
+
+    ``held`` counts what waits for its release, ``is_all`` says that everything else waits with it; ``waiting`` are
+    the calls that wait for the next one that moves money, of which ``came`` have come; ``releases`` counts releases.
+    ``in_flight`` are the steps that are not answered yet, where a rule looks at them, by what distinguishes them."""
+
+    held: int = 0
+    is_all: bool = False
+    waiting: int = 0
+    came: int = 0
+    releases: int = 0
+    in_flight: dict[int, Any] = field(default_factory=dict)
+
+    def begin(self, until: HoldUntil) -> Callable[[], bool]:
+        """Hold something until it is released; what says whether it is."""
+        self.held += 1
+        self.is_all = self.is_all or until is HoldUntil.ALL
+        before = self.releases
+        return lambda: self.releases > before
+
+    def release(self) -> int:
+        """Let everything go on; how much was held."""
+        held, self.held, self.is_all = self.held, 0, False
+        self.releases += 1
+        return held
 
 
 class Sandbox(Tables):
@@ -72,15 +100,13 @@ class Sandbox(Tables):
         self.inboxes = Inboxes(config.journal_limit)
         self.idempotency = Idempotency()
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
-        policy = config.findings
         # What is imported brings other tables; and no cycle keeps a sandbox that is gone.
-        present = proxy(self)
-        self.watch = None
-        if policy is not None:
+        present, self.watch = proxy(self), None
+        if config.findings is not None:
             self.watch = Watch(
                 lambda charge_id: present.charges.get(charge_id),
                 lambda subscription_id: present.charges.find("subscription", subscription_id),
-                policy,
+                config.findings,
             )
         for provider in (default_provider(self.now), *config.providers(self.now)):
             self.providers.add(provider)
@@ -136,18 +162,8 @@ class Sandbox(Tables):
             if known is None:
                 self.providers.add(provider)
             else:
-                self.providers.replace(
-                    known,
-                    replace(
-                        known,
-                        summary=provider.summary,
-                        currency=provider.currency,
-                        country=provider.country,
-                        fallback_provider_id=provider.fallback_provider_id,
-                        costs=provider.costs,
-                        latency=provider.latency,
-                    ),
-                )
+                said = {name: getattr(provider, name) for name in SAID_OF_PROVIDERS}
+                self.providers.replace(known, replace(known, **said))
 
     def settle(self, own: Assumed | None) -> None:
         """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""
@@ -176,7 +192,10 @@ class Sandbox(Tables):
         if self.past is not None:
             self.past.longest = max(self.past.longest, longest)
         elif longest:
-            self.past = Past(self, (getattr(self, name) for name in ROW_CLASSES), longest)
+            # No cycle keeps the rows of a sandbox that is gone.
+            present = proxy(self)
+            tables = (getattr(self, name) for name in ROW_CLASSES)
+            self.past = Past(lambda: (present.now, present.journal.last), tables, longest)
 
     def decide(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and count it."""

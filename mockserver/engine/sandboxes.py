@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Protocol
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
@@ -36,20 +35,24 @@ def looks_live(key: str) -> bool:
     return mode is not None and mode[0].lower() not in _FOR_TESTS
 
 
-class SandboxStorage(Protocol):
-    """Where sandboxes stand that are not in memory (``--store``)."""
+class SandboxStorage:
+    """Where sandboxes stand that are not in memory (``--store``): this one, of a server without a store, has none."""
 
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key, made of what is kept of it; None when nothing is. Raises ``NotKept`` (43)."""
+        return None
 
     def key_of(self, public_key: str) -> str | None:
         """The key of the sandbox of a public key, if one is kept."""
+        return None
 
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        return 0
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
         """Put the sandboxes back in which an object of this id has a page: their keys. Raises ``NotKept`` (43)."""
+        return ()
 
     def note(self, sandbox: Sandbox) -> None:
         """A sandbox has changed, or has taken the place of its key."""
@@ -83,7 +86,7 @@ class Sandboxes:
         self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
         self.named_times = 0
         self.dropped = 0
-        self.storage: SandboxStorage | None = None
+        self.storage = SandboxStorage()
 
     def __iter__(self) -> Iterator[Sandbox]:
         return iter(tuple(self.in_memory.values()))
@@ -100,14 +103,13 @@ class Sandboxes:
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
         sandbox = self.in_memory.get(key)
-        return sandbox.used if sandbox is not None else self.storage.used(key) if self.storage is not None else 0
+        return sandbox.used if sandbox is not None else self.storage.used(key)
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
         return self.in_memory.get(sandbox.key) is sandbox
 
     def is_away(self, key: str) -> bool:
-        """Whether the sandbox of a key is not in memory."""
         return key not in self.in_memory
 
     def present(self, sandbox: Sandbox) -> Sandbox:
@@ -118,10 +120,9 @@ class Sandboxes:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
         self._names[sandbox.key] = name
         self.named_times += 1
-        self._note(sandbox)
+        self.storage.note(sandbox)
 
     def name_of(self, key: str) -> str | None:
-        """The name that the sandbox of a key was given."""
         return self._names.get(key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
@@ -133,13 +134,11 @@ class Sandboxes:
         """The keys of the sandboxes that headers name: by a secret key, by an id, by a public key."""
         public_key = headers.get("x-publickey", "")
         open_one = self._by_public_key.get(public_key)
-        named = [headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", ""))]
-        named.append(self.storage.key_of(public_key) if open_one is None and self.storage is not None else None)
-        named.append(open_one.key if open_one is not None else None)
+        of_public = open_one.key if open_one is not None else self.storage.key_of(public_key)
+        named = headers.get("x-secretkey"), self._by_id.get(headers.get("x-sandbox", "")), of_public
         return [key for key in named if key is not None]
 
     def with_id(self, sandbox_id: str) -> Sandbox | None:
-        """The open sandbox of an id that a list shows."""
         return self.get(self._by_id.get(sandbox_id))
 
     def get(self, key: str | None) -> Sandbox | None:
@@ -147,7 +146,7 @@ class Sandboxes:
         if key is None:
             return None
         found = self.in_memory.get(key)
-        return found if found is not None or self.storage is None else self.storage.take(key)
+        return found if found is not None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
         """The sandbox of a secret key, opened on first use, for those who only look without being kept. Raises
@@ -210,13 +209,13 @@ class Sandboxes:
         """Put a sandbox that was made elsewhere in its key's place; the one that had it is kept ``aside``."""
         before, sandbox_id = self.in_memory.get(sandbox.key), sandbox_id_of(sandbox.key)
         if before is not None:
-            self._leave_quota(before)
+            self._leave(before)
             (self._keep_aside if aside else self.on_leave)(before)
         self.put_back(sandbox)
         # It is the last of all from now on: so a store keeps it too.
         self._by_id.pop(sandbox_id, None)
         self._by_id[sandbox_id] = sandbox.key
-        self._note(sandbox)
+        self.storage.note(sandbox)
 
     def put_back(self, sandbox: Sandbox) -> None:
         """A sandbox comes from the storage."""
@@ -232,7 +231,7 @@ class Sandboxes:
         if not kept:
             del self._by_id[sandbox_id_of(key)]
             self._names.pop(key, None)
-        self._leave_quota(sandbox)
+        self._leave(sandbox)
         self.on_leave(sandbox)
 
     def know(self, key: str, name: str | None) -> None:
@@ -249,11 +248,7 @@ class Sandboxes:
 
     def _with_public_key(self, public_key: str) -> Sandbox | None:
         found = self._by_public_key.get(public_key)
-        return found if found is not None or self.storage is None else self.get(self.storage.key_of(public_key))
-
-    def _note(self, sandbox: Sandbox) -> None:
-        if self.storage is not None:
-            self.storage.note(sandbox)
+        return found if found is not None else self.get(self.storage.key_of(public_key))
 
     def _keep_aside(self, sandbox: Sandbox) -> None:
         """Keep a sandbox that another has replaced; of each key one, and the last few of all."""
@@ -267,7 +262,8 @@ class Sandboxes:
         if kept is not None:
             self.on_leave(kept)
 
-    def _leave_quota(self, sandbox: Sandbox) -> None:
+    def _leave(self, sandbox: Sandbox) -> None:
+        sandbox.holding.release()
         self.quota.leave(sandbox.journal)
         self.quota.leave(sandbox.inboxes)
 

@@ -109,5 +109,4 @@ class Schedule:
         return [heappop(self.entries) for _ in range(min(most, len(self.entries)))]
 
     def is_due(self, now: Micros) -> bool:
-        """Whether something is due at ``now``."""
         return bool(self.entries) and self.entries[0].at <= now

@@ -79,7 +79,6 @@ CHARGES: Search[Charge] = Search(
 
 
 def _customer_words(customer: Customer) -> tuple[str | None, ...]:
-    """Reference, names, e-mail and phone."""
     full = f"{customer.first_name or ''} {customer.last_name or ''}"
     return customer.reference, full, customer.email, customer.phone
 
@@ -113,7 +112,6 @@ CUSTOMERS: Search[Customer] = Search(
 
 
 def _method_words(method: PaymentMethod) -> tuple[str | None, ...]:
-    """What people know a method by."""
     card, bank, payer = method.instrument.card, method.instrument.bank, method.payer
     return (
         method.payment_method_id,

@@ -8,7 +8,7 @@ Source: docs/control-api.md (``/__admin/state``, ``/__admin/fork``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, make_dataclass, replace
 from heapq import heappush
@@ -20,13 +20,13 @@ from mockserver.domain.batch import LINES
 from mockserver.domain.clock import Clock, ClockMode, Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.constraints import Ascii, NonNegative
-from mockserver.domain.cooperative import Cooperative, in_order, run_to_end
+from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.errors import ForeignDocument, Refused
 from mockserver.domain.ids import KINDS, Seed
 from mockserver.domain.record import mutable, record
 from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, steps_of
+from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, stored
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
@@ -100,6 +100,10 @@ class State:
     salt: Annotated[str, SALT] | None = field(default=None, repr=False)
 
 
+KNOWN: Mapping[str, Collection[str]] = {"": [one.name for one in stored(State)], "tables": ROW_CLASSES}
+"""What a document may have, and its tables: of others none is read to its end."""
+
+
 def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
     """The sandbox as plain data; card numbers and ccv only with ``secrets``. After each piece of work there is a rest,
     in which the sandbox may change: the document is that of the beginning."""
@@ -115,9 +119,7 @@ def export(sandbox: Sandbox, *, secrets: bool) -> Cooperative[ExportedState]:
         for start in range(0, len(batch.rows), LINES):
             batch.settle_rows(start)
             yield
-    document: ExportedState = yield from steps_of(State).write(state, secrets)
-    for tally in document["rules"]["rules"].values():
-        tally["keys"] = yield from in_order(tally["keys"])
+    document: ExportedState = yield from form(State).write_in_steps(state, secrets)
     return document
 
 
@@ -189,12 +191,8 @@ def opened(
     sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
     sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
     cards.salt = sandbox.cards.salt if state.salt is None else state.salt
-    sandbox.cards, sandbox.clock, sandbox.schedule, sandbox.scripts = (
-        cards,
-        state.clock,
-        state.schedule,
-        state.records.scripts,
-    )
+    sandbox.cards, sandbox.clock = cards, state.clock
+    sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
     sandbox.idempotency = Idempotency(state.records.idempotency.items())
     sandbox.replays = Replays((state.records.replays or {}).items())
     sandbox.ids.counters.update(state.counters)
@@ -252,7 +250,7 @@ def read(document: dict[str, Any]) -> Cooperative[ReadState]:
             raise ImportFault(("counters", f"got {count} of unknown kinds, wanted {MOST_COUNTERS} at most"))
         salt = document.get("salt")
         cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
-        state: State = yield from steps_of(State).read(document, cards)
+        state: State = yield from form(State).read_in_steps(document, cards)
         planned, state.schedule.entries = state.schedule.entries, []
         for entry in planned:
             heappush(state.schedule.entries, entry)
@@ -311,17 +309,10 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
     return found
 
 
-def _without_secrets(data: dict[str, object]) -> dict[str, object]:
-    def hidden(value: object) -> object:
-        match value:
-            case Mapping():
-                return {key: _HIDDEN if key == "authorization" else hidden(one) for key, one in value.items()}
-            case list():
-                return [hidden(one) for one in value]
-            case _:
-                return value
-
-    return {key: hidden(value) for key, value in data.items()}
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _HIDDEN if key == "authorization" else _without_secrets(one) for key, one in value.items()}
+    return [_without_secrets(one) for one in value] if isinstance(value, list) else value
 
 
 def config_under(

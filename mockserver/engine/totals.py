@@ -69,8 +69,6 @@ class Totals:
 
 
 class _Sums(dict[str, Decimal]):
-    """Figures of one currency, by their names."""
-
     def add(self, money: Iterable[tuple[str, Decimal]]) -> None:
         for name, amount in money:
             self[name] = self.get(name, ZERO) + amount

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from operator import attrgetter
 
-from mockserver.domain.charge import ZERO, Charge
+from mockserver.domain.charge import ZERO
 from mockserver.domain.clock import DAY, Micros, iso
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewTransfer, NewTransferGroup
-from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
+from mockserver.domain.errors import Faults, WrongState, invalid
 from mockserver.domain.events import Subject
 from mockserver.domain.ids import digest
-from mockserver.domain.money import Currency, currency, exact, number_text
+from mockserver.domain.money import currency, exact, number_text
 from mockserver.domain.record import record
 from mockserver.domain.states import TRANSFER, ChargeState, TransferEvent
 from mockserver.domain.transfer import Transfer
@@ -33,7 +34,7 @@ LONGEST_REFERENCE = 40
 MOST_SETTLED = 25_000
 """Charges, counted for each day, that one list of settlements covers."""
 
-_PAID = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND})
+_PAID = (ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND)
 
 get = finder(Transfer, Code.INVALID_TRANSFER_ID)
 """A transfer. Raises ``NotFound`` (88)."""
@@ -70,29 +71,26 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
             faults.add(Code.TRANSFER_LARGER_THAN_ORIGINAL_CHARGE, "Amount", words)
     faults.refuse()
     if charge is not None and charge.status not in _PAID:
-        words = (
-            f"got a charge in {charge.status}, allowed in {ChargeState.SUCCESS} or {ChargeState.PARTIAL_REFUND} only"
-        )
+        words = f"got a charge in {charge.status}, allowed in {' or '.join(_PAID)} only"
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})
     after = step.assume("transfer.settles_after")
     made = []
     for transfer, (amount, code) in zip(command.transfers, checked, strict=True):
-        row = sandbox.transfers.add(
-            Transfer(
-                transfer_id=sandbox.ids.hex32("transfer"),
-                group_reference=command.group_reference,
-                provider_id=command.provider_id,
-                charge_id=command.charge_id,
-                account=transfer.account,
-                amount=amount,
-                total=total,
-                currency=code,
-                reference=transfer.reference,
-                message=transfer.message,
-                status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
-                added=sandbox.now,
-            )
+        row = Transfer(
+            transfer_id=sandbox.ids.hex32("transfer"),
+            group_reference=command.group_reference,
+            provider_id=command.provider_id,
+            charge_id=command.charge_id,
+            account=transfer.account,
+            amount=amount,
+            total=total,
+            currency=code,
+            reference=transfer.reference,
+            message=transfer.message,
+            status=TRANSFER.begin(TransferEvent.ORDERED if after else TransferEvent.SETTLED),
+            added=sandbox.now,
         )
+        sandbox.transfers.add(row)
         if after:
             sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
         step.emit(Subject.TRANSFER, row.transfer_id, "created", None, row.status)
@@ -125,32 +123,19 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
 
 def _money(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> tuple[Decimal, str]:
     """Exact amount and currency of one transfer; that of its charge, or of its provider, by default."""
-    money = _currency(transfer.currency, place, own, faults)
-    if transfer.amount <= 0:
-        words = f"got {number_text(transfer.amount)}, wanted more than 0"
-        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", words)
-        return ZERO, ""
-    if money is None:
-        return transfer.amount, ""
-    try:
-        return exact(transfer.amount, money), money.code
-    except Invalid as refused:
-        words = (refused.details or {})["Amount"]
-        faults.add(Code.INVALID_TRANSFER_AMOUNT, f"Transfers.{place}.Amount", words)
-        return ZERO, money.code
-
-
-def _currency(given: str | None, place: int, own: str | None, faults: Faults) -> Currency | None:
-    if not given and own is None:
-        return None
-    try:
-        money = currency(given or own or "")
-    except Invalid as refused:
-        faults.add(refused.code, f"Transfers.{place}.Currency", (refused.details or {})["Currency"])
-        return None
-    if own is not None and money.code != own:
-        faults.add(Code.CURRENCY_NOT_SUPPORTED, f"Transfers.{place}.Currency", f"got {money.code}, wanted {own}")
-    return money
+    code, amount = transfer.currency or own, transfer.amount
+    found = Faults()
+    money = found.attempt(currency, code) if code else None
+    if money is not None and own is not None and money.code != own:
+        found.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
+    if amount <= 0:
+        found.add(Code.INVALID_TRANSFER_AMOUNT, "Amount", f"got {number_text(amount)}, wanted more than 0")
+    elif money is not None:
+        amount = found.attempt(exact, amount, money) or ZERO
+    # A transfer has a code of its own for whatever is wrong with its amount.
+    codes = {"Amount": Code.INVALID_TRANSFER_AMOUNT, "Currency": Code.CURRENCY_NOT_SUPPORTED}
+    faults.extend((codes[name], f"Transfers.{place}.{name}", words) for _, name, words in found)
+    return amount, money.code if money else ""
 
 
 @record
@@ -179,29 +164,16 @@ def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Se
         raise invalid({"StartDate": reason})
     rows: list[SettlementRow] = []
     for day in days:
-        charges: dict[str, list[Charge]] = {}
-        for charge in sandbox.charges.find("money_day", day):
-            charges.setdefault(charge.provider.provider_id, []).append(charge)
-        for provider_id in sorted(charges):
-            settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
-            rows += (
-                SettlementRow(
-                    settlement_id=settlement_id,
-                    provider_id=provider_id,
-                    provider_name=charge.provider.name,
-                    charge_id=charge.charge_id,
-                    settled=day + DAY,
-                    amount=amount,
-                )
-                for charge in charges[provider_id]
-                if (amount := charge.moved_on(day))
-            )
+        # Sorting keeps the charges of a provider in the order of their adding.
+        for charge in sorted(sandbox.charges.find("money_day", day), key=attrgetter("provider.provider_id")):
+            if amount := charge.moved_on(day):
+                provider_id, name = charge.provider.provider_id, charge.provider.name
+                settlement_id = digest("settlement", sandbox.config.seed, sandbox.key, provider_id, day).hex()
+                rows.append(SettlementRow(settlement_id, provider_id, name, charge.charge_id, day + DAY, amount))
     return rows
 
 
 def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
-    """The days on which money moved whose settlement is of those from ``first`` to ``last``. Raises ``Invalid`` (90)
-    when ``last`` lies before ``first``."""
     begin = first - first % DAY
     until = sandbox.now if last is None else min(last - last % DAY + DAY - 1, sandbox.now)
     if last is not None and last < begin:

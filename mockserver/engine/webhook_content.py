@@ -50,7 +50,7 @@ class News:
     type: WebhookType
     message: WebhookMessage
     event: Event
-    subject: object
+    subject: Any
 
 
 def word_of(kind: WebhookType) -> str:
@@ -136,40 +136,22 @@ def _text(sandbox: Sandbox, value: object) -> str:
     return sandbox.config.write(value).decode()
 
 
-def worded(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notice:
-    """The same as data that is sent as it stands: a thousand receivers get the same words."""
-    payload = sandbox.config.render("", message, notice, sandbox.assumed)
-    return Notice(notice.at, payload["data"]) if "data" in payload else notice
-
-
-def notice_of(sandbox: Sandbox, message: WebhookMessage, event: Event, *, stale: bool = False) -> Notice:
-    """The object of an event; ``stale`` takes the object as it was before the event."""
-    subject, at = _subject(sandbox, message, event), event.at
+def notice_of(sandbox: Sandbox, news: News, *, stale: bool) -> Notice:
+    """What there is to report, or, ``stale``, was before the event: worded once, as a thousand receivers get the same
+    words."""
+    subject, event, at = news.subject, news.event, news.event.at
     if stale and event.data is None:
-        subject, at = _stale(subject, event), subject.added
+        at = subject.added
+        if isinstance(subject, Charge) and event.before is not None:
+            subject = subject.as_before(ChargeState(event.before))
     match event.subject:
         case Subject.CHARGE | Subject.BATCH | Subject.SUBSCRIPTION:
-            return Notice(at, subject, event.subject, extra=event.data)
+            notice = Notice(at, subject, event.subject, extra=event.data)
         case Subject.CUSTOMER:
-            return Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
+            notice = Notice(at, subject, Subject.CUSTOMER, default_method=customers.default_method(sandbox, subject))
         case _:
-            return Notice(
-                at,
-                subject,
-                Subject.PAYMENT_METHOD,
-                agreement=sandbox.payto.get(subject.payto_id) if subject.payto_id else None,
-                network_token=sandbox.network_tokens.get(subject.network_token_id)
-                if subject.network_token_id
-                else None,
-            )
-
-
-def _subject(sandbox: Sandbox, message: WebhookMessage, event: Event) -> Any:
-    kind = Subject.PAYMENT_METHOD if event.subject is Subject.PAYTO else event.subject
-    return KINDS[kind.value][1](sandbox).get(message.subject_id or "")
-
-
-def _stale(subject: Any, event: Event) -> Any:
-    if isinstance(subject, Charge) and event.before is not None:
-        return subject.as_before(ChargeState(event.before))
-    return subject
+            agreement = sandbox.payto.get(subject.payto_id or "")
+            token = sandbox.network_tokens.get(subject.network_token_id or "")
+            notice = Notice(at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token)
+    payload = sandbox.config.render("", news.message, notice, sandbox.assumed)
+    return Notice(at, payload["data"]) if "data" in payload else notice

@@ -67,12 +67,13 @@ class HeldRun:
 
     def _kill(self, kill: Callable[[], object]) -> None:
         kill()
-        left = self._look(until="gone", timeout=_GONE)["underWay"]
-        self.why_not = (
-            f"{left} of its connections had not ended {_GONE} after it was killed: it calls from elsewhere"
-            if left
-            else ""
-        )
+        seen, self.why_not = self._look(until="gone", timeout=_GONE), ""
+        if left := seen["underWay"]:
+            self.why_not = (
+                f"{left} of its connections had not ended {_GONE} after it was killed: it calls from elsewhere"
+            )
+        elif not seen["all"]:
+            self.why_not = "what was held went on before it was killed: it was released, or the sandbox was emptied"
         self._release()
 
     def _run_twice(self, second: Callable[[], Ended], took: float) -> None:

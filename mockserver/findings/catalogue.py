@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from enum import IntEnum
 from pathlib import Path
+from typing import Any
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
@@ -23,7 +24,6 @@ class Severity(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name that interfaces use."""
         return self.name.lower()
 
 
@@ -70,3 +70,22 @@ def severity_of(word: str) -> Severity:
     if word not in SEVERITIES:
         raise ValueError(f"got '{word[:40]}'{nearest(word[:40], SEVERITIES)}, allowed: {', '.join(SEVERITIES)}")
     return SEVERITIES[word]
+
+
+def lines_of(row: Mapping[str, Any]) -> list[str]:
+    """A finding, as the control API shows it, in lines for people."""
+    times = f" ({row['count']} times)" if row["count"] > 1 else ""
+    return [
+        f"{row['severity']} {row['finding']}: {row['title']}{times}",
+        *(f"    {what}: {subject}" for what, subject in row["about"].items()),
+        *(f"    {place(line)}  {line['line']}" for line in row["evidence"]),
+        f"    why: {row['why']}",
+        f"    advice: {row['advice']}",
+    ]
+
+
+def place(line: Mapping[str, Any]) -> str:
+    """Where a line of evidence is: a journal entry or a webhook."""
+    if line["webhook"] is not None:
+        return f"webhook {line['webhook']}"
+    return f"journal {line['entry']}" if line["entry"] is not None else "-"

@@ -98,7 +98,6 @@ class Doubts:
         return sum(not one.is_settled for one in self._calls.values())
 
     def called(self, call: Call) -> None:
-        """A call was decided."""
         if call.is_late:
             self._mislead(call)
         elif self._misled and call.is_ours and call.doubt is None and call.op not in MONEY:
@@ -232,13 +231,11 @@ class Doubts:
         return len({(one.email, one.customer_id, one.payer, str(one.metadata)) for one in charges}) > 1
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
-        """Judge what came while a call that is now in doubt was waiting."""
         for later in self._retries(doubtful):
             self._retried(doubtful, later)
         return bool(doubtful.retries)
 
     def _retried(self, first: _Doubtful, later: _Doubtful) -> None:
-        """A call of the same intent came after one in doubt."""
         both = first.evidence, later.evidence
         op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]

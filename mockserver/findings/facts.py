@@ -80,7 +80,6 @@ class Call:
 
     @property
     def is_public(self) -> bool:
-        """Whether it came with a public key alone."""
         return "x-publickey" in self.headers and "x-secretkey" not in self.headers
 
 

@@ -56,7 +56,6 @@ class Intent:
 
 
 def intent_of(call: Call) -> Intent:
-    """What a call of a money operation wants."""
     request = call.request
     if call.op in ("charge.capture", "charge.void", "charge.refund"):
         return Intent(call.op, frozenset((call.path["charge_id"],)), amount_of(request.get("amount")), None, None)
@@ -82,7 +81,6 @@ def intent_of(call: Call) -> Intent:
 
 
 def _plan_of(request: Mapping[str, object]) -> str:
-    """How often, and until when, a subscription is to pay."""
     end = request.get("endAfter")
     ends = (amount_of(end.get("count")), amount_of(end.get("amount"))) if isinstance(end, Mapping) else ()
     return f"{amount_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
@@ -170,7 +168,6 @@ def ccv_of(call: Call) -> str:
 
 
 def amount_of(value: object) -> Decimal | None:
-    """An amount as sent, or None when it is none."""
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:
@@ -184,7 +181,6 @@ def evidence_of(call: Call, said: str | None = None) -> Evidence:
 
 
 def asked_of(call: Call) -> str:
-    """What was asked, in a few words."""
     charge, request = call.charge, call.request
     currency = request.get("currency") if charge is None else charge.currency
     return _asked(call.op, request.get("amount"), currency, request.get("reference"), call.subject)
@@ -207,7 +203,6 @@ def evidence_of_payment(charge: Charge, said: str, entry: int) -> Evidence:
 
 
 def ending_of(call: Call) -> str:
-    """How a call ended, for the client."""
     if call.doubt is not None:
         return call.doubt.value
     if call.code is not None:

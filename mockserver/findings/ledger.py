@@ -133,7 +133,6 @@ class Ledger:
         return [one for one in found if (not after or one.last_entry() > after) and one.newest > raised]
 
     def news(self) -> list[Finding]:
-        """Findings that are new since the last call."""
         new, self.unreported = self.unreported, []
         return new
 

@@ -15,8 +15,6 @@ _MOST = 256
 
 @record
 class _Wait:
-    """A call whose answer is on its way."""
-
     entry: int
     real: Micros
     op: str
@@ -34,14 +32,12 @@ class Pace:
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 
     def called(self, call: Call) -> None:
-        """A call was decided."""
         if self._pauses or call.retry_after is not None:
             self._paused(call)
         if call.is_open:
             self._hanging.put(call.entry, _Wait(call.entry, call.real, call.op, asked_of(call)))
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
-        """One object was read."""
         reads = (*self._reads.get(subject, ()), (real, entry))[-self.policy.poll_limit - 1 :]
         self._reads.put(subject, reads)
         if len(reads) > self.policy.poll_limit and real - reads[0][0] < SECOND:
@@ -56,7 +52,6 @@ class Pace:
             self._judge_wait(wait, at, real)
 
     def look(self, at: Micros, real: Micros) -> None:
-        """Judge the calls that still wait."""
         for entry, wait in list(self._hanging.items()):
             if self._judge_wait(wait, at, real):
                 del self._hanging[entry]

@@ -1,7 +1,8 @@
-"""Charges that the client left alone, or whose state it had wrong."""
+"""Charges that the client left alone, whose state it had wrong, or that it wanted to cancel, could not, and took."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 from mockserver.domain.bounded_cache import Recent, memory
@@ -34,17 +35,33 @@ class _Short:
 
 @mutable
 class UnfinishedPayments:
-    """Open authorisations, waiting challenges and partial approvals of one sandbox."""
+    """Open authorisations, waiting challenges, partial approvals, and the voids and whole refunds that were asked for
+    and did not happen, of one sandbox. ``charge_of`` gives a charge as it is now."""
 
     _ledger: Ledger
     _doubts: Doubts
+    _charge_of: Callable[[str], Charge | None]
     _authorised: Recent[str, Evidence] = memory(_MOST)
     _challenged: Recent[str, Evidence] = memory(_MOST)
     _visited: Recent[str, Evidence] = memory(_MOST)
     _short: Recent[str, _Short] = memory(_MOST_SHORT, is_pending=True)
+    _to_cancel: Recent[str, Evidence] = memory(_MOST_SHORT, is_pending=True)
 
-    def called(self, call: Call, charge: Charge) -> None:
-        """A call about a charge was decided."""
+    def called(self, call: Call) -> None:
+        if call.charge is not None and (call.events or call.code is not None):
+            self._changed(call, call.charge)
+        if call.op in ("charge.void", "charge.refund"):
+            self._cancelled(call, call.path.get("charge_id", ""))
+        elif self._to_cancel and call.events and call.charge is not None and call.charge.status in HOLDING:
+            if call.op == "charge.capture":
+                self._taken(call, call.charge.charge_id)
+            elif call.op == "charge.create":
+                for charge_id in list(self._to_cancel):
+                    if _is_same_order(call.charge, self._charge_of(charge_id)):
+                        self._taken(call, charge_id)
+
+    def _changed(self, call: Call, charge: Charge) -> None:
+        """A call has changed a charge, or was refused."""
         if call.code == _WRONG_STATE and call.op in _MOVES:
             self._refused(call, charge.charge_id)
         for event in call.events:
@@ -55,7 +72,6 @@ class UnfinishedPayments:
             self._created(call, charge)
 
     def moved(self, event: Event) -> None:
-        """Time or a payer has moved a charge."""
         if event.after == ChargeState.AUTHORISED:
             self.visited(event.subject_id)
             made = self._visited.pop(event.subject_id, None)
@@ -83,7 +99,7 @@ class UnfinishedPayments:
             self._ledger.add("challenge-ignored", at, (evidence,), charge=charge_id)
         for charge_id, short in self._short.items():
             self._ledger.add("partial-approval-ignored", at, (short.evidence,), charge=charge_id)
-        for one in (self._authorised, self._challenged, self._short):
+        for one in (self._authorised, self._challenged, self._short, self._to_cancel):
             one.clear()
 
     def _refused(self, call: Call, charge_id: str) -> None:
@@ -131,3 +147,29 @@ class UnfinishedPayments:
                     del self._short[charge_id]
                 return True
         return False
+
+    def _cancelled(self, call: Call, charge_id: str) -> None:
+        charge = self._charge_of(charge_id)
+        self._to_cancel.pop(charge_id, None)
+        if charge is None or charge.status not in HOLDING or call.code == _WRONG_STATE:
+            return
+        is_whole = call.op == "charge.void" or amount_of(call.request.get("amount")) in (None, charge.amount)
+        has_begun = bool(call.events) or any(refund.added == call.at for refund in charge.reserved or ())
+        if is_whole and not has_begun:
+            self._to_cancel.put(charge_id, evidence_of(call))
+
+    def _taken(self, call: Call, charge_id: str) -> None:
+        """Money is taken although the payment was to be cancelled, and has not been."""
+        evidence = self._to_cancel.pop(charge_id, None)
+        charge = self._charge_of(charge_id)
+        if evidence is not None and charge is not None and charge.status in HOLDING:
+            self._ledger.add("charged-after-cancel", call.at, (evidence, evidence_of(call)), charge=charge_id)
+
+
+def _is_same_order(new: Charge, known: Charge | None) -> bool:
+    return (
+        known is not None
+        and known.charge_id != new.charge_id
+        and new.reference is not None
+        and (new.reference, new.currency, new.amount) == (known.reference, known.currency, known.amount)
+    )

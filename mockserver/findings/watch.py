@@ -13,7 +13,6 @@ from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.states import BatchEvent
-from mockserver.findings.cancellations import Cancellations
 from mockserver.findings.declines import Declines
 from mockserver.findings.doubts import Doubts
 from mockserver.findings.facts import DEFAULT, Call, Policy, UncertainResult, WebhookTry
@@ -46,11 +45,9 @@ class Watch:
         self.declines = Declines(ledger, policy)
         self.pace = Pace(ledger, policy)
         self.webhooks = Webhooks(ledger, self.doubts, policy)
-        self.unfinished = UnfinishedPayments(ledger, self.doubts)
+        self.unfinished = UnfinishedPayments(ledger, self.doubts, charge_of)
         self.checks = RequestChecks(ledger)
-        self.cancellations = Cancellations(ledger, charge_of)
         self.judges: Mapping[str, object] = {
-            "cancellations": self.cancellations,
             "declines": self.declines,
             "doubts": self.doubts,
             "ledger": ledger,
@@ -96,9 +93,7 @@ class Watch:
             self.pace.read(op, entry, at, pace, subject)
 
     def _judge(self, call: Call) -> None:
-        if call.charge is not None and (call.events or call.code is not None):
-            self.unfinished.called(call, call.charge)
-        self.cancellations.called(call)
+        self.unfinished.called(call)
         if call.op == "charge.create":
             self.declines.called(call)
         if call.doubt is None and call.is_ours and call.code is None and not call.is_open:
@@ -137,6 +132,5 @@ class Watch:
         """The story has ended: judge what was left open. Nothing of it counts against the next story."""
         self.unfinished.finish(at)
         self.doubts.finish(at)
-        self.cancellations.finish()
         self.declines.finish()
         self.webhooks.finish()

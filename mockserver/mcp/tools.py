@@ -70,7 +70,6 @@ class _Argument:
 
 @cache
 def rows() -> Mapping[str, Row]:
-    """The rows of all tools by name."""
     return {row.name: row for row in read_table("tools", Row, _FOLDER)}
 
 

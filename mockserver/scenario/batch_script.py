@@ -5,7 +5,6 @@ Source: docs/scenario-language.md, batch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar
@@ -13,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from mockserver.domain.errors import nearest
-from mockserver.scenario.file_model import file_model, keys_of, one_of, only_one
+from mockserver.scenario.file_model import file_model, one_of, only_one
 from mockserver.scenario.matching import NUMBER, TEXT, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.provider_outcome import Approve, DeclineWord, Down, Pending, ProviderOutcome, TimedOut
 from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
@@ -34,7 +33,6 @@ class BatchEnd(StrEnum):
 
 
 def _read_where(value: object) -> tuple[FieldTest, ...] | None:
-    """Tests of the fields of a row."""
     if value is None:
         return None
     if not isinstance(value, dict):
@@ -50,11 +48,7 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
     return tuple(tests)
 
 
-Where = Annotated[
-    tuple[FieldTest, ...] | None,
-    PlainValidator(_read_where),
-    WithJsonSchema({}),
-]
+Where = Annotated[tuple[FieldTest, ...] | None, PlainValidator(_read_where), WithJsonSchema({})]
 
 
 @file_model
@@ -113,6 +107,7 @@ class BatchScript:
     """What happens to a batch."""
 
     schema: ClassVar[dict[str, Any]] = {"minProperties": 1}
+    says_something = True
 
     rows: tuple[RowRule, ...] = ()
     progress: tuple[Progress, ...] = ()
@@ -122,13 +117,6 @@ class BatchScript:
         ResultsPlan,
         BeforeValidator(lambda value: {} if value is None else value, json_schema_input_type=ResultsPlan | None),
     ] = ResultsPlan()
-
-    @classmethod
-    def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """Refuses a script that says nothing."""
-        if not data:
-            raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(cls))}")
-        return data
 
     def __post_init__(self) -> None:
         stalls = any(row.stall is not None for row in self.rows)

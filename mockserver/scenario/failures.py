@@ -20,8 +20,8 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, TAKING, UNREQUESTED, operations_like
-from mockserver.scenario.outcome import NOTIFYING, Outcome, OutcomeMap, applicability
+from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, NOTIFYING, TAKING, UNREQUESTED, operations_like
+from mockserver.scenario.outcome import Outcome, OutcomeMap, applicability
 from mockserver.scenario.provider_outcome import PROVIDER_DOWN, PROVIDER_TIMEOUT, Approve, Challenge, Decline, Pending
 from mockserver.scenario.transport import FaultKind
 from mockserver.scenario.webhook_plan import Signature
@@ -130,10 +130,6 @@ class Fault:
         return json.loads(text.replace('"{last}"', str(rows)), parse_float=Decimal)
 
 
-def _read() -> Mapping[str, Fault]:
-    return {fault.name: fault for fault in read_table("faults", _fault, Path(__file__).parent)}
-
-
 def _fault(
     *, weight: str, default: str, ops: str, rows: str, stays: str, is_ours: str, then: str, **texts: Any
 ) -> Fault:
@@ -149,7 +145,7 @@ def _fault(
     )
 
 
-FAULTS = _read()
+FAULTS: Mapping[str, Fault] = {one.name: one for one in read_table("faults", _fault, Path(__file__).parent)}
 """Every fault by its name, in the order in which reports show them."""
 
 
@@ -242,24 +238,23 @@ def _traits(outcome: Outcome) -> Iterator[str]:
 
 
 _FAULTS = {name: fault for name, fault in FAULTS.items() if fault.at not in OWN_AXES}
-_KNOWN = {
-    name: frozenset(_traits(read_model(OutcomeMap, fault.timed().then_of(rows=9)).outcome))
-    for name, fault in _FAULTS.items()
-}
+
+
+@cache
+def _known() -> Mapping[str, frozenset[str]]:
+    """What each of these faults does to a client."""
+    outcomes = {name: read_model(OutcomeMap, fault.timed().then_of(rows=9)).outcome for name, fault in _FAULTS.items()}
+    return {name: frozenset(_traits(outcome)) for name, outcome in outcomes.items()}
 
 
 def met(op: str, outcome: Outcome) -> Iterator[str]:
     """The failures of the table that an outcome makes an operation meet."""
     traits = frozenset(_traits(outcome))
-    for name, known in _KNOWN.items():
+    for name, known in _known().items():
+        fault = _FAULTS[name]
         # Which row is the last, and what time does to an object, a rule does not say.
-        if (
-            known
-            and known <= traits
-            and _FAULTS[name].rows < 2
-            and not _FAULTS[name].uses
-            and op in operations_of(name)
-        ):
+        is_told = fault.rows < 2 and not fault.uses
+        if known and known <= traits and is_told and op in operations_of(name):
             yield name
 
 
@@ -316,7 +311,6 @@ class Coverage:
 
     @property
     def words(self) -> str:
-        """One line."""
         struck, there = self.counts
         return f"failures covered: {struck:,} of {there:,}, {self.percent} %"
 

@@ -53,11 +53,6 @@ def only_one(given: Sequence[str], keys: Iterable[str]) -> str:
     return given[0]
 
 
-def at_most_one_of(keys: Sequence[str]) -> dict[str, Any]:
-    """The schema of a part that has one of some keys, or none."""
-    return {"oneOf": [*one_of(keys)["oneOf"], {"not": any_of(keys)}]}
-
-
 def needs(condition: Mapping[str, Any], then: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of a part for which the second holds where the first does."""
     return {"if": condition, "then": then}
@@ -95,9 +90,9 @@ def wanted_of(name: str, got: object) -> str:
 def file_model(cls: type[T]) -> type[T]:
     """A record that is the model of a part, which has no unknown keys.
 
-    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``,
-    which gives the data as they are to be read. What of this an editor can know is its ``schema``. ``words`` are what
-    explanations say of it.
+    What it refuses, it refuses in ``__post_init__``; what only the file shows, in a class method ``given``, which gives
+    the data as they are to be read; with ``says_something`` it refuses to have no key. What else of this an editor can
+    know is its ``schema``. ``words`` are what explanations say of it.
     """
     made: Any = record(cls)
     SHAPES[cls.__name__] = made
@@ -112,6 +107,8 @@ def _read(cls: type[T], data: Any, handler: Callable[[Any], T]) -> T:
     known, prepared = keys_of(cls), getattr(cls, "given", None)
     misplaced: Mapping[str, str] = getattr(cls, "misplaced", {})
     is_known = isinstance(data, dict) and all(key in known for key in data)
+    if data == {} and hasattr(cls, "says_something"):
+        raise ValueError(f"got nothing, wanted at least one of {', '.join(known)}")
     if prepared is not None and is_known:
         data = prepared(data)
     try:

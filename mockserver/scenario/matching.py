@@ -176,7 +176,6 @@ class Operator:
     searches: bool = False
 
     def compile(self, wanted: object) -> Callable[[object], bool]:
-        """What passes with an operand."""
         operand = self.operand(wanted)
         return lambda got: self.holds(got, operand)
 
@@ -205,7 +204,6 @@ OPERATORS: Mapping[str, Operator] = {
     ),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }
-"""Every test operator by its key."""
 
 
 @record

@@ -23,14 +23,8 @@ def _words(among: str) -> Mapping[str, str]:
     return {word: here for group, word, here in _FOREIGN if group == among}
 
 
-FOREIGN_DECLINES: Mapping[str, str] = _words("decline")
-"""Reasons of declines, as other services name them."""
-
-FOREIGN_OPERATIONS: Mapping[str, str] = _words("operation")
-"""Operations, as other services name them."""
-
-VERBS: Mapping[str, str] = _words("verb")
-"""Verbs of operations, as other services name them."""
+FOREIGN_DECLINES, FOREIGN_OPERATIONS, VERBS = map(_words, ("decline", "operation", "verb"))
+"""Reasons of declines, operations and their verbs, as other services name them."""
 
 _KEYS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in ("sequence", "transport", "before_answer")}
 """Keys of a rule, of an outcome and of a webhook, as other tools and people name them; by a key that only these have.
@@ -57,7 +51,13 @@ _LONGEST_GLOB = 60
 
 @record
 class Operation:
-    """One operation: its name, a description, and its properties: each ``yes``, or empty."""
+    """One operation: its name, a description, and its properties: each ``yes``, or empty.
+
+    One that only ``reads`` changes nothing; a page has no members; what is not requested has no headers and no answer.
+    One ``about_one`` object, which a path names or a webhook reports, is counted by it. One that ``takes_money`` makes
+    a charge; a client asks for one that ``moves_money``, or promises to. One that ``notifies`` causes webhooks.
+    ``deletable`` and ``expirable`` are the kind of object that can be removed, or ended, after it.
+    """
 
     name: str
     meaning: str
@@ -67,43 +67,38 @@ class Operation:
     is_page: str
     is_unrequested: str
     about_one: str
+    takes_money: str
+    moves_money: str
+    notifies: str
+    about_charge: str
+    about_method: str
+    deletable: str
+    expirable: str
 
 
 _ROWS = read_table("operations", Operation, Path(__file__).parent)
 OPERATIONS: Mapping[str, Operation] = {row.name: row for row in _ROWS}
-"""Every operation by its name."""
 
 SOURCES = (*SOURCE_WORDS, "payment_link", "batch", "subscription")
 """Where the money of a charge can come from (service document, What the service does, 3; scenario key ``source``)."""
 
-ALL_OPERATIONS = frozenset(OPERATIONS)
-PROVIDER_OPERATIONS = frozenset(row.name for row in _ROWS if row.asks_provider)
 CONNECTION = "connection"
 """What rules for ``at: connect`` are asked about: a connection, which is not an operation."""
 
+ALL_OPERATIONS = frozenset(OPERATIONS)
+PROVIDER_OPERATIONS = frozenset(row.name for row in _ROWS if row.asks_provider)
 READS = frozenset(row.name for row in _ROWS if row.reads)
-"""Operations that change nothing."""
-
 BODIES = frozenset(row.name for row in _ROWS if row.has_body)
-"""Operations whose requests have a body."""
-
 PAGES = frozenset(row.name for row in _ROWS if row.is_page)
-"""Operations that are answered by a page, which has no members."""
-
-TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
-"""Operations in which money is taken."""
-
-MONEY = frozenset(
-    {"charge.create", "charge.capture", "charge.void", "charge.refund"}
-    | {"batch.create", "subscription.create", "transfer.create", "payment_link.pay"}
-)
-"""Operations that a client asks for and that move money, or promise to."""
-
 UNREQUESTED = frozenset(row.name for row in _ROWS if row.is_unrequested)
-"""What happens without a request: it has no headers and no answer."""
-
 ABOUT_ONE = frozenset(row.name for row in _ROWS if row.about_one)
-"""Operations that are about one object, which a path names or a webhook reports: calls are counted by it."""
+TAKING = frozenset(row.name for row in _ROWS if row.takes_money)
+MONEY = frozenset(row.name for row in _ROWS if row.moves_money)
+NOTIFYING = frozenset(row.name for row in _ROWS if row.notifies)
+ABOUT_A_CHARGE = frozenset(row.name for row in _ROWS if row.about_charge)
+ABOUT_A_METHOD = frozenset(row.name for row in _ROWS if row.about_method)
+DELETABLE = {row.name: row.deletable for row in _ROWS if row.deletable}
+EXPIRABLE = {row.name: row.expirable for row in _ROWS if row.expirable}
 
 
 def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> frozenset[str]:

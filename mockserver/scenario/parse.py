@@ -308,7 +308,6 @@ def compile_rule(model: RuleMap, raw: object, file: ScenarioFile, problems: Prob
 
 
 def _readers(key: list[str], operations: frozenset[str], problems: Problems, zone: Zone) -> Iterator[Reader]:
-    """What reads the parts of a key."""
     for index, part in enumerate(key):
         with problems.at("key", index):
             yield day_reader(zone) if part == DAY_OF_CLOCK else known_path(part, operations).read

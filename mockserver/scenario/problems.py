@@ -70,7 +70,6 @@ class Problems:
         self.found.append(ScenarioProblem(self.file, line, column, path_text((*self.base, *path)), message))
 
     def add_all(self, faults: Iterable[tuple[Path, str]]) -> None:
-        """Remember several."""
         for path, message in faults:
             self.add(path, message)
 
@@ -92,6 +91,5 @@ class Problems:
             self.add(path, "; ".join(refused.details.values()) if refused.details else str(refused))
 
     def refuse(self) -> None:
-        """Raise ``ScenarioRefused`` when there is any fault."""
         if self.found:
             raise ScenarioRefused(self.found)

@@ -145,7 +145,6 @@ class Challenge(OutcomeTraits):
 
     @property
     def payer_takes(self) -> Micros:
-        """How long it is until the payer acts."""
         return 30 * SECOND if self.after is None else self.after
 
 
@@ -159,7 +158,6 @@ class PartialApprove(OutcomeTraits):
     amount: Positive
 
     def approved(self, amount: Decimal) -> Decimal:
-        """At most that part."""
         return min(amount, self.amount)
 
     @property
@@ -276,7 +274,6 @@ CATALOGUE: Mapping[str, DeclineRow] = {row.name: row for row in read_table("outc
 DECLINES: Mapping[str, Decline] = {
     row.name: row.provider for row in CATALOGUE.values() if isinstance(row.provider, Decline)
 }
-"""The rows that refuse."""
 
 PROVIDER_DOWN = DECLINES["provider_down"]
 PROVIDER_TIMEOUT = DECLINES["provider_timeout"]

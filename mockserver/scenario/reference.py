@@ -19,20 +19,12 @@ from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import duration_text
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record
+from mockserver.scenario import operations as ops
 from mockserver.scenario import paths
 from mockserver.scenario.batch_script import ROW_FIELDS
 from mockserver.scenario.file_model import adapter, any_of, apart, given, given_as, needs, one_of
 from mockserver.scenario.later_step import SETTABLE, Move
 from mockserver.scenario.matching import FLAG, NUMBER, ORDER, TEXT, Kind
-from mockserver.scenario.operations import (
-    ALL_OPERATIONS,
-    BODIES,
-    OPERATIONS,
-    PROVIDER_OPERATIONS,
-    SOURCES,
-    TAKING,
-    UNREQUESTED,
-)
 from mockserver.scenario.outcome import FITS, fits_later
 from mockserver.scenario.provider_outcome import CATALOGUE, ProviderOutcome
 from mockserver.scenario.rule import PLANS, RuleMap
@@ -105,7 +97,7 @@ def json_schema() -> Schema:
         {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": SCHEMA_ID,
-            "$defs": {**dict(sorted(models.items())), **_tests()},
+            "$defs": {**dict(sorted(models.items())), "Test": _OPERATORS},
             **file,
             "title": "mockserver scenario",
             "description": f"{file['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
@@ -181,48 +173,35 @@ def _list(items: Schema, low: int = 1, high: int | None = None) -> Schema:
     return {"type": "array", "items": items, "minItems": low, **({"maxItems": high} if high else {})}
 
 
-def _operators(value: Schema, **other: Any) -> Schema:
-    """A map of operators for a field that holds such values, of which some are ``other`` than for any field."""
-    return {"allOf": [_ref("Test"), {"properties": {"eq": value, "ne": value, "in": {"items": value}, **other}}]}
+def _test(value: Schema, *, bare: Schema | None = None, **other: Any) -> Schema:
+    """A test of a field that holds such values: one of them, or a map of operators, of which some are ``other`` than
+    for any field."""
+    known = {"eq": value, "ne": value, "in": {"items": value}, **other}
+    return {"anyOf": [bare or value, {"allOf": [_ref("Test"), {"properties": known}]}]}
 
 
-def _tests() -> Schema:
-    """The tests that stand in many places, by the names under which the schema has them once."""
-    found: Schema = {
-        "Test": _map(
-            **dict.fromkeys(("eq", "ne"), _PLAIN),
-            **{"in": _list(_PLAIN)},
-            **dict.fromkeys(BOUNDS, _BOUND),
-            every={**_COUNT, "type": ["number", "string"], "multipleOf": 1},
-            between=_list(_BOUND, 2, 2),
-            **dict.fromkeys(("starts_with", "ends_with", "contains"), _TEXT),
-            matches={**_TEXT, "maxLength": 200},
-            exists={"type": "boolean"},
-        ),
-        "NumberTest": _operators(_NUMERIC),
-        "FlagTest": _operators(_FLAG, **_UNORDERED),
-        "CountTest": _operators(_COUNT),
-    }
-    for words, name in _choices().items():
-        # In any letter case, or by its number. Editors offer the words.
-        spelt = {"type": ["string", "integer", "null"], "pattern": folded(words, "[0-9]{1,2}"), "minimum": 0}
-        found[name] = {"anyOf": [{"enum": list(words)}, spelt]}
-        found[f"{name}Test"] = _operators(_ref(name), **_UNORDERED)
-    return found
-
-
-_ANY, _NUMBER, _FLAGGED, _COUNTED = (
-    {"anyOf": [value, _ref(name)]}
-    for value, name in ((_PLAIN, "Test"), (_NUMERIC, "NumberTest"), (_FLAG, "FlagTest"), (_COUNT, "CountTest"))
+_OPERATORS = _map(
+    **dict.fromkeys(("eq", "ne"), _PLAIN),
+    **{"in": _list(_PLAIN)},
+    **dict.fromkeys(BOUNDS, _BOUND),
+    every={**_COUNT, "type": ["number", "string"], "multipleOf": 1},
+    between=_list(_BOUND, 2, 2),
+    **dict.fromkeys(("starts_with", "ends_with", "contains"), _TEXT),
+    matches={**_TEXT, "maxLength": 200},
+    exists={"type": "boolean"},
 )
+"""Every operator, as it stands for any field: the part ``Test`` of the schema."""
+
+_ANY: Schema = {"anyOf": [_PLAIN, _ref("Test")]}
 
 
 def _kind(kind: Kind) -> Schema:
     """A test of a field of a kind."""
     if kind.allowed:
-        name = _choices()[kind.allowed]
-        return {"anyOf": [_ref(name), _ref(f"{name}Test")]}
-    return _NUMBER if kind is NUMBER else _FLAGGED if kind is FLAG else _ANY
+        # In any letter case, or by its number. Editors offer the words.
+        spelt = {"type": ["string", "integer", "null"], "pattern": folded(kind.allowed, "[0-9]{1,2}"), "minimum": 0}
+        return _test({"anyOf": [{"enum": list(kind.allowed)}, spelt]}, **_UNORDERED)
+    return _test(_NUMERIC) if kind is NUMBER else _test(_FLAG, **_UNORDERED) if kind is FLAG else _ANY
 
 
 def _one_of(*words: str, value: Schema | None = None) -> Schema:
@@ -241,14 +220,15 @@ def _digits(most: int) -> Schema:
     bare = part if most > len("1111") else {**whole, "minimum": 10 ** (most - 1)}
     whole["minimum"] = 10 ** (most - 1)
     others = dict.fromkeys((*BOUNDS, "every", "contains"), whole)
-    own = _operators(whole, **others, starts_with=part, ends_with=part, between=_list(whole, 2, 2))
-    return {"anyOf": [bare, own]}
+    return _test(whole, bare=bare, **others, starts_with=part, ends_with=part, between=_list(whole, 2, 2))
 
 
 @cache
 def _kinds() -> Mapping[str, tuple[Kind, str]]:
     """The members of requests and of stored objects by their paths: the kind of each, and what it is."""
-    members = [f"request.{path}" for path in dict.fromkeys(path for op in OPERATIONS for path in paths.testable(op))]
+    members = [
+        f"request.{path}" for path in dict.fromkeys(path for op in ops.OPERATIONS for path in paths.testable(op))
+    ]
     found = {path: (paths.known_path(path).kind, "a field of the request") for path in members}
     for kind, rows in paths.STORED.items():
         found[f"state.{camel(kind)}"] = TEXT, f"the stored {kind.replace('_', ' ')} itself"
@@ -257,19 +237,8 @@ def _kinds() -> Mapping[str, tuple[Kind, str]]:
     return found
 
 
-@cache
-def _choices() -> Mapping[tuple[str, ...], str]:
-    """Each set of words that a field may hold, with the name that the schema has for it: the first such field's."""
-    named: dict[tuple[str, ...], str] = {}
-    for path, (kind, _) in _kinds().items():
-        if kind.allowed:
-            named.setdefault(kind.allowed, path.partition(".")[2])
-    return named
-
-
 def _where() -> Schema:
-    """``where`` of rows."""
-    tests = {name: _NUMBER if name == "amount" else _ANY for name in ROW_FIELDS}
+    tests = {name: _test(_NUMERIC) if name == "amount" else _ANY for name in ROW_FIELDS}
     fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
     return {"anyOf": [{**_map(**fields), "minProperties": 0}, {"type": "null"}]}
 
@@ -286,7 +255,7 @@ def _members() -> Schema:
 
 def _patterns() -> Schema:
     """Paths below the members of requests, of stored objects in either spelling, and headers."""
-    known = paths.fields_of(ALL_OPERATIONS)
+    known = paths.fields_of(ops.ALL_OPERATIONS)
     deep = [name for name, one in sorted(known.items()) if one.is_list or one.is_map or paths.parts_of(name)]
     kinds = sorted({*paths.STORED, *map(camel, paths.STORED)})
     return {
@@ -297,13 +266,12 @@ def _patterns() -> Schema:
 
 
 def _when() -> Schema:
-    """``when``."""
     operation: Schema = {
-        "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
+        "anyOf": [{"enum": list(ops.OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
         "description": "an operation, or a glob such as charge.*",
     }
     month_day = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 31}, {"const": LAST}]}
-    named = {"anyOf": [{"enum": sorted(UNREQUESTED)}, _list({"enum": sorted(UNREQUESTED)})]}
+    named = {"anyOf": [{"enum": sorted(ops.UNREQUESTED)}, _list({"enum": sorted(ops.UNREQUESTED)})]}
     delivery = {"anyOf": [{"const": "webhook.deliver"}, {"type": "array", "contains": {"const": "webhook.deliver"}}]}
     span = {
         **dict.fromkeys(("from", "to"), POINT_SCHEMA),
@@ -319,14 +287,14 @@ def _when() -> Schema:
         "additionalProperties": False,
         "properties": {
             "op": {"anyOf": [operation, _list(operation)]},
-            "source": _one_of(*SOURCES),
+            "source": _one_of(*ops.SOURCES),
             "provider": _ANY,
             # In any letter case.
             "card": _map(
                 brand=_one_of(*Brand, value=brand), bin=_digits(6), last4=_digits(4), test=_one_of(*TEST_CARDS)
             ),
             "bank_account.accountNumber": _ANY,
-            **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), _COUNTED),
+            **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), _test(_COUNT)),
             "overlaps": {"enum": list(paths.STORED)},
             **dict.fromkeys(("age", "idle"), _map(**dict.fromkeys(BOUNDS, long), between=_list(long, 2, 2))),
             "clock": {**clock, "allOf": [any_of(span), apart(given("to"), given("for"))]},
@@ -368,15 +336,15 @@ def _by_operation() -> Iterator[Schema]:
     looks = {"anyOf": [given_as("when", any_of(_NEED_PROVIDER)), given_as("key", asked)]}
     fits = [(given(kind.word), kind.fits) for kind in get_args(ProviderOutcome)]
     fits += [(_at(path, {"not": {"type": "null"}}), operations) for path, operations in FITS.items()]
-    fits.append((_at("approve.copies", {"minimum": 2}), TAKING))
-    fits.append((_at("transport.at", {"const": At.UPLOAD}), BODIES))
+    fits.append((_at("approve.copies", {"minimum": 2}), ops.TAKING))
+    fits.append((_at("transport.at", {"const": At.UPLOAD}), ops.BODIES))
     fits += [(_later(given(move)), fits_later(move)) for move in Move if move is not Move.SET]
     fits += [(_later(given_as("set", given(path))), fits_later(Move.SET, path)) for path in SETTABLE]
     yield from (needs(_makes(outcome), _only_in(operations)) for outcome, operations in fits)
-    yield from (needs(part, _only_in(PROVIDER_OPERATIONS)) for part in (looks, _makes(given("outcome_from"))))
+    yield from (needs(part, _only_in(ops.PROVIDER_OPERATIONS)) for part in (looks, _makes(given("outcome_from"))))
     alike: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
-    for op in OPERATIONS:
-        alike.setdefault((op in UNREQUESTED, tuple(paths.fields_of({op}))), []).append(op)
+    for op in ops.OPERATIONS:
+        alike.setdefault((op in ops.UNREQUESTED, tuple(paths.fields_of({op}))), []).append(op)
     for (is_unrequested, names), same in alike.items():
         others = r"^(?!request\.|header\.)" if is_unrequested else r"^(?!request\.)"
         path = {"pattern": rf"{others}|^request\.({'|'.join(names)})(\.|$)" if names else others}
@@ -402,8 +370,8 @@ def _later(work: Schema) -> Schema:
 
 def _only_in(operations: frozenset[str]) -> Schema:
     """A rule that names none but some operations in full."""
-    many = len(operations) > len(ALL_OPERATIONS) / 2
-    names = "|".join(sorted(ALL_OPERATIONS - operations if many else operations)).replace(".", r"\.")
+    many = len(operations) > len(ops.ALL_OPERATIONS) / 2
+    names = "|".join(sorted(ops.ALL_OPERATIONS - operations if many else operations)).replace(".", r"\.")
     known = {"pattern": f"^(?!({names})$)" if many else rf"^({names})$|\*"}
     # Of a text the pattern counts, of a list its items.
     op = {**known, "items": known}

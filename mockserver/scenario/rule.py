@@ -125,7 +125,6 @@ class Expectation:
         return f"exactly {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
 
     def hold(self, count: int) -> bool:
-        """Whether ``count`` lies within."""
         return self.least <= count and (self.most is None or count <= self.most)
 
     def unmet(self, hits: int) -> str | None:
@@ -137,7 +136,6 @@ class Expectation:
 
 
 ALL = "all"
-"""The key of all calls."""
 
 PLANS = ("then", "sequence", "chance")
 """What a rule makes happen: it has exactly one of them."""

@@ -88,7 +88,6 @@ def read_text(value: object) -> str:
 
 
 def read_flag(value: object) -> bool:
-    """``true`` or ``false``."""
     if not isinstance(value, bool):
         hint = " (yes and no are texts here)" if str(value).lower() in {"yes", "no", "on", "off"} else ""
         raise ValueError(f"got {shown(value)}, wanted true or false{hint}")
@@ -96,7 +95,6 @@ def read_flag(value: object) -> bool:
 
 
 def read_zone(value: object) -> Zone | None:
-    """The name of a time zone."""
     return None if value is None else zone(_text(value, "a time zone such as Australia/Sydney"))
 
 
@@ -137,9 +135,8 @@ def folded(words: Iterable[str], *others: str) -> str:
 
 
 # 0 needs no unit. JSON Schema compares only texts with a pattern, and only numbers with bounds.
-_OR_0: dict[str, Any] = {"type": ["string", "integer"], "minimum": 0, "maximum": 0}
 DURATION_SCHEMA: dict[str, Any] = {
-    **_OR_0,
+    **{"type": ["string", "integer"], "minimum": 0, "maximum": 0},
     "pattern": _DURATION_PATTERN,
     "description": "a duration: 800ms, 10s, 5m, 1h30m, 2d, 1w",
 }
@@ -148,7 +145,6 @@ PERIOD_SCHEMA: dict[str, Any] = {
     "pattern": f"^(?=.*[1-9]){_DURATION_PATTERN[1:]}",
     "description": DURATION_SCHEMA["description"],
 }
-"""A duration above 0."""
 
 _DATE = r"[0-9]{4}-?([0-9]{2}-?[0-9]{2}|W[0-9]{2}(-?[1-7])?)([^0-9][0-9].*)?"
 _INSTANT_SCHEMA: dict[str, Any] = {"type": "string", "format": "date-time", "pattern": rf"^\s*{_DATE}$"}
@@ -175,11 +171,7 @@ Period = Annotated[
     _only(read_duration, lambda period: period > 0, "a duration above 0, such as 1s or 1d"),
     WithJsonSchema(PERIOD_SCHEMA),
 ]
-ZoneName = Annotated[
-    Zone | None,
-    PlainValidator(read_zone),
-    WithJsonSchema(ZONE_SCHEMA),
-]
+ZoneName = Annotated[Zone | None, PlainValidator(read_zone), WithJsonSchema(ZONE_SCHEMA)]
 LAST_MOVE: Micros = -1
 """A lag that ends just before the last change."""
 
@@ -201,11 +193,7 @@ Shift = Annotated[
     ),
 ]
 Instant = Annotated[Micros, BeforeValidator(read_instant), WithJsonSchema(_INSTANT_SCHEMA)]
-Point = Annotated[
-    tuple[Micros, bool],
-    BeforeValidator(read_point),
-    WithJsonSchema(POINT_SCHEMA),
-]
+Point = Annotated[tuple[Micros, bool], BeforeValidator(read_point), WithJsonSchema(POINT_SCHEMA)]
 Number = Annotated[Decimal, BeforeValidator(read_number), WithJsonSchema(_NUMBER_SCHEMA)]
 Share = Annotated[
     Decimal,
@@ -238,6 +226,4 @@ Swap = Annotated[
     ),
     WithJsonSchema({"anyOf": [{"type": "boolean"}, PERIOD_SCHEMA]}),
 ]
-Count = Annotated[
-    int, whole(1, 1_000_000_000), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 1_000_000_000})
-]
+Count = Annotated[int, whole(1, 1_000_000_000)]

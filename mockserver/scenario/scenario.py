@@ -151,7 +151,6 @@ class WaitMap:
 
     @property
     def call(self) -> CallMap:
-        """What is repeated."""
         return CallMap(call=self.wait, headers=self.headers, expect=self.expect)
 
 

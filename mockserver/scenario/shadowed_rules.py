@@ -146,14 +146,8 @@ def _shadowed(first: Rule, own: _Tests, later: Rule, others: _Tests) -> str | No
 
 def _always_decides(rule: Rule) -> bool:
     """Whether every call that meets the tests of a rule ends there."""
-    if (
-        rule.when.nth is not None
-        or rule.when.idle is not None
-        or rule.only_slows
-        or rule.when.window is not None
-        or rule.limit is not None
-        or rule.lives is not None
-    ):
+    bounds = (rule.when.nth, rule.when.idle, rule.when.window, rule.limit, rule.lives)
+    if rule.only_slows or any(bound is not None for bound in bounds):
         return False
     match rule.plan:
         case Always():

@@ -31,7 +31,6 @@ _HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
 _LONGEST_PAUSE = 86_400
 MOST_COPIES = 10
-"""Times that one request can reach the service."""
 
 
 At = StrEnum("At", "CONNECT UPLOAD RECEIVE ANSWER")
@@ -121,7 +120,6 @@ class Dribble:
 
 
 def _hold(value: object) -> Micros | HoldUntil:
-    """A duration above 0, or one of the words."""
     if isinstance(value, str) and value in list(HoldUntil):
         return HoldUntil(value)
     try:

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.scenario.edits import Edit, Omit
-from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, keys_of, needs
+from mockserver.scenario.file_model import any_of, apart, file_model, given, given_as, needs
 from mockserver.scenario.matching import shown
 from mockserver.scenario.scalars import Duration, Flag, Shift, Swap, Text, whole
 
@@ -57,33 +57,23 @@ def _in_envelope(paths: Iterable[str]) -> None:
 
 
 def _schema() -> dict[str, Any]:
-    """What a plan refuses as a whole, for editors."""
     on = {"const": True}
     is_long = {"type": "string", "pattern": "[1-9]"}
-    in_envelope = {"pattern": rf"^({'|'.join(_ENVELOPE)})(\.|$)"}
-    together = given_as("together", on)
-    against = [
-        given_as("blocks", on),
-        given_as("gap", is_long),
-        given_as("swap_with_next", {"not": {"const": False}}),
-        given_as("receiver", {"minItems": 1}),
-    ]
+    in_envelope = {"type": "string", "pattern": rf"^({'|'.join(_ENVELOPE)})(\.|$)"}
+    together, receiver = given_as("together", on), given_as("receiver", {"minItems": 1})
+    swaps = given_as("swap_with_next", {"not": {"const": False}})
+    against = [given_as("blocks", on), given_as("gap", is_long), swaps, receiver]
     single = {"properties": {"copies": {"const": 1}}}
     return {
         "minProperties": 1,
         "allOf": [
-            {
-                "properties": {
-                    "edit": {"propertyNames": in_envelope},
-                    "omit": {"items": {"type": "string", **in_envelope}},
-                }
-            },
+            {"properties": {"edit": {"propertyNames": in_envelope}, "omit": {"items": in_envelope}}},
             needs(given_as("drop", on), {"maxProperties": 1}),
             apart(given_as("before_answer", on), given_as("delay", is_long)),
             apart(given_as("bad_signature", on), given("signature")),
             needs(given_as("extra", on), any_of(_WRONG)),
             apart(together, {"anyOf": against}),
-            apart(given_as("hold", on), given_as("receiver", {"minItems": 1})),
+            apart(given_as("hold", on), receiver),
             apart(together, given_as("before_answer", on), single),
             needs(together, {"properties": {"copies": {"maximum": MOST_AT_ONCE}}}),
         ],
@@ -111,6 +101,7 @@ class WebhookPlan:
     """What happens to the webhooks of the operation."""
 
     schema: ClassVar[dict[str, Any]] = _schema()
+    says_something = True
 
     drop: Flag = False
     delay: Duration = 0
@@ -135,9 +126,7 @@ class WebhookPlan:
 
     @classmethod
     def given(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """Refuses a plan that says nothing, or more than that nothing is sent."""
-        if not data:
-            raise ValueError(f"got nothing, wanted at least one of {', '.join(keys_of(cls))}")
+        """Refuses a plan that says more than that nothing is sent."""
         if data.get("drop") is True and data.keys() != {"drop"}:
             raise ValueError("drop sends nothing: it cannot be combined with anything else")
         return data
@@ -161,7 +150,6 @@ class WebhookPlan:
 
     @property
     def forged(self) -> Signature | None:
-        """What is wrong with its signature."""
         return Signature.BAD if self.bad_signature else self.signature
 
     @property

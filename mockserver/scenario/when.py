@@ -12,6 +12,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
+from pydantic_core import ValidationError
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, UTC_ZONE, Micros, Zone, datetime_of, duration_text, iso
@@ -59,7 +60,6 @@ class When:
 
     @property
     def span(self) -> str | None:
-        """The span of time in words."""
         return None if self.window is None else self.window.words(self.zone)
 
     def outside(self, now: Micros, first: Micros) -> Difference | None:
@@ -123,7 +123,6 @@ def _patterns(wanted: object) -> list[object]:
 
 
 def is_test(key: str) -> bool:
-    """Whether a key of ``when`` is known."""
     return key in KEYS or key.startswith(_PREFIXES)
 
 
@@ -360,7 +359,6 @@ class Window:
         )
 
     def words(self, zone: Zone) -> str:
-        """The span in words."""
 
         def point(bound: tuple[Micros, bool]) -> str:
             return f"{duration_text(bound[0])} after midnight" if bound[1] else iso(bound[0])
@@ -375,8 +373,6 @@ class Window:
 
 def _window(wanted: object, problems: Problems) -> Window | None:
     """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
-    from pydantic_core import ValidationError
-
     try:
         return read_model(Window, wanted)
     except ValidationError as refused:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 
 import httptools
 from starlette.responses import Response
@@ -38,23 +38,12 @@ LOOK_SECONDS = 1.0
 """How often it is looked whether it still does: a connection that is not read does not say that its end has come."""
 
 
-class Connection(Protocol):
-    """What a request uses of its connection: ``ended`` when the client sends nothing more, ``listening`` is the request
-    whose application waits to hear more of its client."""
-
-    ended: bool
-    listening: RequestResponseCycle | None
-
-    def give_up(self, cycle: RequestResponseCycle) -> None:
-        """Answer a request no more."""
-
-
 class BodyReceiver:
     """The ``receive`` of one request, with what the product asks of its client besides."""
 
     __slots__ = ("connection", "cycle")
 
-    def __init__(self, cycle: RequestResponseCycle, connection: Connection) -> None:
+    def __init__(self, cycle: RequestResponseCycle, connection: GuardedProtocol) -> None:
         self.cycle = cycle
         self.connection = connection
 
@@ -231,7 +220,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._let_in(HEAD_SECONDS)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
         is_new, self._raw = self._raw is None, None
         super().connection_made(transport)
         self._let_in(self.timeout_keep_alive)
@@ -291,7 +279,6 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
         if self._answering is not None and _is_open(self._answering):  # the base class knows only the newest
             self.give_up(self._answering)
         self.pipeline.clear()
@@ -323,7 +310,6 @@ class GuardedProtocol(HttpToolsProtocol):
     # Reading
 
     def _feed(self, data: bytes) -> None:
-        """Have bytes parsed."""
         unread: list[bytes | memoryview] = [data]
         while unread:
             piece = unread.pop()
@@ -352,7 +338,6 @@ class GuardedProtocol(HttpToolsProtocol):
         return b"".join([first, *lines, b"\r\n"])
 
     def on_message_begin(self) -> None:
-        """A request begins."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
         self._open = True
@@ -364,7 +349,6 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_header(name, value.rstrip(b" \t"))
 
     def on_body(self, body: bytes) -> None:
-        """Another part of a body."""
         self._overhead = self._packet = 0
         cycle = self.cycle
         if not cycle.response_complete:
@@ -407,8 +391,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect_by(self._head_due)
 
     def _head_is_whole(self) -> bool:
-        scope: Any = self.scope
-        return "path" in scope
+        return "path" in self.scope
 
     # Answering
 

@@ -43,7 +43,6 @@ from mockserver.store.table_rows import (
     MemoryPart,
     Part,
     PastPart,
-    ReportedPart,
     RuleKeysPart,
     TablePart,
     deliveries_part,
@@ -137,10 +136,6 @@ class SandboxPersister:
         self._judged = counters(sandbox.watch)
         self._fresh: Fresh = {}
         self.parts = [*self._parts_of(sandbox)]
-        # These know how many of their rows have changed.
-        self._feeds = [
-            part for part in self.parts if isinstance(part, TablePart | ReportedPart | GrowingPart | BatchPart)
-        ]
 
     def _parts_of(self, sandbox: Sandbox) -> Iterator[Part]:
         for name, row in ROW_CLASSES.items():
@@ -187,19 +182,19 @@ class SandboxPersister:
         if sandbox.past is not None:
             # A sandbox that is kept aside may come back.
             sandbox.past.listen(tables)
-        for part in (*self._feeds, self):
+        for part in (*self.parts, self):
             vars(part).clear()
 
     def waiting(self) -> int:
         """How many rows have changed since the last commit, roughly."""
-        return sum(map(len, self._feeds))
+        return sum(map(len, self.parts))
 
     def gather_some(self, commit: Commit, most: int) -> bool:
         """Put about ``most`` of the changed rows into a commit when there are more than that; whether there are. Only
         for a sandbox that the file does not name yet: its last commit completes it."""
         if self.waiting() <= most:
             return False
-        max(self._feeds, key=len).gather(Changes(commit, self.world), most)
+        max(self.parts, key=len).gather(Changes(commit, self.world), most)
         self._fresh.clear()
         return True
 

@@ -25,7 +25,7 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
 from mockserver.engine.config import Beginning
 from mockserver.engine.sandbox import Sandbox, masked_key, public_key_of
-from mockserver.engine.sandboxes import Sandboxes
+from mockserver.engine.sandboxes import Sandboxes, SandboxStorage
 from mockserver.store.file import StoreFile
 from mockserver.store.journal_rows import PersistenceContext
 from mockserver.store.persister import (
@@ -65,7 +65,7 @@ WAIT = 5
 _LOG = logging.getLogger("mockserver.store")
 
 
-class Store:
+class Store(SandboxStorage):
     """The store of one server. ``woken`` is called with each sandbox that comes from the file; ``commits`` and
     ``failures`` count commits that were written and that were not."""
 

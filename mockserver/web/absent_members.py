@@ -29,7 +29,10 @@ def absent_members(scenario: Scenario) -> list[Warned]:
         for outcome in rule.plan.outcomes:
             fault, plan, words = outcome.transport, outcome.webhook, None
             if fault is not None and (fault.edit or fault.omit):
-                words = _fault_of(_answers(rule.operations), fault.edit or {}, fault.omit, "answer")
+                replies = [row.reply for row in ROUTES if row.op in rule.operations]
+                # One of them may answer anything, where there are none.
+                answers = [*replies, "Problem"] if replies else []
+                words = _fault_of(answers, fault.edit or {}, fault.omit, "answer")
             if words is None and plan is not None and plan.is_edited:
                 webhooks = [{"meta": dict.fromkeys(META, "text"), "data": kind.reply} for kind in WEBHOOKS]
                 words = _fault_of(webhooks, plan.edit or {}, plan.omit, "webhook")
@@ -37,12 +40,6 @@ def absent_members(scenario: Scenario) -> list[Warned]:
                 found.append(Warned(rule.file, rule.line, rule.id, words))
                 break
     return found
-
-
-def _answers(operations: frozenset[str]) -> list[str]:
-    """What operations may answer; empty when one of them may answer anything."""
-    replies = [row.reply for row in ROUTES if row.op in operations]
-    return [*replies, "Problem"] if replies else []
 
 
 def _fault_of(held: Sequence[Held], edit: Mapping[str, object], omit: Sequence[str], where: str) -> str | None:

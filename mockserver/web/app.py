@@ -176,7 +176,6 @@ class Application(Starlette):
 
 
 def _rows(world: World) -> list[PathRow]:
-    """Every row of the tables of routes."""
     return [
         *((row.path, [row.method], OperationEndpoint(row, world)) for row in ROUTES),
         *((row.path, [row.method], ControlEndpoint(row, world)) for row in CONTROL_ROUTES),

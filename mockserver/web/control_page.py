@@ -13,7 +13,7 @@ from mockserver.domain.clock import SECOND, iso
 from mockserver.domain.problem import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.page import PageCall, html, policy, redirect
+from mockserver.web.page import PageCall, html, redirect
 from mockserver.web.request import Reply, Request
 from mockserver.web.runner import SERVER
 from mockserver.web.shell import Endpoint
@@ -53,8 +53,7 @@ def front(call: PageCall) -> Reply:
 
 
 def page(call: PageCall) -> Reply:
-    """The control page."""
-    return html(200, "admin.html", policy(scripts=True, framed=False))
+    return html(200, "admin.html", scripts=True, framed=False)
 
 
 def stream(call: PageCall) -> Reply:
@@ -65,7 +64,8 @@ def stream(call: PageCall) -> Reply:
         return Reply(503, body, headers=Endpoint.headers)
 
     if not {"x-secretkey", "x-sandbox", "x-publickey"} & call.headers.keys():
-        news = _news(world, SERVER, lambda: _of_server(world))
+        sandboxes = world.sandboxes
+        news = _news(world, SERVER, lambda: {"sandboxes": len(sandboxes), "named": sandboxes.named_times})
     else:
         seen = world.directory.of_control(call.headers, changes=False)
         was_open = world.sandboxes.is_live(seen)
@@ -98,10 +98,6 @@ async def _news(world: World, key: str, look: Callable[[], dict[str, object] | N
             await world.runner.activity.wait(key, _PATIENCE)
     finally:
         world.streams -= 1
-
-
-def _of_server(world: World) -> dict[str, object]:
-    return {"sandboxes": len(world.sandboxes), "named": world.sandboxes.named_times}
 
 
 def _of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:

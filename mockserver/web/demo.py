@@ -14,7 +14,7 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, policy, redirect
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect
 from mockserver.web.payer import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
@@ -44,7 +44,6 @@ def sandbox(world: World, request: Request) -> Sandbox | None:
 
 
 def shop(call: PageCall) -> Reply:
-    """The shop with its cart and its ways to pay."""
     return _shop(_opened(call), None, 200)
 
 
@@ -53,14 +52,14 @@ def order(call: PageCall) -> Reply:
     sandbox = _opened(call)
     token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
     if transaction:
-        return redirect(_thanks(sandbox, transaction))
-    back = f"{sandbox.config.public_url}/demo/thanks?{urlencode({'key': sandbox.public_key})}"
+        return redirect(_thanks(sandbox, chargeId=transaction))
+    quantity = min(MOST, max(1, whole_of(call.form.get("quantity", ""), 0, 999) or 1))
     body = {
         "token": token,
-        "amount": str(PRICE * _quantity(call)),
+        "amount": str(PRICE * quantity),
         "currency": CURRENCY,
         "reference": "Demo order",
-        "threeDSNotificationUrl": back,
+        "threeDSNotificationUrl": f"{sandbox.config.public_url}{_thanks(sandbox)}",
     }
     reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
     if reply.status is None or reply.status >= 400:
@@ -68,7 +67,7 @@ def order(call: PageCall) -> Reply:
     answer: Any = loads(reply.text())
     if answer["status"] == ChargeState.PENDING_CHECKOUT:
         return redirect(f"/3ds/{answer['chargeId']}")
-    return redirect(_thanks(sandbox, answer["chargeId"]))
+    return redirect(_thanks(sandbox, chargeId=answer["chargeId"]))
 
 
 def challenge_ended(call: PageCall) -> Reply:
@@ -77,7 +76,6 @@ def challenge_ended(call: PageCall) -> Reply:
 
 
 def thanks(call: PageCall) -> Reply:
-    """What became of the order."""
     sandbox = _opened(call)
     charge = sandbox.charges.get(call.query.get("chargeId", ""))
     if charge is None:
@@ -89,7 +87,6 @@ def thanks(call: PageCall) -> Reply:
     return html(
         200,
         "demo_thanks.html",
-        policy(),
         charge=charge,
         key=sandbox.public_key,
         title=title,
@@ -100,9 +97,9 @@ def thanks(call: PageCall) -> Reply:
 
 
 def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
-    headers = policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url)
-    shown = {"key": sandbox.public_key, "price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY}
-    return html(status, "demo.html", headers, **shown, alert=alert)
+    shown: dict[str, Any] = {"price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY, "alert": alert}
+    shown |= {"key": sandbox.public_key, "reaches": [sandbox.config.public_url]}
+    return html(status, "demo.html", scripts=True, frames=True, **shown)
 
 
 def _opened(call: PageCall) -> Sandbox:
@@ -112,9 +109,5 @@ def _opened(call: PageCall) -> Sandbox:
     return call.sandbox
 
 
-def _thanks(sandbox: Sandbox, charge_id: str) -> str:
-    return f"/demo/thanks?{urlencode({'key': sandbox.public_key, 'chargeId': charge_id})}"
-
-
-def _quantity(call: PageCall) -> int:
-    return min(MOST, max(1, whole_of(call.form.get("quantity", ""), 0, 999) or 1))
+def _thanks(sandbox: Sandbox, **more: str) -> str:
+    return f"/demo/thanks?{urlencode({'key': sandbox.public_key, **more})}"

@@ -183,7 +183,9 @@ class Directory:
         try:
             return self.of_public_key(public_key)
         except Unauthorised:
-            if "x-secretkey" in headers and self.assumed["keys.both"] == "either":
+            secret = self.sandboxes.get(headers.get("x-secretkey"))
+            assumed = self.assumed if secret is None else secret.assumed
+            if "x-secretkey" in headers and assumed["keys.both"] == "either":
                 return self.of_secret_key(headers)
             raise
 
@@ -237,7 +239,7 @@ class Directory:
         the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
-        keys = await sandboxes.storage.fetch_with_page(object_id) if sandboxes.storage is not None else ()
+        keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
             here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
             named = sandboxes.get(here[0]) if here else None

@@ -51,28 +51,42 @@ async def waited(
 ) -> bool:
     """Wait until something is over, so long at most; False when the client, if it ``is_watched``, has left meanwhile.
     In process nobody can leave."""
-    sandbox = request.sandbox
-    loop = asyncio.get_running_loop()
-    end = loop.time() + within / SECOND
-
-    def look() -> bool:
-        # A reset lets go of everything.
-        return is_over() or world.sandboxes.present(sandbox) is not sandbox
-
-    watches = is_watched and not request.is_in_process
+    loop, watches = asyncio.get_running_loop(), is_watched and not request.is_in_process
     leaving: asyncio.Future[None] = loop.create_task(_left(request.receive)) if watches else loop.create_future()
     try:
-        while not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0:
-            await world.runner.activity.wait(sandbox.key, round(left * SECOND), look, leaving)
+        await passed(world, request.sandbox, is_over, within, leaving)
         return not leaving.done()
     finally:
         leaving.cancel()
 
 
 async def released(world: World, request: Request) -> bool:
-    """Wait while everything in a sandbox is held; False when the client has left meanwhile."""
+    """Wait while everything in a sandbox is held; False when the client has left meanwhile. When it was held for the
+    longest time, or the server stops, everything goes on."""
     holding = request.sandbox.holding
-    return not holding.is_all or await waited(world, request, lambda: not holding.is_all)
+    stays = not holding.is_all or await waited(world, request, lambda: not holding.is_all)
+    if stays and holding.is_all:
+        holding.release()
+    return stays
+
+
+async def passed(
+    world: World,
+    sandbox: Sandbox,
+    is_over: Callable[[], bool],
+    within: Micros,
+    leaving: asyncio.Future[None] | None = None,
+) -> None:
+    """Wait until something is over in a sandbox, so long in real time at most, and not once ``leaving`` is done."""
+    loop = asyncio.get_running_loop()
+    end, leaving = loop.time() + within / SECOND, leaving or loop.create_future()
+
+    def look() -> bool:
+        # A reset lets go of everything.
+        return is_over() or world.sandboxes.present(sandbox) is not sandbox
+
+    while not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0:
+        await world.runner.activity.wait(sandbox.key, round(left * SECOND), look, leaving)
 
 
 async def _left(receive: Receive) -> None:

@@ -21,18 +21,7 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web import payer
-from mockserver.web.page import (
-    NoSuchPage,
-    PageCall,
-    carry_out,
-    holding,
-    html,
-    origin_of,
-    policy,
-    redirect,
-    web_address,
-    with_query,
-)
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, holding, html, redirect, web_address, with_query
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 
@@ -59,7 +48,6 @@ class _View:
     notice: str | None = None
 
     def address(self, **query: str) -> str:
-        """The address of this view."""
         begun = {"view": self.key} if self.key else {}
         return self.sandbox.page(payment_links.page(self.link), **begun, **query)
 
@@ -178,7 +166,6 @@ def _card(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
-    """The form as the body of the payment."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
@@ -213,7 +200,6 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     return html(
         200,
         "paid.html",
-        policy(),
         link=link,
         charge=charge,
         title=title,
@@ -238,19 +224,18 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "errors": view.errors,
         "alert": view.alert,
         "notice": view.notice,
+        "reaches": [web_address(link.redirect_url)],
     }
-    away = web_address(link.redirect_url)
-    headers = policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'")
     if kind is LinkPaymentType.CARD:
         offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
         others = [(one.value, payer.WAYS[one], view.address(type=one.value)) for one in offered]
-        return html(status, "pay.html", headers, **shown, card=link.takes(LinkPaymentType.CARD), others=others)
+        return html(status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
     declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-    return html(status, "simulated.html", headers, **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
+    return html(status, "simulated.html", **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
 
 
 def _closed(link: PaymentLink, status: int) -> Reply:
-    return html(status, "closed.html", policy(), link=link)
+    return html(status, "closed.html", link=link)
 
 
 def _found(call: PageCall, view: str) -> _View:
@@ -261,7 +246,6 @@ def _found(call: PageCall, view: str) -> _View:
 
 
 def _view_of(key: str) -> str:
-    """The key of the view that a try belongs to."""
     return key.partition(".")[0]
 
 

@@ -157,7 +157,6 @@ def _name(row: Route) -> str:
 
 
 def _webhooks(schemas: Schemas) -> dict[str, Any]:
-    """The ``webhooks`` of an OpenAPI document, by event type."""
     text = {"type": "string"}
     headers = [{"name": name, "in": "header", "description": said, "schema": text} for name, said in HEADERS.items()]
     responses = {
@@ -174,7 +173,6 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
 
 
 def asyncapi(assumed: Assumed) -> dict[str, Any]:
-    """The webhooks as an AsyncAPI 3.0 document, for a set of assumptions."""
     schemas, messages = Schemas(()), dict[str, Any]()
     channels, operations = dict[str, Any](), dict[str, Any]()
     headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}

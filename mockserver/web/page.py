@@ -13,7 +13,7 @@ shop hear them first. Source: docs/spec/published-facts.md, 7.1.
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
@@ -33,7 +33,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
-from mockserver.web.routes import InModule, Route, RouteRow, cell
+from mockserver.web.routes import Route, RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.jsonio import dumps
@@ -49,8 +49,6 @@ _EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
 """What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
 LONGEST_FORM = 65_536
 """Bytes of a form; the longest honest one has a few hundred."""
-
-Headers = tuple[RawHeader, ...]
 
 Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
 """What finds the sandbox of a page."""
@@ -69,11 +67,6 @@ class PageCall:
         self.query = request.parameters
         self.form = dict(query_pairs(request.raw))
         self.fault: Transport | None = None
-
-
-def no_sandbox(world: World, request: Request) -> Sandbox | None:
-    """No sandbox: the page is the same for all."""
-    return None
 
 
 def holding(table: str, parameter: str) -> Finder:
@@ -96,13 +89,11 @@ class PageRoute(RouteRow):
     method: str
     path: str
     summary: str
-    serve: Callable[[PageCall], Reply] = cell(InModule("mockserver.web", "page"))
-    sandbox: Finder = cell(InModule("mockserver.web", "sandbox", no_sandbox))
+    serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
+    sandbox: Finder | None = cell(in_module("mockserver.web", "sandbox"))
 
 
 class PageEndpoint(Endpoint):
-    """One row of the table of pages."""
-
     op = "page"
     headers = (HTML,)
     largest = LONGEST_FORM
@@ -115,11 +106,11 @@ class PageEndpoint(Endpoint):
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
-        found = self.route.sandbox(self.world, request)
-        request.known = await found if isawaitable(found) else found
+        if self.route.sandbox is not None:
+            found = self.route.sandbox(self.world, request)
+            request.known = await found if isawaitable(found) else found
 
     def authenticate(self, request: Request) -> Sandbox | None:
-        """The same."""
         return request.known
 
     async def act(self, request: Request) -> Reply:
@@ -128,7 +119,7 @@ class PageEndpoint(Endpoint):
         try:
             answer: Reply = self.route.serve(call)
         except NoSuchPage as missing:
-            return html(404, "unknown.html", policy(), what=missing.args[0], text=missing.args[1])
+            return html(404, "unknown.html", what=missing.args[0], text=missing.args[1])
         answer.fault = call.fault
         return answer
 
@@ -141,13 +132,43 @@ class PageEndpoint(Endpoint):
         return reply
 
 
-def html(status: int, template: str, headers: Headers, /, **values: object) -> Reply:
-    """The whole page of a template, with the values that it names."""
+def html(
+    status: int,
+    template: str,
+    /,
+    *,
+    reaches: Iterable[str | None] | None = (),
+    scripts: bool = False,
+    frames: bool = False,
+    framed: bool = True,
+    **values: object,
+) -> Reply:
+    """The whole page of a template, with the values that it names. Nothing comes from outside, nothing is inline.
+    ``reaches`` are addresses of others that a form may lead to, step after step; None where forms lead nowhere."""
+    origins = ["'none'"] if reaches is None else ["'self'", *(_origin_of(one) for one in reaches if one)]
+    rules = [
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        f"form-action {' '.join(dict.fromkeys(origins))}",
+        "base-uri 'none'",
+    ]
+    rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
+    rules += ["frame-src 'self'"] if frames else []
+    # A shop may stand anywhere.
+    rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
+    headers = (
+        HTML,
+        *(_EMBEDDED if framed else ()),
+        (b"content-security-policy", "; ".join(rules).encode("latin-1")),
+        NOSNIFF,
+        (b"referrer-policy", b"no-referrer"),
+        NO_STORE,
+    )
     return Reply(status, render(template, **values), headers=headers)
 
 
 def redirect(location: str) -> Reply:
-    """Send the browser elsewhere by GET."""
     return Reply(303, b"", headers=((b"location", location.encode("latin-1", "replace")), NO_STORE, *_EMBEDDED))
 
 
@@ -181,44 +202,18 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     return reply
 
 
-def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = False, framed: bool = True) -> Headers:
-    """The headers of an HTML page: nothing from outside, nothing inline. ``forms_to`` are the origins that a form may
-    reach, those that it is redirected to included."""
-    rules = [
-        "default-src 'none'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        f"form-action {forms_to}",
-        "base-uri 'none'",
-    ]
-    rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
-    rules += ["frame-src 'self'"] if frames else []
-    # A shop may stand anywhere.
-    rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
-    return (
-        HTML,
-        *(_EMBEDDED if framed else ()),
-        (b"content-security-policy", "; ".join(rules).encode("latin-1")),
-        NOSNIFF,
-        (b"referrer-policy", b"no-referrer"),
-        NO_STORE,
-    )
-
-
 def web_address(text: str | None) -> str | None:
     """The address when a browser may be sent there: http or https with a host, printable ASCII only; else None."""
     sound = text and text.isascii() and is_web_address(text) and not any(mark in text for mark in "\"'<>\\`;,")
     return text if sound else None
 
 
-def origin_of(address: str) -> str:
-    """Scheme, host and port of an address, as a policy names them."""
+def _origin_of(address: str) -> str:
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
 
 def with_query(address: str, /, **more: str) -> str:
-    """The address with ``more`` added to its query."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
 
@@ -256,7 +251,6 @@ def static_path() -> str:
 
 @cache
 def static_files() -> Mapping[str, StaticFile]:
-    """Every file by its name."""
     found: dict[str, StaticFile] = {}
     static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
@@ -268,7 +262,6 @@ def static_files() -> Mapping[str, StaticFile]:
 
 
 def render(name: str, **values: object) -> bytes:
-    """The HTML of a template."""
     return _environment().get_template(name).render(values).encode("utf-8", "replace")
 
 
@@ -333,4 +326,4 @@ def script(call: PageCall) -> Reply:
 
 def entry_frame(call: PageCall) -> Reply:
     """The frame for the fields of a card or a PayTo agreement; any shop may show it."""
-    return html(200, "entry.html", policy(scripts=True, forms_to="'none'"))
+    return html(200, "entry.html", scripts=True, reaches=None)

@@ -30,19 +30,16 @@ Texts = Mapping[str, str]
 """The cells of a row as they stand in the file, by the names of their columns."""
 
 
-class InModule:
-    """What a cell names in a module of a package, as ``charges.create``; ``otherwise`` of an empty cell."""
+def in_module(package: str, column: str) -> Callable[[Texts], Any]:
+    """What reads a cell that names something in a module of a package, as ``charges.create``; None of an empty cell.
+    It raises ``AttributeError`` for an unknown name."""
 
-    def __init__(self, package: str, column: str, otherwise: object = None) -> None:
-        self._package = package
-        self._column = column
-        self._otherwise = otherwise
-
-    def __call__(self, row: Texts) -> Any:
-        """Import the module and give what the name stands for. Raises ``AttributeError`` for an unknown name."""
-        name = row[self._column]
+    def read(row: Texts) -> Any:
+        name = row[column]
         # The colon says where the module ends, so that no module of the name of the function is looked for.
-        return resolve_name(f"{self._package}.{name.replace('.', ':', 1)}") if name else self._otherwise
+        return resolve_name(f"{package}.{name.replace('.', ':', 1)}") if name else None
+
+    return read
 
 
 def cell(read: Callable[[Texts], Any]) -> Any:
@@ -116,7 +113,7 @@ def _endpoint(row: Texts) -> Callable[[OperationCall], object]:
     return found
 
 
-_AHEAD = InModule("mockserver.web", "ahead")
+_AHEAD = in_module("mockserver.web", "ahead")
 Ahead = Callable[[Step], Awaitable[object] | None]
 
 
@@ -138,7 +135,7 @@ class Route(RouteRow):
     largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
     handle: Callable[[OperationCall], object] = cell(_endpoint)
     ahead: Ahead | None = cell(lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None))
-    body: type[Body] | None = cell(InModule("mockserver.wire", "body"))
+    body: type[Body] | None = cell(in_module("mockserver.wire", "body"))
     query: type[Body] | None = cell(lambda row: query_type(row["query"]) if row["query"] else None)
     headers: tuple[str, ...] = cell(lambda row: tuple(row["headers"].split()))
     auth: Auth = cell(lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET)

@@ -30,8 +30,7 @@ def prepare(sandbox: Sandbox, routes: Sequence[BaseRoute]) -> None:
     call whose answer is not as expected, and the answer it got."""
     for scenario in sandbox.config.scenarios:
         answers: dict[str, object] = {}
-        for name, call in _named(scenario):
-            asked = _ready(name, call, answers)
+        for name, asked in _calls(scenario, answers):
             status, answer = _run(sandbox, routes, asked)
             _take(name, asked, status, answer, answers)
         if answers:
@@ -42,8 +41,7 @@ async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenar
     """Ask the set-up calls of a scenario now, as requests that the journal says were sent ``by`` something, under the
     rules in force: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
     answers, made = dict[str, object](), list[dict[str, object]]()
-    for name, call in _named(scenario):
-        asked = _ready(name, call, answers)
+    for name, asked in _calls(scenario, answers):
         found = _request(sandbox, routes, asked)
         if found is None:
             raise invalid({name: _NO_OPERATION})
@@ -53,15 +51,14 @@ async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenar
     return made
 
 
-def _named(scenario: Scenario) -> Iterator[tuple[str, CallMap]]:
-    return ((f"Setup.{call.id or place}", call) for place, call in enumerate(scenario.setup))
-
-
-def _ready(name: str, call: CallMap, answers: Mapping[str, object]) -> CallMap:
-    try:
-        return ready(call, answers)
-    except LookupError as missing:
-        raise invalid({name: str(missing)}) from None
+def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
+    """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
+    for place, call in enumerate(scenario.setup):
+        name = f"Setup.{call.id or place}"
+        try:
+            yield name, ready(call, answers)
+        except LookupError as missing:
+            raise invalid({name: str(missing)}) from None
 
 
 def _take(name: str, asked: CallMap, status: int, answer: object, answers: dict[str, object]) -> None:

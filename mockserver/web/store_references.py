@@ -39,7 +39,6 @@ class StoreReferences:
         self.unwritten: list[tuple[int, str, int, bytes]] = []
 
     def note_written(self, commit: Commit) -> None:
-        """A commit is in the file."""
         written = set(commit.puts) if self.unwritten else set()
         self.unwritten = [row for row in self.unwritten if row not in written]
 
@@ -48,7 +47,6 @@ class StoreReferences:
         return _name(endpoint) if isinstance(endpoint, OperationEndpoint) else None
 
     def endpoint(self, name: str | None) -> object:
-        """The operation of a name."""
         return self._operations.get(name) if name is not None else None
 
     def write(self, request: Mapping[str, object], *, is_named: bool) -> object:
@@ -58,7 +56,6 @@ class StoreReferences:
         return write_plain(request)
 
     def read(self, kept: object, endpoint: object, raw: bytes, query: bytes) -> Mapping[str, object]:
-        """The same fields again."""
         if isinstance(kept, dict):
             plain: Mapping[str, object] = read_plain(kept)
             return plain

@@ -1,4 +1,5 @@
-"""Certificates: made on first use, kept, renewed, and accepted in a real handshake by a client that checks them."""
+"""Certificates: an authority that is made on first use, kept and renewed, and what it signs, accepted in a real
+handshake by a client that checks it."""
 
 from __future__ import annotations
 
@@ -13,20 +14,24 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from trustme import CA
 
 from mockserver import Settings
-from mockserver.adapters.tls import LEAF_LIFE, authority_pem, leaf_files, listener_context
+from mockserver.adapters.tls import LEAF_LIFE, NAMES, authority_pem, listener_context
 
 NOW = datetime.now(UTC)
 
 
-def leaf(directory: Path, now: datetime = NOW) -> x509.Certificate:
-    chain, _ = leaf_files(directory, now)
-    return x509.load_pem_x509_certificate(chain.read_bytes())
+def leaf(directory: Path) -> x509.Certificate:
+    """The certificate that a server with this folder shows."""
+    context = listener_context(Settings(data_dir=str(directory)), None)
+    shown = handshake(context, authority_pem(directory), "localhost").getpeercert(binary_form=True)
+    assert shown is not None
+    return x509.load_der_x509_certificate(shown)
 
 
-def handshake(server: ssl.SSLContext, trusted: bytes, name: str) -> str | None:
-    """Shake hands over memory; the protocol version agreed. Raises ssl.SSLError when the client refuses."""
+def handshake(server: ssl.SSLContext, trusted: bytes, name: str) -> ssl.SSLObject:
+    """Shake hands over memory; the client's end. Raises ssl.SSLError when the client refuses."""
     client_context = ssl.create_default_context(cadata=trusted.decode())
     to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
     client = client_context.wrap_bio(to_client, to_server, server_hostname=name)
@@ -39,13 +44,13 @@ def handshake(server: ssl.SSLContext, trusted: bytes, name: str) -> str | None:
                 open_ends.remove(end)
             except ssl.SSLWantReadError:
                 continue
-    return client.version()
+    return client
 
 
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1"])
 def test_a_client_that_trusts_the_authority_accepts_the_leaf(tmp_path: Path, name: str) -> None:
     context = listener_context(Settings(data_dir=str(tmp_path)), None)
-    assert handshake(context, authority_pem(tmp_path), name) in ("TLSv1.2", "TLSv1.3")
+    assert handshake(context, authority_pem(tmp_path), name).version() in ("TLSv1.2", "TLSv1.3")
 
 
 def test_a_client_refuses_another_name_and_another_authority(tmp_path: Path) -> None:
@@ -58,14 +63,6 @@ def test_a_client_refuses_another_name_and_another_authority(tmp_path: Path) -> 
 
 def test_what_was_made_is_kept(tmp_path: Path) -> None:
     assert authority_pem(tmp_path, NOW) == authority_pem(tmp_path, NOW + timedelta(days=300))
-    assert leaf(tmp_path) == leaf(tmp_path, NOW + timedelta(days=300))
-
-
-def test_a_leaf_near_its_end_is_made_again_by_the_same_authority(tmp_path: Path) -> None:
-    first, authority = leaf(tmp_path), authority_pem(tmp_path, NOW)
-    later = NOW + timedelta(days=370)
-    assert leaf(tmp_path, later).not_valid_after_utc > first.not_valid_after_utc
-    assert authority_pem(tmp_path, later) == authority
 
 
 def ending(days: int) -> tuple[bytes, bytes]:
@@ -94,18 +91,19 @@ def test_an_authority_near_its_end_is_made_again_and_its_leaf_with_it(tmp_path: 
     made.verify_directly_issued_by(x509.load_pem_x509_certificate(authority_pem(tmp_path, NOW)))
 
 
-def test_a_leaf_of_a_lost_authority_is_made_again(tmp_path: Path) -> None:
-    first = leaf(tmp_path)
+def test_a_lost_authority_is_made_again(tmp_path: Path) -> None:
+    first, authority = leaf(tmp_path), authority_pem(tmp_path)
     (tmp_path / "ca.pem").unlink()
     assert leaf(tmp_path).issuer == first.issuer
-    assert leaf(tmp_path) != first
+    assert authority_pem(tmp_path) != authority
 
 
 def test_a_key_of_another_pair_is_not_used(tmp_path: Path) -> None:
-    first = leaf(tmp_path)
-    (tmp_path / "localhost-key.pem").write_bytes((tmp_path / "ca-key.pem").read_bytes())
-    assert leaf(tmp_path) != first
-    assert listener_context(Settings(data_dir=str(tmp_path)), None)
+    authority = authority_pem(tmp_path / "one")
+    authority_pem(tmp_path / "two")
+    (tmp_path / "one" / "ca-key.pem").write_bytes((tmp_path / "two" / "ca-key.pem").read_bytes())
+    assert authority_pem(tmp_path / "one") != authority
+    assert leaf(tmp_path / "one")
 
 
 def test_a_leaf_lives_at_most_397_days(tmp_path: Path) -> None:
@@ -117,15 +115,18 @@ def test_a_leaf_lives_at_most_397_days(tmp_path: Path) -> None:
 def test_private_keys_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     leaf(tmp_path)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
-    assert modes == {"ca.pem": 0o644, "ca-key.pem": 0o600, "localhost.pem": 0o644, "localhost-key.pem": 0o600}
+    assert modes == {"ca.pem": 0o644, "ca-key.pem": 0o600}
 
 
 def test_given_files_are_served_instead(tmp_path: Path) -> None:
-    chain, key = leaf_files(tmp_path / "theirs", NOW)
+    theirs = CA()
+    made, chain, key = theirs.issue_cert(*NAMES), tmp_path / "chain.pem", tmp_path / "key.pem"
+    made.cert_chain_pems[0].write_to_path(str(chain))
+    made.private_key_pem.write_to_path(str(key))
     context = listener_context(
         Settings(data_dir=str(tmp_path / "unused"), tls_port=0, tls_cert=str(chain), tls_key=str(key)), None
     )
-    assert handshake(context, authority_pem(tmp_path / "theirs"), "localhost")
+    assert handshake(context, theirs.cert_pem.bytes(), "localhost")
     assert not (tmp_path / "unused").exists()
 
 

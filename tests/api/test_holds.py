@@ -3,6 +3,7 @@ language, transport: hold), on real sockets."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_upload import HEAD
-from tests.driving import card_charge
+from tests.driving import Api, card_charge
 from tests.served import Process, serve
 
 pytestmark = pytest.mark.slow
@@ -133,6 +134,138 @@ def test_everything_of_the_sandbox_waits_and_nothing_of_another(server: Process,
     assert shop.look()["calls"] == 1
     assert shop.call("DELETE", "/__admin/hold") == {"released": 1}
     assert (first.result(10)["status"], others[0].result(10)["status"], shop.paid) == ("SUCCESS", "SUCCESS", 2)
+
+
+CHANGES = [
+    ("POST", "/__admin/clock/advance", {"by": "1h"}),
+    ("PUT", "/__admin/clock", {"now": "2040-01-01T00:00:00Z"}),
+    ("POST", "/__admin/reset", {}),
+    ("PUT", "/__admin/scenarios", {"version": 1, "name": "other"}),
+    ("PUT", "/__admin/assumptions", {"vault.ccv_delay": "10s"}),
+    ("POST", "/__admin/journal/1/repeat", {}),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), CHANGES, ids=lambda value: str(value)[:24])
+def test_control_calls_that_change_a_sandbox_wait_with_it(
+    server: Process, pool: ThreadPoolExecutor, method: str, path: str, body: object
+) -> None:
+    shop = Shop(server, f"sk_change_{CHANGES.index((method, path, body))}", at="answer", hold="all")
+    before = shop.call("GET", "/__admin/clock")["now"]
+    first = pool.submit(shop.pay)
+    assert shop.held()["all"] is True
+    change = pool.submit(server.call, method, path, body, shop.key)
+    until(lambda: bool(shop.look()["underWay"] == 2))
+    assert are_waiting(first, change)
+    # What is read, and what judges, is answered meanwhile.
+    assert shop.call("GET", "/__admin/journal")["entries"][-1]["op"] == "charge.create"
+    assert shop.call("POST", "/__admin/verify", {"requests": [{"op": "charge.create"}]})["verified"] is True
+    assert shop.call("POST", "/__admin/wait", {"for": {"inbox": "shop"}, "timeout": "1ms"})["held"] is False
+    assert shop.call("GET", "/__admin/clock")["now"][:16] == before[:16]
+    assert shop.call("DELETE", "/__admin/hold") == {"released": 1}
+    assert (first.result(10)["status"], change.result(10)[0]) == ("SUCCESS", 200)
+
+
+def test_a_change_whose_client_leaves_is_not_made(server: Process) -> None:
+    shop = Shop(server, "sk_no_change", at="answer", hold="all")
+    connections = [shop.connected()]
+    assert shop.held()["all"] is True
+    body = b'{"by": "9d"}'
+    connections.append(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+    head = HEAD.replace(b"POST /charge/card", b"POST /__admin/clock/advance")
+    connections[1].sendall(head % (shop.key.encode(), len(body), b"content-type: application/json\r\n") + body)
+    until(lambda: bool(shop.look()["underWay"] == 2))
+    before = shop.call("GET", "/__admin/clock")["now"]
+    for connection in connections:
+        connection.close()
+    assert shop.held("gone")["underWay"] == 0
+    shop.call("DELETE", "/__admin/hold")
+    assert shop.call("GET", "/__admin/clock")["now"][:10] == before[:10]
+
+
+@pytest.mark.parametrize("asked", ["advance", "wait"])
+def test_a_move_of_the_clock_stops_where_everything_is_held(
+    server: Process, pool: ThreadPoolExecutor, asked: str
+) -> None:
+    shop = Shop(server, f"sk_stops_{asked}", at="receive", delay="0s")
+    public = shop.call("GET", "/__admin/sandbox")["publicKey"]
+    held = {"id": "w", "when": {"op": "charge.create", "call": 1}, "then": {"webhook": {"delay": "1h", "hold": True}}}
+    late = {"id": "v", "when": {"op": "charge.create", "call": 2}, "then": {"webhook": {"delay": "2h"}}}
+    rules = [held, late]
+    clock = {"mode": "manual"}
+    shop.call("PUT", "/__admin/scenarios", {"version": 1, "name": "held", "clock": clock, "rules": rules})
+    hook = {"url": f"{server.url}/__inbox/shop?publicKey={public}"}
+    for order in ("order-1", "order-2"):
+        shop.call("POST", "/charge/card", {**card_charge(reference=order), "webhook": hook})
+    move = ("/clock/advance", {"by": "3h"}) if asked == "advance" else ("/wait", {"for": INBOX_OF_2, "advance": True})
+    moving = pool.submit(shop.call, "POST", f"/__admin{move[0]}", move[1])
+    assert shop.held()["all"] is True
+    assert are_waiting(moving)
+    states = [one["state"] for one in shop.call("GET", "/__admin/webhooks")["webhooks"]]
+    assert states == ["waiting", "waiting"]
+    shop.call("DELETE", "/__admin/hold")
+    assert moving.result(10)["now"] > shop.call("GET", "/__admin/webhooks")["webhooks"][0]["tries"][0]["at"]
+    assert len(shop.call("GET", "/__admin/inbox/shop")["messages"]) >= 2
+
+
+MOVE = ("/__admin/clock/advance", {"by": "1h"})
+INBOX_OF_2 = {"inbox": {"name": "shop", "count": 2}}
+
+
+@pytest.mark.parametrize("ends", ["/__admin/sandbox", "/__admin/hold"])
+def test_everything_is_let_go_with_the_sandbox(server: Process, pool: ThreadPoolExecutor, ends: str) -> None:
+    shop = Shop(server, f"sk_ends_{ends[9:]}", at="answer", hold="all")
+    waiting = [pool.submit(shop.pay)]
+    assert shop.held()["all"] is True
+    waiting += [
+        pool.submit(shop.pay, "order-2"),
+        pool.submit(shop.call, "POST", "/__admin/clock/advance", {"by": "1h"}),
+    ]
+    until(lambda: bool(shop.look()["underWay"] == 3))
+    shop.call("DELETE", ends)
+    assert [one.result(10).get("status", "moved") for one in waiting] == ["SUCCESS", "SUCCESS", "moved"]
+
+
+def test_everything_is_let_go_when_the_server_stops(pool: ThreadPoolExecutor) -> None:
+    server = serve()
+    shop = Shop(server, "sk_stop", at="answer", hold="all")
+    waiting = [pool.submit(shop.pay)]
+    assert shop.held()["all"] is True
+    waiting += [
+        pool.submit(shop.pay, "order-2"),
+        pool.submit(shop.call, "POST", "/__admin/clock/advance", {"by": "1h"}),
+    ]
+    until(lambda: bool(shop.look()["underWay"] == 3))
+    server.stop()
+    assert [one.result(10).get("status", "moved") for one in waiting] == ["SUCCESS", "SUCCESS", "moved"]
+
+
+def test_a_sandbox_that_nobody_has_used_holds_nothing(server: Process, pool: ThreadPoolExecutor) -> None:
+    look = pool.submit(server.call, "GET", "/__admin/hold?until=held&timeout=10s", None, "sk_fresh_look")
+    gone = server.call("GET", "/__admin/hold?until=gone&timeout=10s", None, "sk_fresh_look")
+    assert gone == (200, {"held": 0, "all": False, "underWay": 0, "calls": 0})
+    shop = Shop(server, "sk_fresh_look", at="answer", hold="released")
+    first = pool.submit(shop.pay)
+    assert look.result(10)[1]["held"] == 1
+    shop.call("DELETE", "/__admin/hold")
+    assert first.result(10)["status"] == "SUCCESS"
+
+
+@pytest.mark.parametrize("what", ["held", "gone"])
+def test_a_look_ends_in_real_time_though_the_clock_of_the_machine_stands(what: str) -> None:
+    shop = Api(waits=True)
+    rule = {"id": "r", "when": {"op": "charge.create"}, "then": {"transport": {"at": "answer", "hold": "released"}}}
+    shop.post("/__admin/scenarios", {"version": 1, "name": "held", "rules": [rule]})
+
+    async def look() -> Any:
+        held = asyncio.ensure_future(shop.calling("POST", "/charge/card", card_charge()))
+        await shop.calling("GET", "/__admin/hold?until=held&timeout=10s")
+        found = (await shop.calling("GET", f"/__admin/hold?until={what}&timeout=20ms")).body
+        await shop.calling("DELETE", "/__admin/hold")
+        assert (await held).status == 201
+        return found
+
+    assert asyncio.run(look()) == {"held": 1, "all": False, "underWay": 1, "calls": 1}
 
 
 def test_a_reset_lets_it_go(server: Process, pool: ThreadPoolExecutor) -> None:

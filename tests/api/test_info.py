@@ -153,6 +153,13 @@ def test_a_plugin_that_checks_a_public_key_beside_two_secret_keys_learns_the_tru
     assert api.send("GET", "/charge", b"", {"x-publickey": "nobody"}).status == 200
 
 
+@pytest.mark.parametrize(("assumed", "status"), [("either", 200), ("public_key", 401)])
+def test_a_sandbox_says_which_of_both_keys_counts(api: Api, assumed: str, status: int) -> None:
+    rows = f"version: 1\nname: s\nassumptions: {{keys.both: {assumed}}}\n"
+    assert api.call("POST", "/__admin/scenarios", raw=rows.encode()).status == 201
+    assert api.call("GET", "/info/providers", headers={"x-publickey": "nobody"}).status == status
+
+
 def test_the_public_key_does_not_open_other_operations() -> None:
     api = Api(key=None)
     assert problem_of(api.call("GET", "/info/default_fallback_provider", headers=PUBLIC)) == (401, 40)

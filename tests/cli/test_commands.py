@@ -23,7 +23,7 @@ import mockserver
 from mockserver import Settings
 from mockserver.adapters.tls import listener_context
 from mockserver.cli import COMMANDS, main
-from mockserver.settings import SETTINGS, OptionKind
+from mockserver.settings import SETTINGS
 
 
 def run(*args: str, **environ: str) -> Result:
@@ -147,7 +147,7 @@ def test_every_option_is_accepted_as_a_flag() -> None:
     }
     args: list[str] = []
     for row in SETTINGS:
-        args += [row.flag] if row.kind is OptionKind.SWITCH else [row.flag, examples.get(row.flag, "7")]
+        args += [row.flag] if row.is_switch else [row.flag, examples.get(row.flag, "7")]
     done = run("config", "--json", *args)
     assert done.exit_code == 0, done.output
     assert {row["source"] for row in json.loads(done.output)} == {"flag"}

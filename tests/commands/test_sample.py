@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import mockserver
 from mockserver.cli import main
-from mockserver.commands.sample import STORIES, SampleOrder, sampler
+from mockserver.commands.sample import STORIES, sampler
 from mockserver.remote import ControlRefused, RemoteSandbox
 from tests.served import serve
 
@@ -64,7 +64,7 @@ def test_one_seed_makes_the_same_everywhere_and_another_something_else(url: str)
 def test_every_story_ends_as_it_is_reported(url: str, number: int) -> None:
     making = sampler(RemoteSandbox(url, "sk_e"), number)
     (customer,) = making.customers(1)
-    assert STORIES[number][1](making, SampleOrder(customer, "story", 1000))["status"] == STATUSES[number]
+    assert making.charge(customer, "story", 1000, [*STORIES][number])["status"] == STATUSES[number]
     making.sandbox.close()
 
 
@@ -95,7 +95,7 @@ def test_a_declined_card_that_is_not_declined_is_reported(url: str) -> None:
     making.sandbox.assume({"charge.declined_reply": "charge"})
     (customer,) = making.customers(1)
     with pytest.raises(ControlRefused, match="a declined card: POST /charge/card answered 20"):
-        making.declined(SampleOrder(customer, "d", 500))
+        making.charge(customer, "d", 500, "decline")
     making.sandbox.close()
 
 

@@ -590,30 +590,6 @@ def test_others_have_their_turn_while_a_state_is_imported(api: Api, monkeypatch:
     assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == document.raw
 
 
-def test_others_are_served_while_a_thread_reads_a_long_document(api: Api) -> None:
-    fill(api)
-    document = api.call("GET", "/__admin/state?secrets=true").raw
-    words: list[object] = []
-
-    async def import_it(raw: bytes) -> Reply:
-        reply = await api.calling("PUT", "/__admin/state", raw=raw, key="sk_two")
-        words.append("imported")
-        return reply
-
-    async def both(raw: bytes) -> list[Reply]:
-        async def charge() -> Reply:
-            words.append("served")
-            return await api.calling("GET", "/charge", key="sk_two")
-
-        return await asyncio.gather(import_it(raw), charge())
-
-    assert [one.status for one in asyncio.run(both(b" " * 1_000_000 + document))] == [200, 200]
-    assert words == ["served", "imported"]
-    assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == document
-    refused, _ = asyncio.run(both(document + b"]" * 1_000_000))
-    assert (refused.status, list(refused["details"])) == (400, ["Body"])
-
-
 def test_a_refused_import_of_many_rows_names_the_first_faults_and_leaves_everything(api: Api) -> None:
     fill(api)
     document = api.call("GET", "/__admin/state").body

@@ -95,7 +95,7 @@ def judged(overrides: Mapping[str, object]) -> DriftReport:
 
 def check_cured(found: DriftReport) -> None:
     """The written profile is a scenario under which both answer alike."""
-    assert (found.settled.left, found.settled.alone) == ([], set()), str(found)
+    assert (found.left, found.alone) == ([], set()), str(found)
     assumptions = read_text(found.written(), "drift.yaml").assumptions
     cured = played(tuple(assumptions.items()))
     assert compare(cured, found.recording.played, RUN) == []
@@ -111,8 +111,8 @@ def test_every_assumption_is_shown_by_the_walk_or_listed_with_a_reason() -> None
 def test_an_assumption_is_named_and_the_profile_cures_it(key: str, value: object) -> None:
     found = judged({key: value})
     assert not found.is_equal
-    assert [*found.settled.overrides] == [key], str(found)
-    assert f"({key}: {found.settled.overrides[key]})" in str(found)
+    assert [*found.overrides] == [key], str(found)
+    assert f"({key}: {found.overrides[key]})" in str(found)
     check_cured(found)
 
 
@@ -135,7 +135,7 @@ def test_equal_servers_have_no_difference() -> None:
 )
 def test_a_difference_is_put_in_its_tier(key: str, value: object, tier: Tier) -> None:
     found = judged({key: value})
-    assert tier in {one.tier for one, _ in found.settled.by_key}
+    assert tier in {one.tier for one, _ in found.by_key}
     assert f"{tier}:\n" in str(found)
 
 

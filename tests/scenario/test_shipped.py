@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.scenario_check import check
-from mockserver.adapters.scenario_files import read_file, read_text
+from mockserver.adapters.scenario_files import load, read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.attempt import Attempt, Stage
@@ -169,3 +169,34 @@ def test_metadata_can_name_every_outcome(built_in: Ruleset, name: str) -> None:
     director = Director(built_in, 1, "sandbox")
     asked = Attempt("charge.create", NOW, request={"metadata": {"Mock": name}})
     assert director.decide(Stage.PROVIDER, asked).outcome.provider == CATALOGUE[name].provider
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"id": "a", "then": {"aprove": {}}},
+        {"id": "a", "then": {"decline": "insuficient_funds"}},
+        {"id": "a", "when": {"requst.amount": 5}, "then": {"approve": {}}},
+        {"id": "a", "when": {"op": "charge.creat"}, "then": {"approve": {}}},
+        {"id": "a", "then": {"transport": {"reset": {}}}},
+        {"id": "a"},
+        {"id": "a", "then": {"approve": {}}, "sequence": [{"approve": {}}]},
+        {"id": "a", "then": {"transport": {"at": "receive", "status": 500, "reset": {}}}},
+        {"id": "a", "then": {"transport": {"at": "receive"}}},
+        {"id": "a", "then": {"transport": {"at": "receive", "truncate": {}}}},
+        {"id": "a", "then": {"transport": {"at": "receive", "edit": {"a": 1}}}},
+        {"id": "a", "then": {"transport": {"at": "answer", "edit": {"a": 1}, "hang": {}}}},
+        {"id": "a", "then": {"transport": {"at": "answer", "reset": {}, "body": {}}}},
+        {"then": {"approve": {}}},
+    ],
+)
+def test_editors_refuse_what_the_sandbox_refuses(rule: dict[str, object]) -> None:
+    good = {"version": 1, "rules": [{"id": "a", "then": {"approve": {}}}]}
+    assert validator().is_valid(good)
+    assert not validator().is_valid({"version": 1, "rules": [rule]})
+
+
+def test_the_test_values_mean_the_same_without_the_models_of_the_language() -> None:
+    (started,), checked = load([], test_values=True), read_file(TEST_VALUES)
+    assert started.rules == checked.rules
+    assert replace(started, builtin=False, examples=checked.examples) == checked

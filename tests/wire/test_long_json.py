@@ -1,5 +1,4 @@
-"""A long JSON text that comes in parts has the value, or the fault, that it has when it comes at once. A document that
-is written in parts has the text that it has in one."""
+"""A long JSON text that is read in slices has the value, or the fault, that it has when it is read at once."""
 
 from __future__ import annotations
 
@@ -13,9 +12,10 @@ from typing import Any
 import pytest
 
 from mockserver.domain.cooperative import run_to_end
+from mockserver.domain.errors import Invalid
 from mockserver.wire import long_json
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
-from mockserver.wire.long_json import dumps_in_slices, loads_parts
+from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 from tests.depth import tries
 from tests.pauses import drive
 
@@ -71,14 +71,18 @@ def cut(body: bytes, random: Random) -> Iterator[bytes]:
         body = body[length:]
 
 
-@pytest.mark.parametrize("seed", [1, 7, 64, 65_536])
-def test_any_text_is_read_as_it_is_at_once(seed: int) -> None:
-    random, cuts = Random(seed), Random(seed)
+@pytest.mark.parametrize("window", [1, 7, 64, 65_536])
+def test_any_text_is_read_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", window)
+    random, cuts = Random(window), Random(window)
     for _ in range(tries(150, 400)):
         raw = text_of(random)
-        for text in (raw, spoilt(raw, random)):
-            at_once = outcome(lambda body: loads(body, unique=True), text)
-            assert outcome(lambda body: loads_parts(deque(cut(body, cuts))), text) == at_once, text
+        assert outcome(lambda body: run_to_end(loads_in_slices(deque(cut(body, cuts)))), raw) == outcome(loads, raw), (
+            raw
+        )
+        broken = spoilt(raw, random)
+        found = outcome(lambda body: run_to_end(loads_in_slices(deque(cut(body, cuts)))), broken)
+        assert found == outcome(loads, broken) or found == outcome(loads, broken) == "not UTF-8", broken
 
 
 def doubled(random: Random, depth: int = 0) -> str:
@@ -92,11 +96,13 @@ def doubled(random: Random, depth: int = 0) -> str:
     return f"{{{members}}}"
 
 
-def test_a_key_that_comes_twice_is_found_as_it_is_at_once() -> None:
-    random, refused = Random(7), 0
+@pytest.mark.parametrize("window", [1, 7, 64, 65_536])
+def test_a_key_that_comes_twice_is_found_as_it_is_at_once(window: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", window)
+    random, refused = Random(window), 0
     for _ in range(300):
         raw = doubled(random).encode()
-        found = outcome(lambda body: loads_parts(deque(cut(body, random))), raw)
+        found = outcome(lambda body: run_to_end(loads_in_slices(deque(cut(body, random)), unique=True)), raw)
         assert found == outcome(lambda body: loads(body, unique=True), raw), raw
         refused += isinstance(found, tuple)
     assert 50 < refused < 250
@@ -120,22 +126,53 @@ def test_a_key_that_comes_twice_is_found_as_it_is_at_once() -> None:
 )
 def test_what_is_refused_is_refused_with_its_place(raw: bytes, words: str) -> None:
     with pytest.raises(MalformedJson) as fault:
-        loads_parts(deque([raw]))
+        run_to_end(loads_in_slices(deque([raw])))
     assert str(fault.value) == words
 
 
-def test_a_text_is_used_up_while_it_is_read() -> None:
+def test_it_pauses_while_it_reads_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", 50_000)
     value = {"rows": [{"id": number, "text": "a" * 500} for number in range(1_000)], "long": "b" * 200_000}
-    parts = deque([b"\xef", b"\xbb\xbf" + dumps(value)])
-    assert loads_parts(parts) == value
-    assert not parts
+    read, pauses = drive(loads_in_slices(deque([b"\xef\xbb\xbf" + dumps(value)])))
+    assert read == value
+    assert pauses >= 8
 
 
 @pytest.mark.parametrize("value", [b"[1]", b"{}", b"7", b'"a"', b""])
 def test_megabytes_of_blanks_are_skipped(value: bytes) -> None:
     blanks = b" \n\t\r" * 1_000_000
     raw = blanks + value + blanks
-    assert outcome(lambda body: loads_parts(deque([body])), raw) == outcome(loads, raw)
+    assert outcome(lambda body: run_to_end(loads_in_slices(deque([body]))), raw) == outcome(loads, raw)
+
+
+KNOWN = {"": ["format", "tables"], "tables": ["charges"]}
+
+
+@pytest.mark.parametrize(
+    ("begin", "words"),
+    [
+        ('{"format":1,"tables":{', {f"Tables.new-{number}": "unknown field" for number in range(100)}),
+        ("{", {f"new-{number}": "unknown field" for number in range(100)}),
+        ('{"tables":{"charge":1,', {"Tables.charge": "unknown field - did you mean 'charges'?"}),
+    ],
+)
+def test_of_many_unknown_members_a_hundred_are_read(
+    begin: str, words: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", 1_000)
+    many = ",".join(f'"new-{number}":[{number}]' for number in range(50_000))
+    parts = deque([begin.encode(), *(many[at : at + 1_000].encode() for at in range(0, len(many), 1_000))])
+    with pytest.raises(Invalid) as refused:
+        run_to_end(loads_in_slices(parts, known=KNOWN))
+    assert len(refused.value.details or {}) == 100
+    assert (refused.value.details or {}).items() >= words.items()
+    assert len(parts) > 500
+
+
+def test_members_of_other_objects_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_json, "WINDOW", 1_000)
+    document = {"tables": {"charges": [{f"new-{number}": number for number in range(2_000)}]}, "format": {"tables": {}}}
+    assert run_to_end(loads_in_slices(deque([dumps(document)]), known=KNOWN)) == document
 
 
 def document_of(random: Random, levels: int) -> Any:
@@ -172,7 +209,7 @@ def test_a_long_document_is_written_in_short_parts(monkeypatch: pytest.MonkeyPat
 
 def test_a_text_full_of_escapes_is_read_and_refused_for_half_a_pair() -> None:
     pair, many = "\\ud83d\\ude00", 40_000
-    assert loads_parts(deque([f'["{pair * many}"]'.encode()])) == ["\U0001f600" * many]
+    assert run_to_end(loads_in_slices(deque([f'["{pair * many}"]'.encode()]))) == ["\U0001f600" * many]
     for lone, place in ((f"{pair * many}\\ud83d", 7 + 12 * many), (f"\\ud83d{pair * many}", 7)):
         with pytest.raises(MalformedJson, match=rf"half of a surrogate pair \(line 1, column {place}\)"):
-            loads_parts(deque([f'{{"a":"{lone}"}}'.encode()]))
+            run_to_end(loads_in_slices(deque([f'{{"a":"{lone}"}}'.encode()])))

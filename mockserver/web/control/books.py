@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,11 +22,11 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.shop_books import Report, ShopBooks
 from mockserver.engine.totals import Totals
 from mockserver.findings.ledger import MOST
-from mockserver.web.control.call import ControlCall, in_time
+from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import shown, watched
 from mockserver.web.runner import for_each, in_steps
 from mockserver.wire.body_tables import ControlBody, read_exactly
-from mockserver.wire.jsonio import loads
+from mockserver.wire.long_json import loads_in_slices
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
 
@@ -75,7 +75,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     Raises ``MalformedJson``, ``Invalid`` (90) naming each bad row by its place; then nothing has changed.
     """
     sandbox, watch = watched(call)
-    given = await in_time(len(call.raw), partial(loads, call.raw, unique=True))
+    given = await in_steps(loads_in_slices(deque([call.raw]), unique=True))
     if not isinstance(given, dict) or not isinstance(given.get("rows"), list):
         raise invalid({"Rows": 'wanted a list of rows, such as {"rows": [{"reference": "order-5", "paid": 20}]}'})
     # Rows are read one by one: there may be more of them than fields in any other body.

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.codes import Code
@@ -17,8 +17,9 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
-from mockserver.web.routes import InModule, RouteRow, cell
+from mockserver.web import holds
+from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
+from mockserver.web.routes import RouteRow, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -31,20 +32,14 @@ if TYPE_CHECKING:
 JSON = "application/json"
 Answer = tuple[int, object]
 
-_LONG = 1_000_000
-
-T = TypeVar("T")
+_WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
+"""The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
+judges it, and a wait, which moves no clock meanwhile."""
 
 
 def missing(field: str, words: str) -> NotFound:
     """The refusal (1) of a call that names what is not there."""
     return NotFound(Code.UNKNOWN_ERROR, {field: words}, message="Not Found")
-
-
-async def in_time(length: int, read: Callable[[], T]) -> T:
-    """What ``read`` makes of a JSON text of so many bytes; a thread reads a long one, so that others are served
-    meanwhile."""
-    return await asyncio.to_thread(read) if length >= _LONG else read()
 
 
 class ControlCall:
@@ -68,10 +63,6 @@ class ControlCall:
         """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch([key])
-
-    def caller(self) -> Caller:
-        """Who made the call."""
-        return Caller(self.request.receive)
 
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
@@ -118,20 +109,17 @@ class ControlCall:
             return number
         marks = sandbox.journal.marks
         if given not in marks:
-            shown = mask_start(given, 40)
-            known = ", ".join(marks) or "none"
-            words = (
-                f"got '{shown}', wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
-            )
-            raise invalid({field: words})
+            shown, known = mask_start(given, 40), ", ".join(marks) or "none"
+            wanted = f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
+            raise invalid({field: f"got '{shown}', {wanted}"})
         return marks[given]
 
 
 class Caller:
     """The caller, who may hang up before the answer: then the work for the call stops."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
+    def __init__(self, call: ControlCall) -> None:
+        self._receive = call.request.receive
         self._leaving: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Caller:
@@ -176,7 +164,7 @@ class ControlRoute(RouteRow):
     path: str
     reply: str
     summary: str
-    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(InModule("mockserver.web.control", "call"))
+    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
     query: type[Body] | None = cell(lambda row: control_body(row["query"]))
     body: type[Body] | None = cell(lambda row: control_body(row["body"]))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
@@ -204,9 +192,8 @@ class ControlEndpoint(Endpoint):
         self.route = route
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
-        self._answer_headers = (
-            None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
-        )
+        media = JSON_TYPE if route.media == JSON else (b"content-type", route.media.encode())
+        self._answered = (media, NOSNIFF, NO_STORE)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -229,22 +216,29 @@ class ControlEndpoint(Endpoint):
             await store.kept(request.known)
 
     async def act(self, request: Request) -> Reply:
-        """Let the function of the row answer."""
         call = ControlCall(self.route, self.world, request)
         if self.route.keyed:
             # A misspelt parameter, or one in a body that is not read, must not widen what a call does.
             _ = call.query
             if self.route.body is None:
                 _ = call.body
+        await self._released(request)
         answer = self.route.handle(call)
         status, body = answer if isinstance(answer, tuple) else await answer
+        await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
                 self.world.runner.activity.notify(key)
         if isinstance(body, deque):
-            return Reply(status, b"", headers=self._answer_headers, parts=body)
-        return Reply(status, body, headers=self._answer_headers)
+            return Reply(status, b"", headers=self._answered, parts=body)
+        return Reply(status, body, headers=self._answered)
+
+    async def _released(self, request: Request) -> None:
+        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""
+        goes_on = request.method == "GET" or self.route.path.removeprefix("/__admin/") in _WHILE_HELD
+        if request.known is not None and not goes_on and not await holds.released(self.world, request):
+            raise HungUp
 
 
 CONTROL_ROUTES = read_table("control_routes", ControlRoute, Path(__file__).parent)

@@ -19,6 +19,7 @@ from time import perf_counter
 from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
+from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
@@ -28,8 +29,8 @@ from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
+from mockserver.web import holds
 from mockserver.web.control.call import Caller, ControlCall
-from mockserver.web.holds import waited
 from mockserver.web.world import World
 from mockserver.wire.jsonio import kept_text
 from mockserver.wire.replies import reply_of
@@ -39,7 +40,6 @@ LONGEST = 10 * MINUTE
 
 
 def read(call: ControlCall) -> tuple[int, object]:
-    """The clock as it stands."""
     return 200, _shown(call.sandbox())
 
 
@@ -96,7 +96,7 @@ async def _move(
     arrive: Callable[[], None] = lambda: None,
 ) -> tuple[int, object]:
     world, until = call.world, call.world.real_clock() + within_longest(call.body.timeout)
-    with call.caller() as caller:
+    with Caller(call) as caller:
         async with standing(world, sandbox):
             to = sandbox.now if destination is None else destination()
             sandbox.clock.check(to, world.real_clock(), field)
@@ -146,7 +146,6 @@ def within_longest(timeout: Micros | None, default: Micros = LONGEST) -> Micros:
 
 
 def being_sent(sandbox: Sandbox) -> int:
-    """How many webhooks are being sent."""
     return sum(delivery.state is DeliveryState.SENDING for delivery in sandbox.deliveries)
 
 
@@ -169,60 +168,74 @@ _UNWATCHED = 100
 """Steps of a move after which it looks whether its caller has hung up: most are over by then."""
 
 
+@mutable
 class Mover:
     """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
 
-    def __init__(self, world: World, caller: Caller, until: Micros) -> None:
-        self._world = world
-        self._caller = caller
-        self._until = until
-        self.ran = 0
+    world: World
+    caller: Caller
+    until: Micros
+    ran: int = 0
 
     @property
     def is_over(self) -> bool:
         """Whether there is no time left, or the server stops."""
-        return self._world.runner.stopping or self._world.real_clock() >= self._until
+        return self.world.runner.stopping or self.world.real_clock() >= self.until
 
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
         before, steps, arrived = sandbox.schedule.ran, 0, False
-        while self._world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
-            if self._world.runner.sending(sandbox):
+        while self.world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self.caller.stays()):
+            if sandbox.holding.is_all:
+                if not await self._goes_on(sandbox):
+                    break
+            elif self.world.runner.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
             else:
                 self._run(sandbox, to)
-                arrived = not is_behind(sandbox) and not self._world.runner.sending(sandbox)
+                arrived = self._has_ended(sandbox)
                 if arrived or self.is_over:
                     break
             steps += 1
-            await self._world.runner.turn(sandbox)
+            await self.world.runner.turn(sandbox)
         self.ran += sandbox.schedule.ran - before
         return arrived
 
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
         """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
         is due; False when there is neither, or no time. Raises ``HungUp``."""
-        async with standing(self._world, sandbox):
+        async with standing(self.world, sandbox):
             before, entries = sandbox.schedule.ran, sandbox.schedule.entries
-            if self._world.runner.sending(sandbox):
+            if sandbox.holding.is_all:
+                moved = await self._goes_on(sandbox)
+            elif self.world.runner.sending(sandbox):
                 moved = await self._try_ends(sandbox)
             elif moved := bool(entries) and entries[0].at <= end and not self.is_over:
                 self._run(sandbox, max(entries[0].at, sandbox.now))
             self.ran += sandbox.schedule.ran - before
-            await self._world.runner.turn(sandbox)
-        return moved and self._caller.stays()
+            await self.world.runner.turn(sandbox)
+        return moved and self.caller.stays()
 
     async def _try_ends(self, sandbox: Sandbox) -> bool:
-        ended = await self._world.runner.try_ends(sandbox, self._until, self._caller.leaving)
-        return ended and self._caller.stays()
+        ended = await self.world.runner.try_ends(sandbox, self.until, self.caller.leaving)
+        return ended and self.caller.stays()
+
+    def _has_ended(self, sandbox: Sandbox) -> bool:
+        """Whether all that has come due has ended, and nothing is held."""
+        return not (is_behind(sandbox) or self.world.runner.sending(sandbox) or sandbox.holding.is_all)
+
+    async def _goes_on(self, sandbox: Sandbox) -> bool:
+        """Wait while everything in a sandbox is held; False when there is no time left."""
+        left, holding = self.until - self.world.real_clock(), sandbox.holding
+        await holds.passed(self.world, sandbox, lambda: not holding.is_all, left, self.caller.leaving)
+        return self.caller.stays() and not (holding.is_all and self.world.sandboxes.is_live(sandbox))
 
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
-        """Run a slice of what is due up to an instant."""
         run_slice(sandbox, to)
-        sandbox.clock.move_to(sandbox.now, self._world.real_clock())
-        self._world.runner.changed(sandbox)
+        sandbox.clock.move_to(sandbox.now, self.world.real_clock())
+        self.world.runner.changed(sandbox)
 
 
 @asynccontextmanager
@@ -266,7 +279,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
     begun = sandbox.now
-    with call.caller() as caller:
+    with Caller(call) as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
         if advance:
             sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
@@ -355,26 +368,41 @@ _LOOK_SECONDS = 0.005
 
 async def held(call: ControlCall) -> tuple[int, object]:
     """What is held, now or when what is waited for has come."""
-    sandbox, query = call.sandbox(), call.query
-    timeout = within_longest(query.timeout, 0)
-    if query.until == "held":
-        await waited(call.world, call.request, lambda: sandbox.holding.held > 0, timeout)
-    elif query.until == "gone":
-        end = call.world.real_clock() + timeout
-        # Nobody says that a client has left.
-        while sandbox.under_way > 1 and call.world.real_clock() < end:
-            await asyncio.sleep(_LOOK_SECONDS)
+    asked = call.sandbox()
+    if call.query.until is not None:
+        await _until(call, asked)
+    sandbox = call.world.sandboxes.present(asked)
     return 200, {
         "held": sandbox.holding.held,
         "all": sandbox.holding.is_all,
-        # This call waits for its answer itself.
-        "underWay": sandbox.under_way - 1,
+        "underWay": _under_way(call, sandbox),
         "calls": sum(sandbox.director.tallies.calls.values()),
     }
 
 
+def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
+    # This call waits for its answer itself, where its sandbox is open.
+    return sandbox.under_way - (sandbox is call.request.known)
+
+
+async def _until(call: ControlCall, sandbox: Sandbox) -> None:
+    """Wait until something is held, or no client waits any more, or the time for that is over."""
+    world, loop = call.world, asyncio.get_running_loop()
+    end = loop.time() + within_longest(call.query.timeout, 0) / SECOND
+
+    def is_held() -> bool:
+        return world.sandboxes.present(sandbox).holding.held > 0
+
+    if call.query.until == "gone":
+        while _under_way(call, sandbox) and loop.time() < end:
+            # Nobody says that a client has left.
+            await asyncio.sleep(_LOOK_SECONDS)
+        return
+    while not is_held() and loop.time() < end and not world.runner.stopping:
+        await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))
+
+
 async def release(call: ControlCall) -> tuple[int, object]:
-    """Let everything go on that is held."""
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)

@@ -40,7 +40,6 @@ def webhooks(call: ControlCall) -> tuple[int, bytes]:
 
 
 def itself(call: ControlCall) -> tuple[int, bytes]:
-    """The control API as an OpenAPI document."""
     return 200, _text(control, CONTROL_ROUTES, call.world.directory.config.public_url)
 
 

@@ -22,7 +22,6 @@ def listing(call: ControlCall) -> tuple[int, object]:
 
 
 def finish(call: ControlCall) -> tuple[int, object]:
-    """Report what was left open, then list."""
     sandbox, watch = watched(call)
     end_story(call, sandbox)
     return 200, _page(call, sandbox, watch.ledger)
@@ -36,7 +35,6 @@ def end_story(call: ControlCall, sandbox: Sandbox) -> None:
 
 
 def clear(call: ControlCall) -> tuple[int, object]:
-    """Delete the findings of this sandbox."""
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
@@ -53,7 +51,6 @@ def mark(call: ControlCall) -> tuple[int, object]:
 
 
 def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
-    """A finding as interfaces show it."""
     evidence = [reply_of("EvidenceAnswer", one, line=profile.sentence(one.line)) for one in finding.evidence]
     return reply_of("FindingAnswer", finding, evidence=evidence)
 

@@ -90,7 +90,6 @@ def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
 
 
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:
-    """The states before and after a change."""
     states = {"before": event.before, "after": event.after}
     return {name: None if state is None else profile.word(state) for name, state in states.items()}
 
@@ -127,7 +126,6 @@ def _body_with(given: object, raw: bytes) -> bytes:
 
 
 def _query_with(given: Mapping[str, object], query: bytes) -> bytes:
-    """The same of a query."""
     came = dict(parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True))
     edited = _edited(given, mask_query(query, sendable_field), came)
     return urlencode(edited if isinstance(edited, dict) else {}).encode()

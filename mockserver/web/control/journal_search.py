@@ -249,7 +249,6 @@ def _test(sandbox: Sandbox, word: Word) -> Test:
 
 
 def _by_text(sandbox: Sandbox, wanted: str) -> Test:
-    """A text in small letters anywhere in what is shown of an entry."""
     profile = profile_of(sandbox.assumed)
     return lambda entry: wanted in text_of(entry, profile)
 
@@ -319,13 +318,11 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
 
 
 def _shown(entry: JournalEntry) -> object:
-    """The object that the answer shows; None for a list."""
     about, (kind, _, verb) = entry.result.about, entry.asked.op.partition(".")
     return None if verb in _LISTS else about.get("charge") or about.get(kind)
 
 
 def _refusal(refused: Problem) -> dict[str, Any]:
-    """What is said of a refusal."""
     facts: dict[str, Any] = {"code": int(refused["code"]), "message": _text(refused["message"])}
     if refused["code"] != Code.VALIDATION_ERROR or refused["details"] is None:
         return facts

@@ -98,7 +98,6 @@ METRICS: tuple[Metric, ...] = (
 
 
 async def read(call: ControlCall) -> tuple[int, bytes]:
-    """Every metric of the server, in the order of the table."""
     # Takes a moment to import, and most servers are never asked.
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -129,7 +128,6 @@ async def _objects(world: World) -> dict[str, int]:
 
 
 def alive(call: ControlCall) -> tuple[int, object]:
-    """The process answers, and of which version it is."""
     return 200, {"status": "alive", "version": __version__}
 
 

@@ -48,7 +48,6 @@ def named_operation(op: str) -> dict[str, Any]:
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """Every operation that a rule may name, with the members that it may use there, and the events of webhooks."""
     return 200, {"operations": [named_operation(op) for op in OPERATIONS]}
 
 

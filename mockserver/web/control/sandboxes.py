@@ -172,7 +172,6 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 def assumptions(call: ControlCall) -> tuple[int, object]:
-    """Every row: question, value in force, value of each profile, evidence."""
     return 200, _assumed(call.sandbox())
 
 

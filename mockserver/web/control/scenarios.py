@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
-from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.engine.dry_run import DryRule, DryRun
@@ -42,7 +41,6 @@ LONG = 8_000
 
 
 def listing(call: ControlCall) -> tuple[int, object]:
-    """The scenarios in force, in the order in which they were given."""
     return 200, _shown(call.sandbox())
 
 
@@ -93,14 +91,13 @@ def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
     opens, and this one was used."""
     sandbox, directory = call.sandbox(), call.world.directory
     config = directory.config_under(scenarios)
-    late = [] if sandbox.is_untouched() else [name for name in _OPENING if _is_late(name, sandbox, scenarios)]
+    late = []
+    for name in () if sandbox.is_untouched() else _OPENING:
+        known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
+        if any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios):
+            late.append(name)
     shown = _shown(directory.put_in_force(sandbox, config))
     return {**shown, "notApplied": late} if late else shown
-
-
-def _is_late(name: str, sandbox: Sandbox, scenarios: Sequence[Scenario]) -> bool:
-    known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
-    return any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios)
 
 
 def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
@@ -139,17 +136,13 @@ async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
 
 def _shown(sandbox: Sandbox) -> dict[str, object]:
     scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
-    return {"now": iso(sandbox.now), "scenarios": scenarios}
+    return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
 async def check(call: ControlCall) -> tuple[int, object]:
     """What is wrong with a scenario's text, with line and column, and its rules without effect; nothing is loaded."""
-    return await _in_time(call, lambda: _checked(call))
-
-
-def _checked(call: ControlCall) -> tuple[int, object]:
     try:
-        read, warned = _warned(_given(call))
+        read, warned = await _in_time(call, lambda: _warned(_given(call)))
     except ScenarioRefused as refused:
         problems = [reply_of("ScenarioProblemAnswer", one) for one in refused.problems]
         return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
@@ -182,16 +175,16 @@ async def try_out(call: ControlCall) -> tuple[int, object]:
 async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
     """What the rules would have done; others are served between one entry and the next, and one rule and the next."""
     trial = DryRun(sandbox, scenarios, only)
+
+    def shown(one: DryRule) -> dict[str, object]:
+        near = [
+            (entry, [mask_text(str(difference)) for difference in differences]) for entry, differences in one.near()
+        ]
+        misses = [reply_of("DryNearMissAnswer", entry, mismatches=mismatches) for entry, mismatches in near]
+        return reply_of("DryRuleAnswer", one, near=misses)
+
     await for_each(trial.entries, trial.ask)
-    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, _rule)}
-
-
-def _rule(one: DryRule) -> dict[str, object]:
-    near = [
-        reply_of("DryNearMissAnswer", entry, mismatches=[mask_text(str(difference)) for difference in differences])
-        for entry, differences in one.near()
-    ]
-    return reply_of("DryRuleAnswer", one, near=near)
+    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
 
 
 def text(call: ControlCall) -> tuple[int, object]:
@@ -207,7 +200,6 @@ def text(call: ControlCall) -> tuple[int, object]:
 
 
 def shipped(call: ControlCall) -> tuple[int, bytes]:
-    """The scenarios that come with the product, with their texts."""
     return 200, _shipped(call.world.directory.reader.shipped)
 
 
@@ -218,7 +210,6 @@ def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
 
 
 def schema(call: ControlCall) -> tuple[int, bytes]:
-    """The JSON Schema of scenario files."""
     return 200, json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 

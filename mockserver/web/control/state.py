@@ -18,18 +18,19 @@ from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.engine import due, state_document
 from mockserver.engine.codec import form
+from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.state_facts import KINDS
-from mockserver.web.control.call import ControlCall, in_time
+from mockserver.web.control.call import ControlCall
 from mockserver.web.control.sandboxes import object_counts
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply, again
 from mockserver.web.runner import SERVER, for_each, in_steps
 from mockserver.web.transport_faults import is_cut, upload_decision
 from mockserver.web.world import World
-from mockserver.wire.long_json import dumps_in_slices, loads_parts
+from mockserver.wire.long_json import dumps_in_slices, loads_in_slices
 
 MANY_RULES = 300
 """Rules from which on making a config of them takes so long that others must not wait for it."""
@@ -54,8 +55,8 @@ async def write(call: ControlCall) -> tuple[int, object]:
     # Who may change nothing is refused before anything is read.
     call.sandbox()
     is_blank = not any(await for_each(call.parts, bytes.strip))
-    length = sum(map(len, call.parts))
-    document = {} if is_blank else await in_time(length, partial(loads_parts, call.parts))
+    body = loads_in_slices(call.parts, unique=True, known=state_document.KNOWN)
+    document = {} if is_blank else await in_steps(body)
     if not isinstance(document, dict):
         raise invalid({"Body": "wanted a JSON object"})
     reading = await in_steps(state_document.read(document))
@@ -119,7 +120,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
         if isinstance(entry.endpoint, OperationEndpoint):
             _repeat(past, entry, entry.endpoint)
         await world.runner.turn(past)
-    past.deliveries.forget()
+    # What it caused was sent when it happened.
+    past.deliveries = DeliveryLog(past.deliveries.limit)
     return past
 
 

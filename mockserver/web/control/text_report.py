@@ -11,8 +11,7 @@ from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_text
 from mockserver.engine.orders import key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
-from mockserver.findings.catalogue import Severity
-from mockserver.findings.lines import lines_of
+from mockserver.findings.catalogue import Severity, lines_of
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least
 from mockserver.web.control.findings import shown as finding_shown

@@ -135,17 +135,14 @@ class InboxEndpoint(Endpoint):
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     async def fetch(self, request: Request) -> None:
-        """Have the sandbox of either key in memory. Raises ``NotKept`` (43)."""
         await super().fetch(request)
         if self.world.store is not None and (public_key := request.parameters.get("publicKey")) is not None:
             await self.world.store.fetch(self.world.sandboxes.keys_of({"x-publickey": public_key}))
 
     def authenticate(self, request: Request) -> Sandbox:
-        """The sandbox of an arrival. Raises ``Unauthorised`` (40)."""
         return self.world.directory.of_inbox(request.headers, request.parameters.get("publicKey"))
 
     async def act(self, request: Request) -> Reply:
-        """Keep what has arrived."""
         sandbox = request.sandbox
         kept = sandbox.inboxes.put(
             key=sandbox.config.webhook_key,
@@ -167,7 +164,6 @@ class InboxEndpoint(Endpoint):
 
 
 def inboxes(call: ControlCall) -> tuple[int, object]:
-    """Every inbox that has messages."""
     counts = call.sandbox().inboxes.counts()
     return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
@@ -196,7 +192,6 @@ def message(call: ControlCall) -> tuple[int, object]:
 
 
 def clear_inbox(call: ControlCall) -> tuple[int, object]:
-    """Delete the messages of an inbox."""
     return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
