@@ -108,12 +108,8 @@ def most_looked_at(tests: Sequence[object]) -> int:
 
 
 def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
-    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do.
-
-    Raises ``Invalid`` (90) with every fault.
-
-    ``sandbox`` is any sandbox: it knows which fields the objects of a kind have.
-    """
+    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do. Raises ``Invalid`` (90)
+    with every fault. ``sandbox`` is any sandbox: it knows which fields the objects of a kind have."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
     kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]

@@ -42,10 +42,8 @@ class Offer:
 
 
 def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
-    """What is offered for an amount and a currency; without them, everything in use that no row hides.
-
-    Raises ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider).
-    """
+    """What is offered for an amount and a currency; without them, everything in use that no row hides. Raises
+    ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider)."""
     sandbox = step.sandbox
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
@@ -62,10 +60,8 @@ def of_token(step: Step, token_id: str) -> Provider:
 
 
 def default_fallback(sandbox: Sandbox) -> Provider:
-    """The provider that takes over where none is configured to: the first in use that takes cards.
-
-    Raises ``NotFound`` (65).
-    """
+    """The provider that takes over where none is configured to: the first in use that takes cards. Raises ``NotFound``
+    (65)."""
     for provider in providers.in_use(sandbox, Capability.CARD):
         return provider
     raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})

@@ -80,8 +80,7 @@ class Among(Generic[R]):
 class Query(Generic[R]):
     """What is searched: ``equal`` names indexes and the values each may have; ``where`` are tests of a row.
 
-    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first.
-    """
+    ``after`` and ``before`` bound the time of adding, exclusively. Without ``sort`` the newest come first."""
 
     limit: int
     skip: int = 0

@@ -61,9 +61,8 @@ class SandboxStorage:
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
     their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
-    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first.
-    ``named_times`` counts the names that were given, ``dropped`` the sandboxes that were dropped or put away on the
-    ``storage``."""
+    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first. ``named_times`` counts
+    the names that were given, ``dropped`` the sandboxes that were dropped or put away on the ``storage``."""
 
     def __init__(
         self,
@@ -282,9 +281,7 @@ class Sandboxes:
         if fault:
             raise Unauthorised(Code.INVALID_AUTHENTICATION, {"XSecretkey": fault})
         if len(self) >= self.most:
-            reason = (
-                f"this server has {self.most} sandboxes, its limit (--most-sandboxes); open ones keep "
-                "working, and --sandbox-idle drops unused ones"
-            )
-            raise Full(Code.RETRY_LATER, {"XSecretkey": reason}, WAIT)
+            limit = f"this server has {self.most} sandboxes, its limit (--most-sandboxes)"
+            words = f"{limit}; open ones keep working, and --sandbox-idle drops unused ones"
+            raise Full(Code.RETRY_LATER, {"XSecretkey": words}, WAIT)
         return key

@@ -21,11 +21,10 @@ _SOME = 100
 
 
 class Totals:
-    """The running sums of all charges and transfers of a sandbox, by currency. Rows are learnt when they
-    are next asked for; from then on each of their changes counts where it happens.
+    """The running sums of all charges and transfers of a sandbox, by currency. Rows are learnt when they are next asked
+    for; from then on each of their changes counts where it happens.
 
-    A refund that waits for its provider depends on the time: its charge is kept aside until then.
-    """
+    A refund that waits for its provider depends on the time: its charge is kept aside until then."""
 
     def __init__(self, tables: Sequence[Table[Any]]) -> None:
         self._learnt = dict.fromkeys(tables, 0)

@@ -20,7 +20,7 @@ from mockserver.domain.errors import Refused
 from mockserver.web.control import description
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
-from mockserver.web.routes import ROUTES, Auth, Route
+from mockserver.web.routes import ROUTES, Route
 from mockserver.wire.base import Body
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of
@@ -159,7 +159,7 @@ def test_no_operation_leaks(route: Route, api: Api, log: Kept, monkeypatch: pyte
     sound = re.sub(r"\{\w+\}", "0" * 31 + "a", route.path)
     marked = re.sub(r"\{\w+\}", NUMBER, route.path)
     headers = {"x-card": NUMBER, "x-note": f"pays with {SPACED}", "cookie": NUMBER}
-    if route.auth is Auth.PUBLIC:
+    if route.is_public:
         headers["x-publickey"] = "pk_tests"
     api.call("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV})
     for raw in bodies(route):

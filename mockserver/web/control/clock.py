@@ -48,14 +48,11 @@ async def change(call: ControlCall) -> tuple[int, object]:
     sandbox, body = call.sandbox(), call.body
     mode, now = body.mode or sandbox.clock.mode, body.now
     rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
-    return await _move(
-        call,
-        sandbox,
-        "clock.set",
-        "Now",
-        None if now is None else lambda: now,
-        lambda: sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock()),
-    )
+
+    def arrive() -> None:
+        sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock())
+
+    return await _move(call, sandbox, "clock.set", "Now", None if now is None else lambda: now, arrive)
 
 
 async def advance(call: ControlCall) -> tuple[int, object]:
@@ -73,18 +70,11 @@ def due(call: ControlCall) -> tuple[int, object]:
     """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
     sandbox = call.sandbox()
     now = sandbox.now
-    return 200, {
-        "now": iso(now),
-        "pending": len(sandbox.schedule.entries),
-        "due": [
-            reply_of(
-                "DueWorkAnswer",
-                one,
-                **{"in": duration_text(max(one.at - now, 0)), "kind": _kind_of(sandbox, one)},
-            )
-            for one in sandbox.schedule.earliest(call.query.limit)
-        ],
-    }
+    rows = [
+        reply_of("DueWorkAnswer", one, kind=_kind_of(sandbox, one), **{"in": duration_text(max(one.at - now, 0))})
+        for one in sandbox.schedule.earliest(call.query.limit)
+    ]
+    return 200, reply_of("DueAnswer", sandbox, pending=len(sandbox.schedule.entries), due=rows)
 
 
 async def _move(
@@ -285,12 +275,8 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
         else:
             sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
-    answer: dict[str, object] = {
-        "held": not why,
-        "now": iso(sandbox.now),
-        "waited": duration_text(max(sandbox.now - begun, 0)),
-        "why": why,
-    }
+    waited = duration_text(max(sandbox.now - begun, 0))
+    answer = reply_of("WaitAnswer", sandbox, held=not why, waited=waited, why=why)
     if advance:
         answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
@@ -372,12 +358,8 @@ async def held(call: ControlCall) -> tuple[int, object]:
     if call.query.until is not None:
         await _until(call, asked)
     sandbox = call.world.sandboxes.present(asked)
-    return 200, {
-        "held": sandbox.holding.held,
-        "all": sandbox.holding.is_all,
-        "underWay": _under_way(call, sandbox),
-        "calls": sum(sandbox.director.tallies.calls.values()),
-    }
+    calls = sum(sandbox.director.tallies.calls.values())
+    return 200, reply_of("HoldAnswer", sandbox, underWay=_under_way(call, sandbox), calls=calls)
 
 
 def _under_way(call: ControlCall, sandbox: Sandbox) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from operator import attrgetter, eq
 from typing import Any
 
@@ -98,14 +99,10 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     def word(place: int) -> str:
         return iso(place) if is_timed else str(place - 1)
 
+    edges = [word(place) for place in range(first, last + length + 1, length)]
     return [
-        {
-            "since": word(first + number * length),
-            "until": word(first + (number + 1) * length),
-            "calls": all_calls[number],
-            "failed": failed[number],
-        }
-        for number in range((last - first) // length + 1)
+        {"since": since, "until": until, "calls": all_calls[number], "failed": failed[number]}
+        for number, (since, until) in enumerate(pairwise(edges))
     ]
 
 
@@ -136,13 +133,9 @@ async def one(call: ControlCall) -> tuple[int, object]:
     shown = _read(sandbox, reader, {KINDS[kind][0]: object_id}) if reader is not None else None
     profile = profile_of(sandbox.assumed)
     story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
-    about = {
-        "object": shown,
-        "story": story,
-        "related": await _related(sandbox, kind, object_id, row),
-        "rows": _batch_rows(row),
-    }
-    return 200, {**_row(row, object_id, profile), "kind": kind, **about}
+    related = await _related(sandbox, kind, object_id, row)
+    about = {"kind": kind, "object": shown, "story": story, "related": related, "rows": _batch_rows(row)}
+    return 200, {**_row(row, object_id, profile), **about}
 
 
 async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:

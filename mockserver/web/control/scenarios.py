@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -111,15 +110,13 @@ async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     # A request without a valid key is refused before its body is read.
     call.sandbox()
 
-    with _refusing():
-        return await _in_time(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
+    return await _sound(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Raise ``Invalid`` (90) with line and column of every fault of a text."""
+async def _sound(call: ControlCall, read: Callable[[], T]) -> T:
+    """The same as ``_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a text."""
     try:
-        yield
+        return await _in_time(call, read)
     except ScenarioRefused as refused:
         faults: dict[str, str] = {}
         for one in refused.problems:
@@ -162,18 +159,11 @@ def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
 async def try_out(call: ControlCall) -> tuple[int, object]:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the rules in force.
     Raises ``Invalid`` (90) with line and column of every fault of the text."""
-    sandbox = call.sandbox()
-    in_force = list(sandbox.config.scenarios)
-    if call.raw.strip() in (b"", b"{}"):
-        return 200, await _tried(sandbox, in_force, None)
-    with _refusing():
-        scenario = await _in_time(call, lambda: _given(call))
-    others = [one for one in in_force if one.name != scenario.name]
-    return 200, await _tried(sandbox, [*others, scenario], scenario)
-
-
-async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
-    """What the rules would have done; others are served between one entry and the next, and one rule and the next."""
+    sandbox, only = call.sandbox(), None
+    scenarios = list(sandbox.config.scenarios)
+    if call.raw.strip() not in (b"", b"{}"):
+        only = await _sound(call, lambda: _given(call))
+        scenarios = [*(one for one in scenarios if one.name != only.name), only]
     trial = DryRun(sandbox, scenarios, only)
 
     def shown(one: DryRule) -> dict[str, object]:
@@ -183,8 +173,9 @@ async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | N
         misses = [reply_of("DryNearMissAnswer", entry, mismatches=mismatches) for entry, mismatches in near]
         return reply_of("DryRuleAnswer", one, near=misses)
 
+    # Others are served between one entry and the next, and one rule and the next.
     await for_each(trial.entries, trial.ask)
-    return {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
+    return 200, {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
 
 
 def text(call: ControlCall) -> tuple[int, object]:

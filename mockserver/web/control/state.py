@@ -140,11 +140,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
 
 
 def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    return {
-        "key": masked_key(sandbox.key),
-        "publicKey": public_key,
-        "objects": object_counts(sandbox),
-    }
+    return {"key": masked_key(sandbox.key), "publicKey": public_key, "objects": object_counts(sandbox)}
 
 
 _EARLIEST_SHOWN = 10**15
@@ -170,7 +166,9 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     # Of the instant at which the comparison begins.
     sides, others = _facts(here), _facts(there)
     facts = {name: {"here": one, "there": others[name]} for name, one in sides.items() if one != others[name]}
-    kinds = await _differences(here, there)
+    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
+    found = {kind: await _difference(*rows) for kind, rows in taken.items()}
+    kinds = {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
     return 200, {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
 
 
@@ -183,14 +181,6 @@ def _facts(sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
     }
-
-
-async def _differences(here: Sandbox, there: Sandbox) -> dict[str, dict[str, object]]:
-    """The kinds of objects that differ, and how, at the beginning. Objects are as an export without secrets shows them,
-    and only those that are not equal are written out."""
-    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
-    found = {kind: await _difference(*sides) for kind, sides in taken.items()}
-    return {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
 
 
 async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:
