@@ -59,10 +59,8 @@ class _Unexpected(Exception):
 
 
 def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
-    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it.
-
-    A scenario without examples still has its setup run. An example ends at its first unexpected answer.
-    """
+    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
+    without examples still has its setup run. An example ends at its first unexpected answer."""
     return asyncio.run(_check(scenario, others, open_app))
 
 

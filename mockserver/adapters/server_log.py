@@ -83,10 +83,8 @@ MOST_WAITING = 100_000
 
 
 class RequestLog:
-    """Call it with each request; ``write`` takes text to be shown at once.
-
-    What is below the level ``least`` is left out.
-    """
+    """Call it with each request; ``write`` takes text to be shown at once. What is below the level ``least`` is left
+    out."""
 
     def __init__(self, write: Callable[[str], None], *, as_json: bool, least: str = "info") -> None:
         self._write = write

@@ -56,10 +56,8 @@ def _brief(answer: object) -> str:
 
 
 def differences(wanted: object, got: object, path: str = "body") -> list[str]:
-    """Where an answer differs from what is wanted, in words; members that are not named are not looked at.
-
-    A map of test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also means absent.
-    """
+    """Where an answer differs from what is wanted, in words; members that are not named are not looked at. A map of
+    test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also means absent."""
     match wanted:
         case Mapping() if wanted and wanted.keys() <= OPERATORS.keys():
             difference = compile_test(path, dict(wanted)).difference_of(got)
@@ -103,9 +101,7 @@ def placeholders(value: object) -> Iterator[tuple[str, str]]:
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
     """The value with every placeholder replaced. A text that is one placeholder becomes the member itself, of any type.
-
-    Raises ``LookupError`` naming a placeholder whose member no answer has.
-    """
+    Raises ``LookupError`` naming a placeholder whose member no answer has."""
     if isinstance(value, str):
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:

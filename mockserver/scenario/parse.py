@@ -68,29 +68,31 @@ def parse(
     data: object, positions: Positions, *, file: str, name: str, builtin: bool = False, is_shipped: bool = False
 ) -> Scenario:
     """The scenario that plain data describe. ``name`` counts when the file gives none; ``is_shipped`` says that it
-    comes with the server, and needs no models.
-
-    Raises ``ScenarioRefused`` with every problem, each with its line and column.
-    """
+    comes with the server, and needs no models. Raises ``ScenarioRefused`` with every problem, each with its line and
+    column."""
     problems = Problems(file, positions)
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
-    model = _shipped_file(data) if is_shipped else _shaped(ScenarioFile, data, problems)
+    # What the models would make of the file that comes with the server, but for its rules and examples.
+    shipped = ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
+    model = shipped or _shaped(ScenarioFile, data, problems)
     begun = model or ScenarioFile(version=1)
     rules = _rules(data.get("rules"), begun, problems, is_shipped=is_shipped, builtin=builtin)
     if model is None:
         raise ScenarioRefused(problems.found)
     _check(model, problems)
     problems.refuse()
-    asked = data.get("clock")
-    sets_clock = model.clock is not None and not (isinstance(asked, dict) and asked.keys() == {"zone"})
+    asked, clock = data.get("clock"), None
+    if model.clock is not None and not (isinstance(asked, dict) and asked.keys() == {"zone"}):
+        mode = model.clock.mode
+        clock = ClockPlan(model.clock.start, mode, model.clock.rate or (FAST if mode is ClockMode.FAST else 1))
     return Scenario(
         name=model.name or name,
         file=file,
         description=model.description,
         seed=model.seed,
-        clock=_clock(model.clock) if model.clock is not None and sets_clock else None,
+        clock=clock,
         assumptions=model.assumptions,
         providers=tuple(replace(one, currency=one.currency.upper()) for one in model.providers),
         setup=tuple(model.setup),
@@ -140,13 +142,8 @@ def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     return read, {one.path or "Body": one.message for one in problems.found}
 
 
-def _shipped_file(data: Mapping[str, Any]) -> ScenarioFile:
-    """The file that comes with the server, but for its rules and examples: what the models would make of it."""
-    return ScenarioFile(version=1, name=data["name"], description=data["description"])
-
-
 def _shipped_rule(data: Mapping[str, Any]) -> RuleMap:
-    """One of its rules, which make happen what is named here and nothing else."""
+    """A rule of the file that comes with the server: these make happen what is named here and nothing else."""
     match data["then"]:
         case {"decline": name}:
             then = ThenMap(decline=decline(name))
@@ -182,10 +179,6 @@ def _findings(model: FindingsMap | None) -> Mapping[str, object]:
         one.name: value for one in fields(model) if (value := getattr(model, one.name)) is not None
     }
     return {**given, "allow": frozenset(model.allow)} if model.allow is not None else given
-
-
-def _clock(model: ClockMap) -> ClockPlan:
-    return ClockPlan(model.start, model.mode, model.rate or (FAST if model.mode is ClockMode.FAST else 1))
 
 
 def _check_providers(models: list[ProviderMap], problems: Problems) -> None:

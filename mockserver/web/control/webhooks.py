@@ -144,16 +144,9 @@ class InboxEndpoint(Endpoint):
 
     async def act(self, request: Request) -> Reply:
         sandbox = request.sandbox
-        kept = sandbox.inboxes.put(
-            key=sandbox.config.webhook_key,
-            at=sandbox.now,
-            name=request.path["name"],
-            body=request.raw,
-            headers=request.headers,
-            method=request.method,
-            path=request.resource,
-            query=request.query.decode("utf-8", "replace"),
-        )
+        where, query = request.resource, request.query.decode("utf-8", "replace")
+        came = InboxMessage(0, sandbox.now, request.method, where, query, headers=request.headers, body=request.raw)
+        kept = sandbox.inboxes.put(sandbox.config.webhook_key, request.path["name"], came)
         self.world.runner.used(sandbox)
         if kept is None:
             room = "DELETE /__admin/inbox/<name> makes room for one"
