@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from itertools import accumulate
-from typing import Any, TypeVar
-
-from pydantic_core import ValidationError
+from typing import Any
 
 from mockserver.assumptions import read as read_assumption
 from mockserver.domain.clock import FAST, UTC_ZONE, ClockMode, Zone, parse_duration
@@ -25,7 +23,7 @@ from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import placeholders
 from mockserver.scenario.attempt import Stage
-from mockserver.scenario.file_model import got_of, in_words, read_model
+from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
@@ -61,7 +59,8 @@ from mockserver.scenario.scenario import (
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
-P = TypeVar("P")
+_CALLED = (("setup",), ("examples",))
+"""Parts whose lines are asked for later: they hold calls."""
 
 
 def parse(
@@ -76,7 +75,7 @@ def parse(
         raise ScenarioRefused(problems.found)
     # What the models would make of the file that comes with the server, but for its rules and examples.
     shipped = ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
-    model = shipped or _shaped(ScenarioFile, data, problems)
+    model = shipped or read_part(ScenarioFile, data, problems)
     begun = model or ScenarioFile(version=1)
     rules = _rules(data.get("rules"), begun, problems, is_shipped=is_shipped, builtin=builtin)
     if model is None:
@@ -100,7 +99,7 @@ def parse(
         findings=_findings(model.findings),
         tls=model.tls,
         examples=tuple(model.examples),
-        lines={path: problems.place(path)[0] for path in _calls(model)},
+        lines={path: line for path, (line, _) in positions.items() if path[:1] in _CALLED},
         builtin=builtin,
         source=data,
     )
@@ -113,7 +112,7 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
     taken: set[str] = set()
     for index, raw in enumerate(given if isinstance(given, list) else []):
         here = problems.below("rules", index)
-        shaped = _shipped_rule(raw) if is_shipped else _shaped(RuleMap, raw, here)
+        shaped = _shipped_rule(raw) if is_shipped else read_part(RuleMap, raw, here)
         if shaped is None:
             # The faults of ``when`` are reported all the same.
             if isinstance(raw, dict) and isinstance(when := raw.get("when"), dict):
@@ -126,19 +125,10 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
     return [rule for rule in rules if rule is not None]
 
 
-def _shaped(model: type[P], data: object, problems: Problems) -> P | None:
-    try:
-        return read_model(model, data)
-    except ValidationError as refused:
-        # A short form may stand for two fields: its fault is named once.
-        problems.add_all(dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)))
-        return None
-
-
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     """What happens to an object, as one of ``later`` says it, and what is wrong with it by field."""
     problems = Problems("later", {})
-    read = _shaped(Later, {"after": "0s", **data}, problems)
+    read = read_part(Later, {"after": "0s", **data}, problems)
     return read, {one.path or "Body": one.message for one in problems.found}
 
 
@@ -208,14 +198,6 @@ def _check_setup(models: list[CallMap], problems: Problems) -> set[str]:
             here.add(("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
         _check_call(model, known, here)
     return known
-
-
-def _calls(model: ScenarioFile) -> Iterator[Path]:
-    """The places of all calls, and of the examples."""
-    yield from (("setup", index) for index in range(len(model.setup)))
-    for index, example in enumerate(model.examples):
-        yield "examples", index
-        yield from (("examples", index, "calls", number) for number in range(len(example.calls)))
 
 
 def _check_call(model: CallMap, known: set[str], problems: Problems) -> None:
