@@ -21,7 +21,7 @@ from mockserver.domain.ids import digest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
-from mockserver.scenario.answers import placeholders
+from mockserver.scenario.answers import check_calls
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
@@ -31,31 +31,8 @@ from mockserver.scenario.outcome import NOTHING, Outcome, ThenMap, applicability
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import BY_NAME, CATALOGUE, Challenge, decline
-from mockserver.scenario.rule import (
-    PLANS,
-    Always,
-    AtEnd,
-    Chance,
-    ChanceOne,
-    Named,
-    Plan,
-    Rule,
-    RuleMap,
-    Sequence,
-    thresholds,
-)
-from mockserver.scenario.scenario import (
-    CallMap,
-    ClockMap,
-    ClockPlan,
-    ExampleMap,
-    FindingsMap,
-    ProviderMap,
-    Scenario,
-    ScenarioFile,
-    TogetherMap,
-    WaitMap,
-)
+from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
+from mockserver.scenario.scenario import ClockMap, ClockPlan, FindingsMap, ProviderMap, Scenario, ScenarioFile
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
@@ -157,9 +134,7 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
     if clock is not None and clock.rate is not None and clock.mode is not ClockMode.FAST:
         problems.add(("clock", "rate"), f"got a rate in mode {clock.mode}, allowed in mode fast only")
     _check_providers(model.providers, problems)
-    ids = _check_setup(model.setup, problems)
-    for index, example in enumerate(model.examples):
-        _check_example(example, index, set(ids), problems)
+    check_calls(model.setup, model.examples, problems)
 
 
 def _findings(model: FindingsMap | None) -> Mapping[str, object]:
@@ -187,45 +162,6 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             here.add(("fallback",), "a provider cannot take over from itself")
         with here.at("currency"):
             currency(model.currency)
-
-
-def _check_setup(models: list[CallMap], problems: Problems) -> set[str]:
-    """The ids of the calls."""
-    known: set[str] = set()
-    for index, model in enumerate(models):
-        here = problems.below("setup", index)
-        if model.expect is not None and model.expect.fault:
-            here.add(("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
-        _check_call(model, known, here)
-    return known
-
-
-def _check_call(model: CallMap, known: set[str], problems: Problems) -> None:
-    expect = model.expect.body if model.expect is not None else None
-    for key, value in (("call", model.path), ("body", model.body), ("headers", model.headers), ("expect", expect)):
-        for name, text in placeholders(value):
-            if name not in known:
-                hint = nearest(name, known)
-                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{hint}")
-    if model.id is not None:
-        if model.id in known:
-            problems.add(("id",), f"got '{model.id}' a second time; the id of a call must be unique")
-        known.add(model.id)
-
-
-def _check_example(model: ExampleMap, index: int, known: set[str], problems: Problems) -> None:
-    for number, step in enumerate(model.calls):
-        here = problems.below("examples", index, "calls", number)
-        match step:
-            case CallMap():
-                _check_call(step, known, here)
-            case WaitMap():
-                _check_call(step.call, known, here)
-            case TogetherMap():
-                for place, call in enumerate(step.together):
-                    _check_call(call, known, here.below("together", place))
-            case _:
-                pass
 
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
@@ -301,10 +237,10 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
         ends = tuple(accumulate(step.times for step in model.sequence))
         return Sequence(tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS)
     if isinstance(model.chance, ChanceOne):
-        return Chance((model.chance.then.outcome,), thresholds([model.chance.p], Decimal(1)))
+        return Chance.of([model.chance.then.outcome], [model.chance.p], Decimal(1))
     weighted = model.chance or []
     weights = [one.weight for one in weighted]
-    return Chance(tuple(one.then.outcome for one in weighted), thresholds(weights, sum(weights, Decimal(0))))
+    return Chance.of((one.then.outcome for one in weighted), weights, sum(weights, Decimal(0)))
 
 
 def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
