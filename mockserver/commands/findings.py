@@ -26,8 +26,7 @@ from mockserver.scenario.failures import UNSAFE, Coverage
 
 @contextmanager
 def served(url: str, key: str, refused: Exit, admin_token: str | None = None) -> Iterator[RemoteSandbox]:
-    """A sandbox of a running server, asked with its admin token. Ends the command when no server answers, and with the
-    exit code ``refused`` when it refuses a call."""
+    """A sandbox of a running server. Ends the command when none answers, with ``refused`` when it refuses a call."""
     try:
         with closing(RemoteSandbox(url, key, admin_token=admin_token)) as sandbox:
             yield sandbox

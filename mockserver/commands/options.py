@@ -121,8 +121,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 @record
 class _Row:
-    """One option of a command: its names, how it is read, its default, what stands for its value in the help, and the
-    variable of the environment that gives it too."""
+    """One option of a command; ``variable`` of the environment gives its value too."""
 
     command: str
     option: str

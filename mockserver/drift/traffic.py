@@ -40,8 +40,7 @@ class Recording:
 
 @record
 class Exchange:
-    """One call as it was recorded; ``path`` is empty where the service has none like it, ``status`` 0 where the file
-    has no answer."""
+    """A recorded call; ``path`` is empty where the service has none like it, ``status`` 0 where it has no answer."""
 
     method: str
     path: str

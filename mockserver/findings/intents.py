@@ -33,8 +33,7 @@ _SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
 
 @record
 class Intent:
-    """``sources`` are the names under which the source of the money is known: as given and as found; ``plan`` is how
-    often, and until when, a subscription pays."""
+    """``sources`` are the names of the source of the money, as given and as found; ``plan`` that of a subscription."""
 
     op: str
     sources: frozenset[str]

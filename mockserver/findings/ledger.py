@@ -127,8 +127,7 @@ class Ledger:
     def select(
         self, *, least: Severity = Severity.NOTE, name: str | None = None, after: int = 0, raised: int = 0
     ) -> list[Finding]:
-        """Findings of at least a severity, of one kind or all, raised since a journal entry, and since so many raises,
-        oldest first."""
+        """Findings of at least a severity, of one kind or all, after a journal entry and so many raises, in order."""
         found = (one for one in self if one.kind.severity >= least and name in (None, one.kind.name))
         return [one for one in found if (not after or one.last_entry() > after) and one.newest > raised]
 

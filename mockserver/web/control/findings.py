@@ -14,17 +14,17 @@ from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 
 
-def listing(call: ControlCall) -> tuple[int, object]:
+def listing(call: ControlCall) -> object:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
     sandbox, watch = watched(call)
     watch.pace.look(sandbox.now, call.world.real_clock())
-    return 200, _page(call, sandbox, watch.ledger)
+    return _page(call, sandbox, watch.ledger)
 
 
-def finish(call: ControlCall) -> tuple[int, object]:
+def finish(call: ControlCall) -> object:
     sandbox, watch = watched(call)
     end_story(call, sandbox)
-    return 200, _page(call, sandbox, watch.ledger)
+    return _page(call, sandbox, watch.ledger)
 
 
 def end_story(call: ControlCall, sandbox: Sandbox) -> None:
@@ -34,20 +34,20 @@ def end_story(call: ControlCall, sandbox: Sandbox) -> None:
         sandbox.watch.finish(sandbox.now)
 
 
-def clear(call: ControlCall) -> tuple[int, object]:
+def clear(call: ControlCall) -> object:
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
-    return 200, {"cleared": cleared}
+    return {"cleared": cleared}
 
 
-def mark(call: ControlCall) -> tuple[int, object]:
+def mark(call: ControlCall) -> object:
     """Name this place in the journal. A name that was used before moves here."""
     sandbox, name = call.sandbox(), call.body.name
     if name.isdecimal():
         raise invalid({"Name": f"got '{name}', wanted a name that is not a number"})
     sandbox.journal.mark(name)
-    return 201, {"name": name, "after": sandbox.journal.last}
+    return {"name": name, "after": sandbox.journal.last}
 
 
 def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
