@@ -438,7 +438,8 @@ class Explorer:
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
         if report.failed:
             report.sections.append(("mockserver scenario", scenario_of(tried)))
-        # What a client does wrong under a fault is not a finding of the session.
+        # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
+        # the test from is not news of that.
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}

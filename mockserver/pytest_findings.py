@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 LEVELS = ("off", "note", "warning", "error")
 TITLE = "mockserver findings"
 ATTRIBUTE = "mockserver_findings"
-"""The ini setting, and the attribute of a report that counts the findings of its test."""
+"""The ini setting, and the attribute of a report that counts the findings of its test and says which of its scenarios
+did nothing."""
 
-_IDLE = "mockserver_idle"
 _found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 _idle_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
@@ -83,8 +83,8 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -
 def note(item: pytest.Item, report: pytest.TestReport) -> None:
     """Give a report what was found, so that it reaches the summary from every worker."""
     if report.when == "call":
-        setattr(report, ATTRIBUTE, dict(Counter(row["finding"] for row in item.stash.get(_found_key, []))))
-        setattr(report, _IDLE, item.stash.get(_idle_key, []))
+        counts = Counter(row["finding"] for row in item.stash.get(_found_key, []))
+        setattr(report, ATTRIBUTE, {"counts": dict(counts), "idle": item.stash.get(_idle_key, [])})
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:
@@ -92,8 +92,9 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     counts: Counter[str] = Counter()
     idle = []
     for report in (one for reports in reporter.stats.values() for one in reports):
-        counts.update(getattr(report, ATTRIBUTE, None) or {})
-        idle += [f"{report.nodeid}: {sentence}" for sentence in getattr(report, _IDLE, [])]
+        told = getattr(report, ATTRIBUTE, {"counts": {}, "idle": []})
+        counts.update(told["counts"])
+        idle += [f"{report.nodeid}: {sentence}" for sentence in told["idle"]]
     if counts or idle:
         reporter.section(TITLE, "-")
     for line in idle:

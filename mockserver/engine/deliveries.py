@@ -24,6 +24,7 @@ from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, Deliv
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.delivery_log import MOST_UNDER_WAY
+from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.state_facts import reader_of
@@ -104,9 +105,9 @@ def come_due(step: Step, delivery_id: str) -> None:
         return
     inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
     if inbox is not None:
-        query = urlsplit(delivery.url).query
-        key = sandbox.config.webhook_key
-        kept = sandbox.inboxes.put(key, sandbox.now, inbox, delivery.content.raw, delivery.headers(), query=query)
+        query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
+        sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
+        kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
         report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
         return
     sandbox.deliveries.outbox.append(delivery_id)

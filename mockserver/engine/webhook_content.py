@@ -113,14 +113,11 @@ def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, 
 
 def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:
     """The fields of a form: ``data[paymentInformation][type]``."""
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _pairs(f"{name}[{key}]" if name else key, one)
-    elif isinstance(value, list | tuple):
-        for index, one in enumerate(value):
-            yield from _pairs(f"{name}[{index}]", one)
-    else:
+    if not isinstance(value, dict | list | tuple):
         yield name, value
+        return
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _pairs(f"{name}[{key}]" if name else str(key), one)
 
 
 def _text(sandbox: Sandbox, value: object) -> str:

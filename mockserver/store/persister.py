@@ -25,8 +25,8 @@ from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form, row_form
 from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.idempotency import First, FirstAnswer
 from mockserver.engine.journal import Change, size_of
+from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
@@ -151,8 +151,8 @@ class SandboxPersister:
         yield MemoryPart("marks", journal, "marks", row_form(tuple[str, int]))
         yield MemoryPart("scripts", sandbox, "scripts", row_form(tuple[str, dict[int, ProviderOutcome]]))
         yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
-        yield MemoryPart("idempotency", sandbox.idempotency, "firsts", _first_form(row_form(First), rows))
-        yield MemoryPart("replays", sandbox.replays, "firsts", _first_form(row_form(FirstAnswer), rows))
+        yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(row_form(First), rows))
+        yield MemoryPart("replays", sandbox, "replays", _first_form(row_form(FirstAnswer), rows))
         if sandbox.watch is not None:
             yield from memories(sandbox.watch)
         yield GrowingPart(

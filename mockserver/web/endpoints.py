@@ -196,8 +196,8 @@ def create_batch(call: OperationCall) -> Members:
 
 def read_batch_ahead(step: Step) -> Awaitable[object] | None:
     """Reads the transactions of a batch that is being submitted."""
-    text, is_watched = step.asked.request.get("batch"), step.sandbox.watch is not None
-    return in_steps(batches.reading(step, text, is_watched=is_watched)) if isinstance(text, str) else None
+    text = step.asked.request.get("batch")
+    return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
 
 
 def settlements(call: OperationCall) -> list[Members]:

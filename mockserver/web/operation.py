@@ -246,7 +246,7 @@ class OperationEndpoint(Endpoint):
         step.result.assumed.append("request.idempotency")
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
-            first = sandbox.idempotency.first(step, key, asked)
+            first = idempotency.first(step, key, asked)
         except Refused as refused:
             reply = self._refused(request, step, refused)
             reply.is_repeat = step.result.is_repeat
@@ -258,7 +258,7 @@ class OperationEndpoint(Endpoint):
         reply = act()
         if reply.status is not None:
             text = reply.text()
-            sandbox.idempotency.keep(step, key, asked, reply.status, text)
+            idempotency.keep(step, key, asked, reply.status, text)
         return reply
 
     def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
@@ -354,12 +354,11 @@ def _again(step: Step, status: int, text: str, fault: Transport | None = None) -
 
 def _replayed(step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
     """The first answer of a key, under ``fault``, when a rule wants that; else that of ``act``, which is kept."""
-    replays = step.sandbox.replays
-    first = replays.first(step)
+    first = idempotency.replayed(step)
     if first is not None:
         return _again(step, first.status, first.text, fault)
     reply = act()
     if reply.status is not None:
         text = reply.text()
-        replays.keep(step, reply.status, text)
+        idempotency.keep_for_replay(step, reply.status, text)
     return reply
