@@ -221,14 +221,11 @@ def test_no_page_leaks(api: Api, log: Kept) -> None:
     clean(log.text, "the log")
 
 
+# What else may part a number: tests/control/test_journal.py.
 DISGUISES = [
     "4539.5787.6362.1486",
-    "4539_5787_6362_1486",
-    "4539+5787+6362+1486",
     "4539%205787%206362%201486",
     "%34539578763621486",
-    "4539\u22125787\u22126362\u22121486",
-    "4539\u00a05787\u00a06362\u00a01486",
     "\uff14\uff15\uff13\uff19\uff15\uff17\uff18\uff17\uff16\uff13\uff16\uff12\uff11\uff14\uff18\uff16",
 ]
 

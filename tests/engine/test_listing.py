@@ -84,13 +84,3 @@ def test_a_page_is_cut_out_of_all_that_was_found(rows: int, limit: int, skip: in
     page = query.page(range(rows), names)
     assert page == query.page(list(range(rows)), names)
     assert (page.rows, page.count) == (names[:: -1 if descending else 1][skip : skip + limit], rows)
-
-
-@pytest.mark.parametrize("value", ["r10", "none"])
-def test_one_value_of_one_index_finds_what_it_finds_among_several(sandbox: Any, value: str) -> None:
-    one, several = ([("reference", values)] for values in ((value,), (value, "another")))
-    find = sandbox.charges.search
-    assert find(Query(9, equal=one)) == find(Query(9, equal=several))
-    at = sandbox.charges.rows[0].added
-    window = find(Query(9, equal=one, after=at - 1, before=at + 1))
-    assert window == find(Query(9, equal=several, after=at - 1, before=at + 1))
