@@ -159,8 +159,8 @@ class VoucherSource:
                 """from mockserver.web.control.call import ControlCall
 
 
-def greet(call: ControlCall) -> tuple[int, object]:
-    return 200, {"greeting": f"Hello, {call.body.name}"}
+def greet(call: ControlCall) -> object:
+    return {"greeting": f"Hello, {call.body.name}"}
 """,
                 "",
             )
@@ -228,12 +228,12 @@ def greet(call: ControlCall) -> tuple[int, object]:
         "mockserver/web/pages.csv": [("GET,/hello/{name},hello.page,,Says hello\n", "")],
         "mockserver/web/hello.py": [
             (
-                """from mockserver.web.page import PageCall, html, policy
+                """from mockserver.web.page import PageCall, html
 from mockserver.web.request import Reply
 
 
 def page(call: PageCall) -> Reply:
-    return html(200, "hello.html", policy(), who=call.path["name"])
+    return html(200, "hello.html", who=call.path["name"])
 """,
                 "",
             )

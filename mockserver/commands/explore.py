@@ -230,7 +230,9 @@ def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationF
         kept.begin(runner.argv, runner.seed, patience)
     known = kept.resume(runner.argv, runner.seed, patience)
     with _progress() as progress:
-        return exploration.explore(runner, plan, base, known=known, keep=kept.keep, progress=progress)
+        made = exploration.explore(runner, plan, base, known=known, keep=kept.keep, progress=progress)
+    kept.settle(made.dropped)
+    return made
 
 
 @contextmanager

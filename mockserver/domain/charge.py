@@ -158,13 +158,8 @@ class Charge:
         paid = self.succeeded
         if paid is None:
             return ()
-        instants = {
-            paid,
-            *(one.added for one in self.captures),
-            *(refund.moved for refund in self.refunds),
-            self.returned or paid,
-        }
-        return tuple({instant - instant % DAY for instant in instants})
+        instants = [one.added for one in self.captures] + [one.moved for one in self.refunds]
+        return tuple({instant - instant % DAY for instant in (paid, self.returned or paid, *instants)})
 
     def moved_on(self, day: Micros) -> Decimal:
         """What came in on a day less what was given back on it."""
@@ -192,9 +187,8 @@ class Charge:
             words = f"got {number_text(captured)}, authorised are {number_text(held)} {self.currency}"
             raise Invalid(Code.INVALID_CAPTURE_AMOUNT_PASSED, {"Amount": words})
         if status is not ChargeState.SUCCESS or not (keeps_rest or self.captures):
-            return replace(
-                self, status=status, amount=captured, succeeded=now if status is ChargeState.SUCCESS else None
-            )
+            succeeded = now if status is ChargeState.SUCCESS else None
+            return replace(self, status=status, amount=captured, succeeded=succeeded)
         captures = (*self.captures, PartCaptured(captured, now))
         return replace(
             self,

@@ -21,7 +21,6 @@ from mockserver.domain.record import mutable, record
 
 Micros: TypeAlias = int
 
-MICROSECOND: Micros = 1
 MILLISECOND: Micros = 1_000
 SECOND: Micros = 1_000_000
 MINUTE: Micros = 60 * SECOND
@@ -41,15 +40,7 @@ FAST = 60
 """The rate of a clock in mode ``fast`` when none is given: a minute of sandbox time in a second."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_UNITS: dict[str, Micros] = {
-    "us": MICROSECOND,
-    "ms": MILLISECOND,
-    "s": SECOND,
-    "m": MINUTE,
-    "h": HOUR,
-    "d": DAY,
-    "w": 7 * DAY,
-}
+_UNITS: dict[str, Micros] = {"us": 1, "ms": MILLISECOND, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)")
 _DURATION = re.compile(r"\s*(?:\d{1,12}(?:\.\d{1,6})?\s*(?:us|ms|s|m|h|d|w)\s*)+")
 

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
-from heapq import merge
-from itertools import islice
+from collections.abc import Generator, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
-K = TypeVar("K")
 T = TypeVar("T")
-
-MANY = 5_000
-"""Members of a long map that are taken at a time."""
 
 Cooperative: TypeAlias = Generator[None, None, T]
 
@@ -34,23 +28,3 @@ def run_to_end(work: Cooperative[T]) -> T:
     for _ in pauses:
         pass
     return pauses.made
-
-
-def parts_of(members: Mapping[K, T]) -> Iterator[dict[K, T]]:
-    """A long map, ``MANY`` members at a time."""
-    rest = iter(members.items())
-    while some := dict(islice(rest, MANY)):
-        yield some
-
-
-def in_order(members: Mapping[str, T]) -> Cooperative[dict[str, T]]:
-    """The members of a long map by name."""
-    lots = []
-    for some in parts_of(members):
-        lots.append(sorted(some))
-        yield
-    names, found = merge(*lots), dict[str, T]()
-    while some := {name: members[name] for name in islice(names, MANY)}:
-        found |= some
-        yield
-    return found

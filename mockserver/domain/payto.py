@@ -51,14 +51,8 @@ class Agreement:
 def check_charge(agreement: Agreement, amount: Decimal, faults: Faults) -> None:
     """Faults of charging an agreement: 33 (not active), 24 (above its maximum)."""
     if agreement.status is not PayToState.ACTIVE:
-        faults.add(
-            Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE,
-            "PayToStatus",
-            f"got an agreement in {agreement.status.value}, wanted {PayToState.ACTIVE.value}",
-        )
+        words = f"got an agreement in {agreement.status.value}, wanted {PayToState.ACTIVE.value}"
+        faults.add(Code.PAYTO_AGREEMENT_IS_NOT_ACTIVE, "PayToStatus", words)
     if amount > agreement.maximum_amount:
-        faults.add(
-            Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT,
-            "Amount",
-            f"got {number_text(amount)}, the payer agreed to at most {agreement.maximum_amount}",
-        )
+        words = f"got {number_text(amount)}, the payer agreed to at most {agreement.maximum_amount}"
+        faults.add(Code.AMOUNT_EXCEEDS_MAX_AMOUNT_FOR_PAYTO_AGREEMENT, "Amount", words)

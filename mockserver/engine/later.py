@@ -24,7 +24,7 @@ from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.state_facts import KINDS
 from mockserver.engine.step import Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
-from mockserver.scenario.outcome import DELETABLE, EXPIRABLE
+from mockserver.scenario.operations import DELETABLE, EXPIRABLE
 
 _PART = "|"
 

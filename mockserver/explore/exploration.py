@@ -141,7 +141,7 @@ class Cell:
 @mutable
 class Exploration:
     """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
-    an earlier report."""
+    an earlier report, ``dropped`` what was kept and does not count after all."""
 
     command: Sequence[str]
     seed: int
@@ -151,6 +151,7 @@ class Exploration:
     is_interrupted: bool = False
     why: str = "budget"
     before: Before | None = None
+    dropped: list[Cell] = field(default_factory=list)
 
     def was(self, cell: Cell) -> Verdict | None:
         """What a cell was in the earlier report, where that says something else."""
@@ -273,6 +274,9 @@ def explore(
             queue.extend(more)
             queue.sort(key=lambda one: -one.priority)
             total += len(more)
+        if trial.seed is not None and not plan.has_all and cell.verdict.reaches(plan.least):
+            made.left_out, made.why = [*queue, *made.left_out], "first red"
+            queue.clear()
         progress(len(made.cells), total)
 
     with ThreadPoolExecutor(plan.jobs) as pool:
@@ -289,14 +293,11 @@ def explore(
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
                 for one in done:
                     cell, trial = one.result(), running.pop(one)
-                    red = trial.seed is not None and cell.verdict.reaches(plan.least)
-                    if not red or plan.has_all:
-                        keep(cell)
+                    keep(cell)
                     take(cell, trial)
-                    if red and not plan.has_all:
-                        made.left_out, queue, made.why = [*queue, *made.left_out], [], "first red"
             if made.why == "first red":
-                _keep_first_red(runner, plan, base, made, keep)
+                _end_at_first_red(runner, plan, base, made, keep)
+                made.dropped = [cell for cell in made.dropped if cell.name not in earlier]
         except KeyboardInterrupt:
             made.is_interrupted, made.why = True, "interrupted"
             runner.commands.end_all()
@@ -317,14 +318,14 @@ def explore(
     return made
 
 
-def _keep_first_red(
+def _end_at_first_red(
     runner: TrialRunner, plan: Plan, base: Baseline, made: Exploration, keep: Callable[[Cell], None]
 ) -> None:
-    """Of a swarm that has ended, keep the red run of the first seed, with the fewest of its faults under which it stays
-    red; what runs beside it have found beyond that seed depends on the machine."""
+    """A swarm ends with the red run of the first seed, with the fewest of its faults under which it stays red; what
+    runs beside it have found beyond that seed depends on the machine, and is dropped."""
     first = min((cell for cell in made.cells if cell.verdict.reaches(plan.least)), key=lambda cell: cell.seed)
-    later = [cell for cell in made.cells if cell.seed > first.seed]
-    made.left_out = [*(drawn_for(cell.seed, plan, base) for cell in later), *made.left_out]
+    made.dropped = [cell for cell in made.cells if cell.seed > first.seed]
+    made.left_out += [drawn_for(cell.seed, plan, base) for cell in made.dropped]
     made.left_out.sort(key=lambda trial: trial.seed or 0)
     made.cells = [cell for cell in made.cells if cell.seed < first.seed]
     found = [first]

@@ -10,8 +10,8 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
-from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
-from mockserver.scenario.outcome import NOTIFYING, Outcome
+from mockserver.scenario.operations import NOTIFYING, OPERATIONS, PROVIDER_OPERATIONS, SOURCES, UNREQUESTED
+from mockserver.scenario.outcome import Outcome
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario

@@ -20,8 +20,8 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record, replace
 from mockserver.domain.reference_data import read_table
 from mockserver.scenario.file_model import read_model
-from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, TAKING, UNREQUESTED, operations_like
-from mockserver.scenario.outcome import NOTIFYING, Outcome, OutcomeMap, applicability
+from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, NOTIFYING, TAKING, UNREQUESTED, operations_like
+from mockserver.scenario.outcome import Outcome, OutcomeMap, applicability
 from mockserver.scenario.provider_outcome import PROVIDER_DOWN, PROVIDER_TIMEOUT, Approve, Challenge, Decline, Pending
 from mockserver.scenario.transport import FaultKind
 from mockserver.scenario.webhook_plan import Signature

@@ -51,9 +51,13 @@ _LONGEST_GLOB = 60
 
 @record
 class Operation:
-    """One operation: its name, a description, and its properties: each ``yes``, or empty. One that only ``reads``
-    changes nothing; a page has no members; what is not requested has no headers and no answer. One ``about_one``
-    object, which a path names or a webhook reports, is counted by it."""
+    """One operation: its name, a description, and its properties: each ``yes``, or empty.
+
+    One that only ``reads`` changes nothing; a page has no members; what is not requested has no headers and no answer.
+    One ``about_one`` object, which a path names or a webhook reports, is counted by it. One that ``takes_money`` makes
+    a charge; a client asks for one that ``moves_money``, or promises to. One that ``notifies`` causes webhooks.
+    ``deletable`` and ``expirable`` are the kind of object that can be removed, or ended, after it.
+    """
 
     name: str
     meaning: str
@@ -63,6 +67,13 @@ class Operation:
     is_page: str
     is_unrequested: str
     about_one: str
+    takes_money: str
+    moves_money: str
+    notifies: str
+    about_charge: str
+    about_method: str
+    deletable: str
+    expirable: str
 
 
 _ROWS = read_table("operations", Operation, Path(__file__).parent)
@@ -81,15 +92,13 @@ BODIES = frozenset(row.name for row in _ROWS if row.has_body)
 PAGES = frozenset(row.name for row in _ROWS if row.is_page)
 UNREQUESTED = frozenset(row.name for row in _ROWS if row.is_unrequested)
 ABOUT_ONE = frozenset(row.name for row in _ROWS if row.about_one)
-
-TAKING = frozenset({"charge.create", "batch.row", "payment_link.pay", "subscription.renew"})
-"""Operations in which money is taken."""
-
-MONEY = frozenset(
-    {"charge.create", "charge.capture", "charge.void", "charge.refund"}
-    | {"batch.create", "subscription.create", "transfer.create", "payment_link.pay"}
-)
-"""Operations that a client asks for and that move money, or promise to."""
+TAKING = frozenset(row.name for row in _ROWS if row.takes_money)
+MONEY = frozenset(row.name for row in _ROWS if row.moves_money)
+NOTIFYING = frozenset(row.name for row in _ROWS if row.notifies)
+ABOUT_A_CHARGE = frozenset(row.name for row in _ROWS if row.about_charge)
+ABOUT_A_METHOD = frozenset(row.name for row in _ROWS if row.about_method)
+DELETABLE = {row.name: row.deletable for row in _ROWS if row.deletable}
+EXPIRABLE = {row.name: row.expirable for row in _ROWS if row.expirable}
 
 
 def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> frozenset[str]:

@@ -14,19 +14,10 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.record import record
+from mockserver.scenario import operations as ops
 from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, keys_of, needs, one_of
 from mockserver.scenario.later_step import Later, Move, act_of_payer
-from mockserver.scenario.operations import (
-    ALL_OPERATIONS,
-    BODIES,
-    OPERATIONS,
-    PAGES,
-    PROVIDER_OPERATIONS,
-    READS,
-    TAKING,
-    UNREQUESTED,
-)
 from mockserver.scenario.provider_outcome import (
     Approve,
     Challenge,
@@ -82,53 +73,26 @@ NOTHING = Outcome()
 """No rule decided: the usual outcome."""
 
 
-NOTIFYING = TAKING | {
-    *("charge.challenge", "charge.capture", "charge.void", "charge.refund", "batch.create", "webhook.deliver"),
-    *("customer.create", "customer.update", "customer.delete"),
-    *("payment_method.create", "payment_method.update", "payment_method.delete"),
-    *("subscription.create", "subscription.update", "subscription.status", "subscription.cancel"),
-}
-"""Operations that cause webhooks, and the delivery itself."""
-
-_WAITED_FOR = PROVIDER_OPERATIONS - UNREQUESTED
-_ABOUT_A_CHARGE = TAKING | {"charge.challenge", "charge.capture", "charge.void", "charge.refund", "charge.get"}
-_ABOUT_A_METHOD = frozenset({"customer.create", "payment_method.create", "payment_method.get", "payment_method.update"})
+_WAITED_FOR = ops.PROVIDER_OPERATIONS - ops.UNREQUESTED
 _SET: Mapping[str, frozenset[str]] = {
-    "payto": TAKING | _ABOUT_A_METHOD | {"token.create"},
-    "network_token": TAKING | _ABOUT_A_METHOD,
-    "card": TAKING | _ABOUT_A_METHOD,
-    "subscription": frozenset(name for name in OPERATIONS if name.startswith("subscription."))
+    "payto": ops.TAKING | ops.ABOUT_A_METHOD | {"token.create"},
+    "network_token": ops.TAKING | ops.ABOUT_A_METHOD,
+    "card": ops.TAKING | ops.ABOUT_A_METHOD,
+    "subscription": frozenset(name for name in ops.OPERATIONS if name.startswith("subscription."))
     - {"subscription.search", "subscription.cancel"},
 }
 """Operations that are about an object whose status ``later: set`` can change."""
 
-DELETABLE: Mapping[str, str] = {
-    **dict.fromkeys(("vault.create", "vault.get"), "vault"),
-    **dict.fromkeys(("customer.create", "customer.get", "customer.update"), "customer"),
-    **dict.fromkeys(("payment_method.create", "payment_method.get", "payment_method.update"), "payment_method"),
-}
-"""Operations after which ``later: delete`` can remove an object, and its kind."""
-
-
-EXPIRABLE: Mapping[str, str] = {
-    **dict.fromkeys(("vault.create", "vault.get"), "vault"),
-    **dict.fromkeys(("token.create", "token.get"), "token"),
-    **dict.fromkeys((*TAKING, "charge.get"), "charge"),
-}
-"""Operations after which ``later: expire`` can end an object, and its kind: of a charge its authorisation, or the token
-that it was paid with."""
-
-
-_REQUESTED = ALL_OPERATIONS - UNREQUESTED
+_REQUESTED = ops.ALL_OPERATIONS - ops.UNREQUESTED
 FITS: Mapping[str, frozenset[str]] = {
     "latency": _WAITED_FOR,
     "transport": _REQUESTED,
-    "transport.edit": _REQUESTED - PAGES,
-    "transport.omit": _REQUESTED - PAGES,
-    "webhook": NOTIFYING,
+    "transport.edit": _REQUESTED - ops.PAGES,
+    "transport.omit": _REQUESTED - ops.PAGES,
+    "webhook": ops.NOTIFYING,
     "batch": frozenset({"batch.create"}),
-    "lag": READS,
-    "replay": _REQUESTED - READS - PAGES,
+    "lag": ops.READS,
+    "replay": _REQUESTED - ops.READS - ops.PAGES,
 }
 """Operations in which the parts of an outcome can happen, the words of providers and later work apart."""
 
@@ -138,9 +102,9 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
         if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
-            yield "approve: copies", TAKING
+            yield "approve: copies", ops.TAKING
     if outcome.transport is not None and outcome.transport.at is At.UPLOAD:
-        yield "at: upload", BODIES
+        yield "at: upload", ops.BODIES
     whole: Any = outcome
     for path, operations in FITS.items():
         if reduce(lambda part, name: getattr(part, name, None), path.split("."), whole):
@@ -152,8 +116,8 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
 
 def fits_later(move: Move, path: str = "") -> frozenset[str]:
     """The operations after which something can happen on its own; a change of fields by the path of one."""
-    ends = {Move.DELETE: DELETABLE, Move.EXPIRE: EXPIRABLE}
-    return _SET[path.partition(".")[0]] if move is Move.SET else frozenset(ends.get(move, _ABOUT_A_CHARGE))
+    ends = {Move.DELETE: ops.DELETABLE, Move.EXPIRE: ops.EXPIRABLE}
+    return _SET[path.partition(".")[0]] if move is Move.SET else frozenset(ends.get(move, ops.ABOUT_A_CHARGE))
 
 
 PROVIDER_WORDS = ("approve", "decline", "pending", "challenge", "provider_down", "provider_timeout", "partial_approve")

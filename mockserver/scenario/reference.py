@@ -19,20 +19,12 @@ from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import duration_text
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record
+from mockserver.scenario import operations as ops
 from mockserver.scenario import paths
 from mockserver.scenario.batch_script import ROW_FIELDS
 from mockserver.scenario.file_model import adapter, any_of, apart, given, given_as, needs, one_of
 from mockserver.scenario.later_step import SETTABLE, Move
 from mockserver.scenario.matching import FLAG, NUMBER, ORDER, TEXT, Kind
-from mockserver.scenario.operations import (
-    ALL_OPERATIONS,
-    BODIES,
-    OPERATIONS,
-    PROVIDER_OPERATIONS,
-    SOURCES,
-    TAKING,
-    UNREQUESTED,
-)
 from mockserver.scenario.outcome import FITS, fits_later
 from mockserver.scenario.provider_outcome import CATALOGUE, ProviderOutcome
 from mockserver.scenario.rule import PLANS, RuleMap
@@ -248,7 +240,9 @@ def _digits(most: int) -> Schema:
 @cache
 def _kinds() -> Mapping[str, tuple[Kind, str]]:
     """The members of requests and of stored objects by their paths: the kind of each, and what it is."""
-    members = [f"request.{path}" for path in dict.fromkeys(path for op in OPERATIONS for path in paths.testable(op))]
+    members = [
+        f"request.{path}" for path in dict.fromkeys(path for op in ops.OPERATIONS for path in paths.testable(op))
+    ]
     found = {path: (paths.known_path(path).kind, "a field of the request") for path in members}
     for kind, rows in paths.STORED.items():
         found[f"state.{camel(kind)}"] = TEXT, f"the stored {kind.replace('_', ' ')} itself"
@@ -285,7 +279,7 @@ def _members() -> Schema:
 
 def _patterns() -> Schema:
     """Paths below the members of requests, of stored objects in either spelling, and headers."""
-    known = paths.fields_of(ALL_OPERATIONS)
+    known = paths.fields_of(ops.ALL_OPERATIONS)
     deep = [name for name, one in sorted(known.items()) if one.is_list or one.is_map or paths.parts_of(name)]
     kinds = sorted({*paths.STORED, *map(camel, paths.STORED)})
     return {
@@ -297,11 +291,11 @@ def _patterns() -> Schema:
 
 def _when() -> Schema:
     operation: Schema = {
-        "anyOf": [{"enum": list(OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
+        "anyOf": [{"enum": list(ops.OPERATIONS)}, {"type": "string", "pattern": r"\*", "maxLength": 60}],
         "description": "an operation, or a glob such as charge.*",
     }
     month_day = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 31}, {"const": LAST}]}
-    named = {"anyOf": [{"enum": sorted(UNREQUESTED)}, _list({"enum": sorted(UNREQUESTED)})]}
+    named = {"anyOf": [{"enum": sorted(ops.UNREQUESTED)}, _list({"enum": sorted(ops.UNREQUESTED)})]}
     delivery = {"anyOf": [{"const": "webhook.deliver"}, {"type": "array", "contains": {"const": "webhook.deliver"}}]}
     span = {
         **dict.fromkeys(("from", "to"), POINT_SCHEMA),
@@ -317,7 +311,7 @@ def _when() -> Schema:
         "additionalProperties": False,
         "properties": {
             "op": {"anyOf": [operation, _list(operation)]},
-            "source": _one_of(*SOURCES),
+            "source": _one_of(*ops.SOURCES),
             "provider": _ANY,
             # In any letter case.
             "card": _map(
@@ -366,15 +360,15 @@ def _by_operation() -> Iterator[Schema]:
     looks = {"anyOf": [given_as("when", any_of(_NEED_PROVIDER)), given_as("key", asked)]}
     fits = [(given(kind.word), kind.fits) for kind in get_args(ProviderOutcome)]
     fits += [(_at(path, {"not": {"type": "null"}}), operations) for path, operations in FITS.items()]
-    fits.append((_at("approve.copies", {"minimum": 2}), TAKING))
-    fits.append((_at("transport.at", {"const": At.UPLOAD}), BODIES))
+    fits.append((_at("approve.copies", {"minimum": 2}), ops.TAKING))
+    fits.append((_at("transport.at", {"const": At.UPLOAD}), ops.BODIES))
     fits += [(_later(given(move)), fits_later(move)) for move in Move if move is not Move.SET]
     fits += [(_later(given_as("set", given(path))), fits_later(Move.SET, path)) for path in SETTABLE]
     yield from (needs(_makes(outcome), _only_in(operations)) for outcome, operations in fits)
-    yield from (needs(part, _only_in(PROVIDER_OPERATIONS)) for part in (looks, _makes(given("outcome_from"))))
+    yield from (needs(part, _only_in(ops.PROVIDER_OPERATIONS)) for part in (looks, _makes(given("outcome_from"))))
     alike: dict[tuple[bool, tuple[str, ...]], list[str]] = {}
-    for op in OPERATIONS:
-        alike.setdefault((op in UNREQUESTED, tuple(paths.fields_of({op}))), []).append(op)
+    for op in ops.OPERATIONS:
+        alike.setdefault((op in ops.UNREQUESTED, tuple(paths.fields_of({op}))), []).append(op)
     for (is_unrequested, names), same in alike.items():
         others = r"^(?!request\.|header\.)" if is_unrequested else r"^(?!request\.)"
         path = {"pattern": rf"{others}|^request\.({'|'.join(names)})(\.|$)" if names else others}
@@ -400,8 +394,8 @@ def _later(work: Schema) -> Schema:
 
 def _only_in(operations: frozenset[str]) -> Schema:
     """A rule that names none but some operations in full."""
-    many = len(operations) > len(ALL_OPERATIONS) / 2
-    names = "|".join(sorted(ALL_OPERATIONS - operations if many else operations)).replace(".", r"\.")
+    many = len(operations) > len(ops.ALL_OPERATIONS) / 2
+    names = "|".join(sorted(ops.ALL_OPERATIONS - operations if many else operations)).replace(".", r"\.")
     known = {"pattern": f"^(?!({names})$)" if many else rf"^({names})$|\*"}
     # Of a text the pattern counts, of a list its items.
     op = {**known, "items": known}

@@ -12,7 +12,7 @@ from mockserver.engine.codec import row_form
 from mockserver.findings.ledger import Finding, Ledger
 from mockserver.findings.watch import Watch
 from mockserver.store.schema import Changes, StoredRows
-from mockserver.store.table_rows import MemoryPart, Part
+from mockserver.store.table_rows import ALL, MemoryPart, Part
 
 
 def memories(watch: Watch) -> Iterator[Part]:
@@ -42,7 +42,7 @@ def _hints(cls: type) -> list[tuple[str, Any]]:
     return list(get_type_hints(cls).items())
 
 
-class FindingsPart:
+class FindingsPart(Part):
     """The findings, by their numbers: ``_raised`` and ``_cleared`` are the changes of the ledger that were gathered."""
 
     name = "findings"
@@ -51,8 +51,7 @@ class FindingsPart:
         self._ledger = ledger
         self._raised = self._cleared = 0
 
-    def gather(self, changes: Changes) -> None:
-        """Findings that are new or were raised again, and those that were cleared."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         ledger = self._ledger
         if ledger.cleared != self._cleared:
             changes.cut(self.name, ledger.dropped)
@@ -64,6 +63,5 @@ class FindingsPart:
         self._raised, self._cleared = ledger.raised, ledger.cleared
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """Every finding."""
         self._ledger.take_over(row_form(Finding).to_value(raw) for _, raw in stored.get(self.name, ()))
         self._raised, self._cleared = self._ledger.raised, self._ledger.cleared

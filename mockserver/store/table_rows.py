@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from heapq import heapify
 from itertools import groupby, islice
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Any
 
 from mockserver.domain.batch import Batch, BatchRow
 from mockserver.domain.delivery import Delivery
@@ -39,22 +39,26 @@ BATCH_BLOCK = 200
 _BLOCKS = 1 << 20
 """Blocks that a batch can have."""
 
-_ALL = sys.maxsize
+ALL = sys.maxsize
 
 
-class Part(Protocol):
+class Part:
     """One part of one sandbox."""
 
     name: str
 
-    def gather(self, changes: Changes) -> None:
-        """Report what has changed since the last time."""
+    def __len__(self) -> int:
+        """How many of its rows have changed, of a part that knows."""
+        return 0
+
+    def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Report what has changed since the last time: of a part that knows how many rows have, ``most`` of them."""
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
         """Take over what was stored. Raises ``ValueError`` when some is missing."""
 
 
-class TablePart:
+class TablePart(Part):
     """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since.
     ``fresh`` gets what is written of them, for the journal of the same commit."""
 
@@ -74,8 +78,7 @@ class TablePart:
     def __len__(self) -> int:
         return len(self._table.rows) - self._known + len(self._changed)
 
-    def gather(self, changes: Changes, most: int = _ALL) -> None:
-        """Rows that have another value, and those that are new: ``most`` of them at most."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         if not self._changed and len(self._table.rows) == self._known:
             return
         some = list(islice(self._changed, most))
@@ -88,7 +91,6 @@ class TablePart:
         self._known = end
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """Every row, in its place. Raises ``ValueError`` when one is missing."""
         # What was stored is no change.
         heard, self._table.listeners = self._table.listeners, ()
         for place, (seq, raw) in enumerate(stored.get(self.name, ())):
@@ -99,7 +101,7 @@ class TablePart:
         self._known = len(self._table)
 
 
-class MemoryPart:
+class MemoryPart(Part):
     """A bounded dictionary whose values are replaced, never changed: each entry is a row, in the order of the numbers.
 
     It is the attribute ``slot`` of its ``owner``; ``form`` is that of a pair of key and value. An entry that moves to
@@ -116,8 +118,7 @@ class MemoryPart:
         self._known: dict[Any, tuple[int, Any]] = {}
         self._last = 0
 
-    def gather(self, changes: Changes) -> None:
-        """Entries that are new, moved or have another value, and those that are gone."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         memory, known, before = getattr(self._owner, self._slot), self._known, 0
         if not memory and not known:
             return
@@ -138,7 +139,6 @@ class MemoryPart:
                 changes.drop(self.name, known.pop(key)[0])
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """Every entry, in order."""
         memory = getattr(self._owner, self._slot)
         for number, raw in stored.get(self.name, ()):
             key, value = self._form.to_value(raw, cards)
@@ -147,7 +147,7 @@ class MemoryPart:
             self._last = number
 
 
-class ReportedPart:
+class ReportedPart(Part):
     """What reports which of its rows have changed, by their numbers. ``write`` gives the plain data of a row, ``take``
     takes all of them over."""
 
@@ -164,8 +164,7 @@ class ReportedPart:
     def __len__(self) -> int:
         return len(self._changed)
 
-    def gather(self, changes: Changes, most: int = _ALL) -> None:
-        """The rows that were noted, ``most`` of them at most."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         for _ in range(min(most, len(self._changed))):
             number, value = self._changed.popitem()
             if value is None:
@@ -174,12 +173,11 @@ class ReportedPart:
                 changes.put(self.name, number, self._write(value))
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """All rows."""
         self._take(stored.get(self.name, ()), cards)
         self._changed.clear()
 
 
-class GrowingPart:
+class GrowingPart(Part):
     """What only grows at its end: a row has the steps that a commit holds, some at most, under the number of the last.
     ``since`` gives what was added after a number, ``gone`` the number up to which all is dropped. That goes by the row
     (``Changes.cut``), so that the oldest row may hold steps which are gone already."""
@@ -202,8 +200,7 @@ class GrowingPart:
     def __len__(self) -> int:
         return sum(1 for _ in self._since(self._written))
 
-    def gather(self, changes: Changes, most: int = _ALL) -> None:
-        """The oldest of the steps that are new, and those that were dropped."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         steps = groupby(self._since(self._written), attrgetter("number"))
         new = [(number, [*map(self._write, step)]) for number, step in islice(steps, most)]
         for first in range(0, len(new), BLOCK):
@@ -215,13 +212,12 @@ class GrowingPart:
             changes.cut(self.name, gone)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """All steps, one by one."""
         rows = stored.get(self.name, ())
         self._take((one for _, block in rows for _, step in block for one in step), cards)
         self._written = rows[-1][0] if rows else 0
 
 
-class BatchPart:
+class BatchPart(Part):
     """The batches of a sandbox, and their transactions."""
 
     name = "batches"
@@ -234,9 +230,8 @@ class BatchPart:
     def __len__(self) -> int:
         return sum(len(batch.rows) for batch in self._table.rows[len(self._known) :])
 
-    def gather(self, changes: Changes, most: int = _ALL) -> None:
-        """Batches that have moved, and the transactions that have; new batches until ``most`` transactions are there,
-        of which one may have 100,000."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
+        # A new batch may have 100,000 transactions: others follow with the next commit.
         for batch in self._table.rows[len(self._known) :]:
             if most <= 0:
                 break
@@ -259,7 +254,6 @@ class BatchPart:
             changes.put(self._ROWS, batch.seq * _BLOCKS + block, [*map(write, rows)])
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """The batches with their transactions. Raises ``ValueError`` when some are missing."""
         counts = []
         for place, (seq, (plain, count)) in enumerate(stored.get(self.name, ())):
             if place != seq:
@@ -309,8 +303,7 @@ class RuleKeysPart(ReportedPart):
             self._last = number = self._numbers[rule, key] = self._last + 1
         self.note(number, (rule, key))
 
-    def gather(self, changes: Changes, most: int = _ALL) -> None:
-        """The keys that were counted."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         if self._tallies is not self._director.tallies:
             # Other rules were put in force.
             self._note_all()
@@ -386,7 +379,7 @@ def inbox_part(sandbox: Sandbox) -> ReportedPart:
     return part
 
 
-class PastPart:
+class PastPart(Part):
     """The changes that reads may have to take back, each with the value before; that after it stands in the next
     change of the same row, or in its table."""
 
@@ -397,8 +390,7 @@ class PastPart:
         self._past: Past | None = None
         self._noted = self._begins = 0
 
-    def gather(self, changes: Changes) -> None:
-        """Changes that are new, and those that are too old or forgotten."""
+    def gather(self, changes: Changes, most: int = ALL) -> None:
         past = self._sandbox.past
         if past is None:
             return
@@ -415,7 +407,6 @@ class PastPart:
             changes.cut(self.name, begins)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        """The changes, once the tables are there."""
         sandbox, rows = self._sandbox, stored.get(self.name, ())
         self._past = sandbox.past
         if sandbox.past is None:

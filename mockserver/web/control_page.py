@@ -13,7 +13,7 @@ from mockserver.domain.clock import SECOND, iso
 from mockserver.domain.problem import problem
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.sandboxes import object_counts
-from mockserver.web.page import PageCall, html, policy, redirect
+from mockserver.web.page import PageCall, html, redirect
 from mockserver.web.request import Reply, Request
 from mockserver.web.runner import SERVER
 from mockserver.web.shell import Endpoint
@@ -53,7 +53,7 @@ def front(call: PageCall) -> Reply:
 
 
 def page(call: PageCall) -> Reply:
-    return html(200, "admin.html", policy(scripts=True, framed=False))
+    return html(200, "admin.html", scripts=True, framed=False)
 
 
 def stream(call: PageCall) -> Reply:

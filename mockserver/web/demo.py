@@ -14,7 +14,7 @@ from mockserver.domain.errors import Unauthorised
 from mockserver.domain.reading import whole_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.sandbox import Sandbox
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, policy, redirect
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect
 from mockserver.web.payer import COMPLETE, OUTCOMES, failure_of, paid_with, refusal_of
 from mockserver.web.request import Reply, Request
 from mockserver.web.routes import ROUTES
@@ -87,7 +87,6 @@ def thanks(call: PageCall) -> Reply:
     return html(
         200,
         "demo_thanks.html",
-        policy(),
         charge=charge,
         key=sandbox.public_key,
         title=title,
@@ -98,9 +97,9 @@ def thanks(call: PageCall) -> Reply:
 
 
 def _shop(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
-    headers = policy(scripts=True, frames=True, forms_to="'self' " + sandbox.config.public_url)
-    shown = {"key": sandbox.public_key, "price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY}
-    return html(status, "demo.html", headers, **shown, alert=alert)
+    shown: dict[str, Any] = {"price": PRICE, "currency": CURRENCY, "most": MOST, "cards": TRY, "alert": alert}
+    shown |= {"key": sandbox.public_key, "reaches": [sandbox.config.public_url]}
+    return html(status, "demo.html", scripts=True, frames=True, **shown)
 
 
 def _opened(call: PageCall) -> Sandbox:

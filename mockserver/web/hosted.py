@@ -21,18 +21,7 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web import payer
-from mockserver.web.page import (
-    NoSuchPage,
-    PageCall,
-    carry_out,
-    holding,
-    html,
-    origin_of,
-    policy,
-    redirect,
-    web_address,
-    with_query,
-)
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, holding, html, redirect, web_address, with_query
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
 
@@ -97,7 +86,7 @@ def page(call: PageCall) -> Reply:
         waits = made.status is ChargeState.PENDING_CHECKOUT
         return redirect(_onward(view, made)) if waits else _result(view, made, used=True)
     if not view.link.has_room:
-        return _closed(view.link, 200)
+        return html(200, "closed.html", link=view.link)
     if not view.key:
         view.key = _new_key(view.sandbox)
         return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
@@ -127,7 +116,7 @@ def pay(call: PageCall) -> Reply:
     if made is not None:
         return redirect(_onward(view, made))
     if not link.has_room or reply.status == 409:
-        return _closed(link, 409)
+        return html(409, "closed.html", link=link)
     view.form = form
     declined = view.charge(link.attempts.get(key))
     if declined is None:
@@ -211,7 +200,6 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     return html(
         200,
         "paid.html",
-        policy(),
         link=link,
         charge=charge,
         title=title,
@@ -236,19 +224,14 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         "errors": view.errors,
         "alert": view.alert,
         "notice": view.notice,
+        "reaches": [web_address(link.redirect_url)],
     }
-    away = web_address(link.redirect_url)
-    headers = policy(forms_to=f"'self' {origin_of(away)}" if away else "'self'")
     if kind is LinkPaymentType.CARD:
         offered = [one for one in LinkPaymentType if one is not LinkPaymentType.CARD and link.takes(one)]
         others = [(one.value, payer.WAYS[one], view.address(type=one.value)) for one in offered]
-        return html(status, "pay.html", headers, **shown, card=link.takes(LinkPaymentType.CARD), others=others)
+        return html(status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
     declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
-    return html(status, "simulated.html", headers, **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
-
-
-def _closed(link: PaymentLink, status: int) -> Reply:
-    return html(status, "closed.html", policy(), link=link)
+    return html(status, "simulated.html", **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
 
 
 def _found(call: PageCall, view: str) -> _View:

@@ -13,7 +13,7 @@ shop hear them first. Source: docs/spec/published-facts.md, 7.1.
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
@@ -49,8 +49,6 @@ _EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
 """What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
 LONGEST_FORM = 65_536
 """Bytes of a form; the longest honest one has a few hundred."""
-
-Headers = tuple[RawHeader, ...]
 
 Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
 """What finds the sandbox of a page."""
@@ -121,7 +119,7 @@ class PageEndpoint(Endpoint):
         try:
             answer: Reply = self.route.serve(call)
         except NoSuchPage as missing:
-            return html(404, "unknown.html", policy(), what=missing.args[0], text=missing.args[1])
+            return html(404, "unknown.html", what=missing.args[0], text=missing.args[1])
         answer.fault = call.fault
         return answer
 
@@ -134,9 +132,41 @@ class PageEndpoint(Endpoint):
         return reply
 
 
-def html(status: int, template: str, headers: Headers, /, **values: object) -> Reply:
-    """The whole page of a template, with the values that it names."""
-    return Reply(status, render(template, **values), headers=headers)
+def html(
+    status: int,
+    template: str,
+    /,
+    *,
+    reaches: Iterable[str | None] | None = (),
+    scripts: bool = False,
+    frames: bool = False,
+    framed: bool = True,
+    **values: object,
+) -> Reply:
+    """The whole page of a template, with the values that it names. Nothing comes from outside, nothing is inline.
+    ``reaches`` are addresses of others that a form may lead to, step after step; None where forms lead nowhere."""
+    origins = ["'none'"] if reaches is None else ["'self'", *(_origin_of(one) for one in reaches if one)]
+    rules = [
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        f"form-action {' '.join(dict.fromkeys(origins))}",
+        "base-uri 'none'",
+    ]
+    rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
+    rules += ["frame-src 'self'"] if frames else []
+    # A shop may stand anywhere.
+    rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
+    headers = (
+        HTML,
+        *(_EMBEDDED if framed else ()),
+        (b"content-security-policy", "; ".join(rules).encode("latin-1")),
+        NOSNIFF,
+        (b"referrer-policy", b"no-referrer"),
+        NO_STORE,
+    )
+    text = _environment().get_template(template).render(values)
+    return Reply(status, text.encode("utf-8", "replace"), headers=headers)
 
 
 def redirect(location: str) -> Reply:
@@ -173,37 +203,13 @@ def carry_out(call: PageCall, route: Route, body: Mapping[str, object], path: st
     return reply
 
 
-def policy(*, forms_to: str = "'self'", scripts: bool = False, frames: bool = False, framed: bool = True) -> Headers:
-    """The headers of an HTML page: nothing from outside, nothing inline. ``forms_to`` are the origins that a form may
-    reach, those that it is redirected to included."""
-    rules = [
-        "default-src 'none'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        f"form-action {forms_to}",
-        "base-uri 'none'",
-    ]
-    rules += ["script-src 'self'", "connect-src 'self'"] if scripts else []
-    rules += ["frame-src 'self'"] if frames else []
-    # A shop may stand anywhere.
-    rules += ["frame-ancestors http: https:" if framed else "frame-ancestors 'none'"]
-    return (
-        HTML,
-        *(_EMBEDDED if framed else ()),
-        (b"content-security-policy", "; ".join(rules).encode("latin-1")),
-        NOSNIFF,
-        (b"referrer-policy", b"no-referrer"),
-        NO_STORE,
-    )
-
-
 def web_address(text: str | None) -> str | None:
     """The address when a browser may be sent there: http or https with a host, printable ASCII only; else None."""
     sound = text and text.isascii() and is_web_address(text) and not any(mark in text for mark in "\"'<>\\`;,")
     return text if sound else None
 
 
-def origin_of(address: str) -> str:
+def _origin_of(address: str) -> str:
     parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
@@ -254,10 +260,6 @@ def static_files() -> Mapping[str, StaticFile]:
             body = entry.read_bytes()
             found[entry.name] = StaticFile(kind, body, f'"{blake2b(body, digest_size=8).hexdigest()}"')
     return found
-
-
-def render(name: str, **values: object) -> bytes:
-    return _environment().get_template(name).render(values).encode("utf-8", "replace")
 
 
 def money(amount: Decimal, currency: str) -> str:
@@ -321,4 +323,4 @@ def script(call: PageCall) -> Reply:
 
 def entry_frame(call: PageCall) -> Reply:
     """The frame for the fields of a card or a PayTo agreement; any shop may show it."""
-    return html(200, "entry.html", policy(scripts=True, forms_to="'none'"))
+    return html(200, "entry.html", scripts=True, reaches=None)

@@ -67,7 +67,7 @@ _DECLINES: Mapping[int, str] = {
 }
 """What a payer may know of a decline: not that a card is reported stolen, nor that a payment looks like fraud."""
 
-_EMPTY = "wanted a text that is not empty"
+_FIELDS = {"CardNumber": "This card is not taken here.", "ExpiryDate": "This card has expired."}
 
 MISSING = "Please fill this in."
 _DATE = re.compile(r"(\d{1,2})[^\d]?(\d{2}|20\d{2})")
@@ -177,14 +177,10 @@ def faults_of(body: Any) -> dict[str, str]:
 
 
 def _field_words(name: str, text: str) -> str:
-    if text == _EMPTY or text.startswith("required"):
+    if text == "wanted a text that is not empty" or text.startswith("required"):
         return MISSING
-    match name:
-        case "CardNumber":
-            return "This card is not taken here."
-        case "ExpiryDate":
-            return "This card has expired."
-        case _:
-            wanted = text.partition(", ")[2] if text.startswith("got ") else text
-            wanted = wanted.replace("wanted at least", "please pay at least").replace("wanted ", "please write ")
-            return f"{wanted[:1].upper()}{wanted[1:]}."
+    if name in _FIELDS:
+        return _FIELDS[name]
+    wanted = text.partition(", ")[2] if text.startswith("got ") else text
+    wanted = wanted.replace("wanted at least", "please pay at least").replace("wanted ", "please write ")
+    return f"{wanted[:1].upper()}{wanted[1:]}."

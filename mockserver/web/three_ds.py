@@ -8,6 +8,7 @@ twice. Sources: docs/spec/service.md, Charge (``threeDsRedirectUrl``); docs/spec
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
@@ -18,18 +19,7 @@ from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
-from mockserver.web.page import (
-    NoSuchPage,
-    PageCall,
-    carry_out,
-    holding,
-    html,
-    origin_of,
-    policy,
-    redirect,
-    web_address,
-    with_query,
-)
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, holding, html, redirect, web_address, with_query
 from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
@@ -92,16 +82,14 @@ def _found(call: PageCall) -> tuple[Sandbox, Charge | Token]:
 
 
 def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
-    if isinstance(challenged, Charge):
-        shown, reach = _of_charge(sandbox, challenged), _reach(sandbox, challenged)
-    else:
-        shown, reach = _of_token(challenged), "'self'"
-    headers = policy(scripts=not shown["waits"], forms_to=reach)
-    return html(200 if fault is None else 400, "three_ds.html", headers, **shown, fault=fault)
+    shown = _of_charge(sandbox, challenged) if isinstance(challenged, Charge) else _of_token(challenged)
+    status = 200 if fault is None else 400
+    return html(status, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown)
 
 
-def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, object]:
-    title, text = OUTCOMES[charge.status]
+def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
+    (title, text), link = OUTCOMES[charge.status], _link_of(sandbox, charge)
+    back = return_address(sandbox, charge)
     return {
         "charge": charge,
         "card": paid_with(charge.instrument) if charge.instrument.card else None,
@@ -111,11 +99,13 @@ def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, object]:
         "answer": _answer_of(charge),
         "status": profile_of(sandbox.assumed).status[charge.status],
         "reason": failure_of(charge) if charge.status is ChargeState.FAILED else None,
-        "back": return_address(sandbox, charge),
+        "back": back,
+        # The payer may be redirected to one and then to the other.
+        "reaches": [back, web_address(link.redirect_url) if link else None],
     }
 
 
-def _of_token(token: Token) -> dict[str, object]:
+def _of_token(token: Token) -> dict[str, Any]:
     title, text = _TOKEN_OUTCOMES[token.answer]
     return {
         "charge": None,
@@ -133,13 +123,6 @@ def _answer_of(charge: Charge) -> ChallengeAnswer:
         return ChallengeAnswer.PASS
     code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
     return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
-
-
-def _reach(sandbox: Sandbox, charge: Charge) -> str:
-    """Every origin that the payer's answer may be redirected to, step after step."""
-    link = _link_of(sandbox, charge)
-    places = [return_address(sandbox, charge), web_address(link.redirect_url) if link else None]
-    return " ".join(["'self'", *dict.fromkeys(origin_of(place) for place in places if place)])
 
 
 def _link_of(sandbox: Sandbox, charge: Charge) -> PaymentLink | None:

@@ -15,15 +15,7 @@ from weakref import WeakKeyDictionary
 
 from opentelemetry.context import Context
 from opentelemetry.propagate import extract, inject
-from opentelemetry.trace import (
-    NonRecordingSpan,
-    Span,
-    SpanContext,
-    SpanKind,
-    StatusCode,
-    TracerProvider,
-    set_span_in_context,
-)
+from opentelemetry.trace import Span, SpanKind, StatusCode, TracerProvider, set_span_in_context
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.delivery import Delivery, Sent
@@ -47,7 +39,7 @@ class Tracing:
     def __init__(self, provider: TracerProvider, route_of: Callable[[str, str], str | None]) -> None:
         self._tracer = provider.get_tracer("mockserver")
         self._route_of = route_of
-        self._causes: WeakKeyDictionary[Delivery, SpanContext] = WeakKeyDictionary()
+        self._causes: WeakKeyDictionary[Delivery, Span] = WeakKeyDictionary()
 
     def request_begins(self, scope: Scope) -> None:
         route = self._route_of(scope["method"], scope["path"])
@@ -70,17 +62,15 @@ class Tracing:
 
     def caused(self, scope: Scope, sandbox: Sandbox, step: Step) -> None:
         """The webhooks of a step belong to the trace of its request."""
-        span = scope.get(_SPAN)
-        if span is not None:
-            for delivery_id in step.result.webhooks:
-                if (delivery := sandbox.deliveries.get(delivery_id)) is not None:
-                    self._causes[delivery] = span.get_span_context()
+        for delivery_id in step.result.webhooks if _SPAN in scope else ():
+            if (delivery := sandbox.deliveries.get(delivery_id)) is not None:
+                self._causes[delivery] = scope[_SPAN]
 
     def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Span:
         """The span of a try to deliver a webhook; ``headers`` get its ``traceparent``. The signature is that of the
         body and stays what it is."""
         cause = self._causes.get(delivery)
-        above = Context() if cause is None else set_span_in_context(NonRecordingSpan(cause), Context())
+        above = Context() if cause is None else set_span_in_context(cause, Context())
         span = self._tracer.start_span("POST", above, SpanKind.CLIENT, _about_try(delivery))
         inject(headers, set_span_in_context(span, Context()))
         return span

@@ -18,19 +18,7 @@ from mockserver.domain.problem import problem
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.web.request import (
-    JSON_TYPE,
-    NO_STORE,
-    NOSNIFF,
-    RawHeader,
-    Receive,
-    Reply,
-    Request,
-    Scope,
-    Send,
-    decoded,
-    tidied,
-)
+from mockserver.web.request import JSON_TYPE, NO_STORE, NOSNIFF, Receive, Reply, Request, Scope, Send, decoded, tidied
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 
@@ -81,7 +69,7 @@ class Unrouted(Endpoint):
     where ``methods`` are those of the path."""
 
     op = NO_OPERATION
-    headers: tuple[RawHeader, ...] = (JSON_TYPE, NOSNIFF, NO_STORE)
+    headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     def __init__(self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None) -> None:
         super().__init__(world)
@@ -98,15 +86,12 @@ class Unrouted(Endpoint):
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The same answer to a body that is too large, but no entry of the journal."""
-        return self._answer(request)
+        return self.act(request)
 
-    async def act(self, request: Request) -> Reply:
+    def act(self, request: Request) -> Reply:
         """The answer; with a key also an entry of the journal and a finding."""
         if request.known is not None:
             request.resource = star_key(request.resource, request.known.key)
-        return self._answer(request)
-
-    def _answer(self, request: Request) -> Reply:
         if self._allowed is None:
             return unknown_path(request, nearest(request.resource, self._templates))
         details = {"Method": f"got {request.method}, allowed: {self._allowed}"}
@@ -129,18 +114,18 @@ def nearest(path: str, templates: Iterable[Sequence[str]]) -> str | None:
     given = path.lower().split("/")
     if len(path) > _LONGEST_PATH or len(given) > _MOST_SEGMENTS:
         return None
-    ours, best, found = path.startswith(_OURS), _LEAST_RATIO, None
-    matcher = difflib.SequenceMatcher(autojunk=False)
+    best, found = _LEAST_RATIO, None
     for template in sorted(templates, key=lambda parts: abs(len(parts) - len(given))):
-        if template[1].startswith("__") is not ours:
+        if template[1].startswith("__") is not path.startswith(_OURS):
             continue
         fixed = [place for place, part in enumerate(template) if not part.startswith("{")]
         # One segment more is a prefix such as /v1: what stands in the place of ids is left out all the same.
         more = len(given) - len(template)
         theirs = given[:more] + [given[more + place] for place in fixed] if more in (0, 1) else given
-        matcher.set_seqs("/".join(theirs), "/".join(template[place] for place in fixed))
-        if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
-            best, found = matcher.ratio(), "/".join(template)
+        ours = "/".join(template[place] for place in fixed)
+        ratio = difflib.SequenceMatcher(None, "/".join(theirs), ours, autojunk=False).ratio()
+        if ratio > best:
+            best, found = ratio, "/".join(template)
     return found
 
 

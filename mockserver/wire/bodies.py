@@ -57,6 +57,13 @@ class MethodFields(Body):
         """That command on some terms."""
         return self.made(self.stored_by, terms=terms)
 
+    def payer(self) -> Payer | None:
+        """The payer that is named, without a customer."""
+        return None
+
+    def command(self) -> Any:
+        return self.method(self.made(commands.MethodTerms, payer=self.payer()))
+
 
 class CardMethodFields(CardVaulting, MethodFields):
     """A card to store with a provider."""
@@ -106,18 +113,11 @@ class BankFields(MethodFields):
     bank_payment_information: BankPaymentInformation
 
 
-class MethodCreation(StoringTerms, MethodFields):
-    """A payment method to store."""
-
-    def command(self) -> Any:
-        return self.method(self.terms())
-
-
-class CardMethodCreation(MethodCreation, CardMethodFields):
+class CardMethodCreation(StoringTerms, CardMethodFields):
     """A card to store with a provider."""
 
 
-class TokenMethodCreation(MethodCreation, TokenFields):
+class TokenMethodCreation(StoringTerms, TokenFields):
     """What a payment token stands for, to store."""
 
 
@@ -127,9 +127,6 @@ class ProviderTokenMethodCreation(ProviderTokenFields):
     email: str | None = None
     verify: Flag | None = None
     fallback_payment_method_id: str | None = None
-
-    def command(self) -> commands.NewProviderTokenMethod:
-        return self.method(self.made(commands.MethodTerms))
 
 
 class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
@@ -141,19 +138,18 @@ class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     fallback_payment_method_id: str | None = None
     webhook: WebhookConfig | None = None
 
-    def command(self) -> commands.NewProviderTokenMethod:
-        payer = payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
-        return self.method(self.made(commands.MethodTerms, payer=payer))
+    def payer(self) -> Payer | None:
+        return payer_of(self.reference, self.first_name, self.last_name, self.email, self.phone)
 
 
-class BankMethodCreation(MethodCreation, BankFields):
+class BankMethodCreation(StoringTerms, BankFields):
     """A bank account to store with a provider."""
 
     first_name: str | None = None
     last_name: str | None = None
 
-    def terms(self, payer: Payer | None = None) -> commands.MethodTerms:
-        return super().terms(payer or payer_of(None, self.first_name, self.last_name))
+    def payer(self) -> Payer | None:
+        return payer_of(None, self.first_name, self.last_name)
 
 
 class ProviderSwitch(Body):
@@ -209,9 +205,10 @@ class PayIdFields(Body):
     pay_id_type: str | None = Field(None, description="free text, such as EMAIL")
 
 
-class NewPayToAgreement(StoringTerms):
+class NewPayToAgreement(StoringTerms, MethodFields):
     """An agreement that a payer is asked for."""
 
+    stored_by = commands.NewPayToMethod
     named: ClassVar = {"payer_pay_id_details": "pay_id"}
 
     payer_name: Required
@@ -219,9 +216,6 @@ class NewPayToAgreement(StoringTerms):
     description: Required
     maximum_amount: Whole = Field(description=f"{LEAST_MAXIMUM} to {MOST_MAXIMUM}")
     provider_id: Required
-
-    def command(self) -> commands.NewPayToMethod:
-        return self.made(commands.NewPayToMethod, terms=self.terms())
 
 
 class CustomerFields(PersonFields, MethodFields):
@@ -267,7 +261,7 @@ class PayToCustomer(CustomerFields):
 
     pay_to_agreement: NewPayToAgreement
 
-    def method(self, terms: commands.MethodTerms) -> commands.NewMethod:
+    def method(self, terms: commands.MethodTerms) -> Any:
         return self.pay_to_agreement.command()
 
 

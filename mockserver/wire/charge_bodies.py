@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from mockserver.domain.charge import Payer, WebhookTarget
-from mockserver.domain.commands import MethodTerms, NewCharge
+from mockserver.domain.commands import NewCharge
 from mockserver.domain.customer import CustomerDetails, PostalAddress
 from mockserver.domain.sources import (
     BankAccount,
@@ -132,10 +132,6 @@ class StoringTerms(Body):
     metadata: Map | None = None
     fallback_payment_method_id: str | None = None
     webhook: WebhookConfig | None = None
-
-    def terms(self, payer: Payer | None = None) -> MethodTerms:
-        """The terms as a command carries them."""
-        return self.made(MethodTerms, payer=payer)
 
 
 class BankPaymentInformation(Body):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.assumptions import Assumed
-from mockserver.domain.charge import Charge
+from mockserver.domain.charge import Charge, FailedAttempt
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.errors import KeyInUse, NotFound, ProviderRefused, Refused, TryLater, Unauthorised, WrongState
 from mockserver.domain.problem import Problem, problem
@@ -42,7 +42,7 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
     match refused:
         case ProviderRefused():
             code = refused.code if refused.own_code is None else refused.own_code
-            said = {name: getattr(refused, name) for name in ("is_retryable", "gateway_code", "gateway_message")}
+            said = _of_provider(refused)
         case KeyInUse():
             said = {"is_retryable": refused.is_retryable}
         case WrongState() if details:
@@ -60,24 +60,17 @@ def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
     details = {"ChargeId": charge.charge_id, "PaymentType": charge.instrument.type.value}
     if attempt.gateway_code:
         details[attempt.gateway_code] = attempt.gateway_message or ""
-    for name, value in (
-        ("Email", charge.email),
-        ("Cardholder", card.cardholder if card else None),
-        ("ExpiryDate", card.expiry if card else None),
-        ("CardType", card.number.brand.value if card else None),
-    ):
-        if value is not None:
-            details[name] = value
-    return 400, problem(
-        400,
-        attempt.error_code,
-        attempt.error_message,
-        resource,
-        details,
-        is_retryable=attempt.is_retryable,
-        gateway_code=attempt.gateway_code,
-        gateway_message=attempt.gateway_message,
-    )
+    known = {"Email": charge.email}
+    if card is not None:
+        known |= {"Cardholder": card.cardholder, "ExpiryDate": card.expiry, "CardType": card.number.brand.value}
+    details |= {name: value for name, value in known.items() if value is not None}
+    code, words = attempt.error_code, attempt.error_message
+    return 400, problem(400, code, words, resource, details, **_of_provider(attempt))
+
+
+def _of_provider(said: ProviderRefused | FailedAttempt) -> dict[str, Any]:
+    """What a provider says besides a code and a message."""
+    return {name: getattr(said, name) for name in ("is_retryable", "gateway_code", "gateway_message")}
 
 
 def scripted(

@@ -13,7 +13,6 @@ from mockserver.domain.clock import (
     EARLIEST,
     HOUR,
     LATEST,
-    MICROSECOND,
     MILLISECOND,
     MINUTE,
     SECOND,
@@ -138,7 +137,7 @@ def test_what_is_no_instant_is_refused(text: str) -> None:
     ("text", "length"),
     [
         ("0s", 0),
-        ("1us", MICROSECOND),
+        ("1us", 1),
         ("800ms", 800 * MILLISECOND),
         ("10s", 10 * SECOND),
         ("1.5s", 1_500_000),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,8 @@ from mockserver.domain.reading import whole_of
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
-from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Receive, Reply, Request
-from mockserver.web.routes import RouteRow, cell, in_module
+from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
+from mockserver.web.routes import RouteRow, StatusReply, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from mockserver.store.writer import Store
 
 JSON = "application/json"
-Answer = tuple[int, object]
 
 _WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
 """The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
@@ -63,10 +63,6 @@ class ControlCall:
         """Take another sandbox into memory; others are served meanwhile. Raises ``NotKept`` (43)."""
         if self.world.store is not None:
             await self.world.store.fetch([key])
-
-    def caller(self) -> Caller:
-        """Who made the call."""
-        return Caller(self.request.receive)
 
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
@@ -113,37 +109,30 @@ class ControlCall:
             return number
         marks = sandbox.journal.marks
         if given not in marks:
-            shown = mask_start(given, 40)
-            known = ", ".join(marks) or "none"
-            words = (
-                f"got '{shown}', wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
-            )
-            raise invalid({field: words})
+            shown, known = mask_start(given, 40), ", ".join(marks) or "none"
+            wanted = f"wanted a mark or the number of an entry{nearest(shown, marks)}; marks: {known[:200]}"
+            raise invalid({field: f"got '{shown}', {wanted}"})
         return marks[given]
 
 
 class Caller:
     """The caller, who may hang up before the answer: then the work for the call stops."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._leaving: asyncio.Task[None] | None = None
+    def __init__(self, call: ControlCall) -> None:
+        self._receive = call.request.receive
 
     def __enter__(self) -> Caller:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._leaving is not None:
-            self._leaving.cancel()
-            # The task holds where it was cancelled, and by that this.
-            self._leaving = None
+        # The task holds where it was cancelled, and by that this.
+        if (leaving := vars(self).pop("leaving", None)) is not None:
+            leaving.cancel()
 
-    @property
+    @cached_property
     def leaving(self) -> asyncio.Task[None]:
         """A task that ends when the caller hangs up."""
-        if self._leaving is None:
-            self._leaving = asyncio.create_task(self._leave())
-        return self._leaving
+        return asyncio.create_task(self._leave())
 
     def stays(self) -> bool:
         """True, or raises ``HungUp`` when the caller has left since the first look."""
@@ -159,19 +148,19 @@ class Caller:
 class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
-    ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
-    act on the sandbox of the secret key. ``query`` and ``body`` are rows of ``control_bodies.csv``, ``reply`` is one of
-    ``control_answers.csv``; ``answers`` names further statuses, parted by semicolons. ``example`` is a request: by name
-    what fills path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made.
-    ``largest`` is the greatest body in bytes of one that is read in parts, None for that of the settings; ``media`` the
-    type of what it answers.
+    ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another status than
+    ``success`` as a ``StatusReply``. ``keyed`` rows act on the sandbox of the secret key. ``query`` and ``body`` are
+    rows of ``control_bodies.csv``, ``reply`` is one of ``control_answers.csv``; ``answers`` names further statuses,
+    parted by semicolons. ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
+    the like stand for what ``tools/derived.py`` has made. ``largest`` is the greatest body in bytes of one that is read
+    in parts, None for that of the settings; ``media`` the type of what it answers.
     """
 
     method: str
     path: str
     reply: str
     summary: str
-    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
+    handle: Callable[[ControlCall], object] = cell(in_module("mockserver.web.control", "call"))
     query: type[Body] | None = cell(lambda row: control_body(row["query"]))
     body: type[Body] | None = cell(lambda row: control_body(row["body"]))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
@@ -199,9 +188,8 @@ class ControlEndpoint(Endpoint):
         self.route = route
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
-        self._answer_headers = (
-            None if route.media == JSON else ((b"content-type", route.media.encode()), NOSNIFF, NO_STORE)
-        )
+        media = JSON_TYPE if route.media == JSON else (b"content-type", route.media.encode())
+        self._answered = (media, NOSNIFF, NO_STORE)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names, if any; its function opens another."""
@@ -231,16 +219,18 @@ class ControlEndpoint(Endpoint):
             if self.route.body is None:
                 _ = call.body
         await self._released(request)
-        answer = self.route.handle(call)
-        status, body = answer if isinstance(answer, tuple) else await answer
+        made = self.route.handle(call)
+        status, body = self.route.success, await made if isawaitable(made) else made
+        if isinstance(body, StatusReply):
+            status, body = body.status, body.body
         await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.
             for key in self.world.sandboxes.keys_of(request.headers):
                 self.world.runner.activity.notify(key)
         if isinstance(body, deque):
-            return Reply(status, b"", headers=self._answer_headers, parts=body)
-        return Reply(status, body, headers=self._answer_headers)
+            return Reply(status, b"", headers=self._answered, parts=body)
+        return Reply(status, body, headers=self._answered)
 
     async def _released(self, request: Request) -> None:
         """Let what changes a sandbox, and its answer, wait while everything there is held. Raises ``HungUp``."""

@@ -19,6 +19,7 @@ from time import perf_counter
 from mockserver.domain.clock import DAY, FAST, MINUTE, SECOND, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
+from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import conditions
 from mockserver.engine.conditions import WaitCondition
@@ -38,26 +39,23 @@ LONGEST = 10 * MINUTE
 """The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
 
 
-def read(call: ControlCall) -> tuple[int, object]:
-    return 200, _shown(call.sandbox())
+def read(call: ControlCall) -> object:
+    return _shown(call.sandbox())
 
 
-async def change(call: ControlCall) -> tuple[int, object]:
+async def change(call: ControlCall) -> object:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
     sandbox, body = call.sandbox(), call.body
     mode, now = body.mode or sandbox.clock.mode, body.now
     rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
-    return await _move(
-        call,
-        sandbox,
-        "clock.set",
-        "Now",
-        None if now is None else lambda: now,
-        lambda: sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock()),
-    )
+
+    def arrive() -> None:
+        sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock())
+
+    return await _move(call, sandbox, "clock.set", "Now", None if now is None else lambda: now, arrive)
 
 
-async def advance(call: ControlCall) -> tuple[int, object]:
+async def advance(call: ControlCall) -> object:
     """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
     time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
     sandbox, body = call.sandbox(), call.body
@@ -68,22 +66,15 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + body.by)
 
 
-def due(call: ControlCall) -> tuple[int, object]:
+def due(call: ControlCall) -> object:
     """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
     sandbox = call.sandbox()
     now = sandbox.now
-    return 200, {
-        "now": iso(now),
-        "pending": len(sandbox.schedule.entries),
-        "due": [
-            reply_of(
-                "DueWorkAnswer",
-                one,
-                **{"in": duration_text(max(one.at - now, 0)), "kind": _kind_of(sandbox, one)},
-            )
-            for one in sandbox.schedule.earliest(call.query.limit)
-        ],
-    }
+    rows = [
+        reply_of("DueWorkAnswer", one, kind=_kind_of(sandbox, one), **{"in": duration_text(max(one.at - now, 0))})
+        for one in sandbox.schedule.earliest(call.query.limit)
+    ]
+    return reply_of("DueAnswer", sandbox, pending=len(sandbox.schedule.entries), due=rows)
 
 
 async def _move(
@@ -93,9 +84,9 @@ async def _move(
     field: str,
     destination: Callable[[], Micros] | None,
     arrive: Callable[[], None] = lambda: None,
-) -> tuple[int, object]:
+) -> object:
     world, until = call.world, call.world.real_clock() + within_longest(call.body.timeout)
-    with call.caller() as caller:
+    with Caller(call) as caller:
         async with standing(world, sandbox):
             to = sandbox.now if destination is None else destination()
             sandbox.clock.check(to, world.real_clock(), field)
@@ -107,7 +98,7 @@ async def _move(
                 answer["hint"] = _why_it_ended(world, sandbox, to)
             journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
-    return 200, answer
+    return answer
 
 
 def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
@@ -167,29 +158,29 @@ _UNWATCHED = 100
 """Steps of a move after which it looks whether its caller has hung up: most are over by then."""
 
 
+@mutable
 class Mover:
     """Moves clocks for one call, until the machine's time is ``until``. ``ran`` counts what has come due."""
 
-    def __init__(self, world: World, caller: Caller, until: Micros) -> None:
-        self._world = world
-        self._caller = caller
-        self._until = until
-        self.ran = 0
+    world: World
+    caller: Caller
+    until: Micros
+    ran: int = 0
 
     @property
     def is_over(self) -> bool:
         """Whether there is no time left, or the server stops."""
-        return self._world.runner.stopping or self._world.real_clock() >= self._until
+        return self.world.runner.stopping or self.world.real_clock() >= self.until
 
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
         before, steps, arrived = sandbox.schedule.ran, 0, False
-        while self._world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self._caller.stays()):
+        while self.world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self.caller.stays()):
             if sandbox.holding.is_all:
                 if not await self._goes_on(sandbox):
                     break
-            elif self._world.runner.sending(sandbox):
+            elif self.world.runner.sending(sandbox):
                 if not await self._try_ends(sandbox):
                     break
             else:
@@ -198,43 +189,43 @@ class Mover:
                 if arrived or self.is_over:
                     break
             steps += 1
-            await self._world.runner.turn(sandbox)
+            await self.world.runner.turn(sandbox)
         self.ran += sandbox.schedule.ran - before
         return arrived
 
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
         """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
         is due; False when there is neither, or no time. Raises ``HungUp``."""
-        async with standing(self._world, sandbox):
+        async with standing(self.world, sandbox):
             before, entries = sandbox.schedule.ran, sandbox.schedule.entries
             if sandbox.holding.is_all:
                 moved = await self._goes_on(sandbox)
-            elif self._world.runner.sending(sandbox):
+            elif self.world.runner.sending(sandbox):
                 moved = await self._try_ends(sandbox)
             elif moved := bool(entries) and entries[0].at <= end and not self.is_over:
                 self._run(sandbox, max(entries[0].at, sandbox.now))
             self.ran += sandbox.schedule.ran - before
-            await self._world.runner.turn(sandbox)
-        return moved and self._caller.stays()
+            await self.world.runner.turn(sandbox)
+        return moved and self.caller.stays()
 
     async def _try_ends(self, sandbox: Sandbox) -> bool:
-        ended = await self._world.runner.try_ends(sandbox, self._until, self._caller.leaving)
-        return ended and self._caller.stays()
+        ended = await self.world.runner.try_ends(sandbox, self.until, self.caller.leaving)
+        return ended and self.caller.stays()
 
     def _has_ended(self, sandbox: Sandbox) -> bool:
         """Whether all that has come due has ended, and nothing is held."""
-        return not (is_behind(sandbox) or self._world.runner.sending(sandbox) or sandbox.holding.is_all)
+        return not (is_behind(sandbox) or self.world.runner.sending(sandbox) or sandbox.holding.is_all)
 
     async def _goes_on(self, sandbox: Sandbox) -> bool:
         """Wait while everything in a sandbox is held; False when there is no time left."""
-        left, holding = self._until - self._world.real_clock(), sandbox.holding
-        await holds.passed(self._world, sandbox, lambda: not holding.is_all, left, self._caller.leaving)
-        return self._caller.stays() and not (holding.is_all and self._world.sandboxes.is_live(sandbox))
+        left, holding = self.until - self.world.real_clock(), sandbox.holding
+        await holds.passed(self.world, sandbox, lambda: not holding.is_all, left, self.caller.leaving)
+        return self.caller.stays() and not (holding.is_all and self.world.sandboxes.is_live(sandbox))
 
     def _run(self, sandbox: Sandbox, to: Micros) -> None:
         run_slice(sandbox, to)
-        sandbox.clock.move_to(sandbox.now, self._world.real_clock())
-        self._world.runner.changed(sandbox)
+        sandbox.clock.move_to(sandbox.now, self.world.real_clock())
+        self.world.runner.changed(sandbox)
 
 
 @asynccontextmanager
@@ -265,7 +256,7 @@ _SHORTEST_WAIT = 5_000
 """The shortest wait, in real time: work that comes due in quick succession is looked at together."""
 
 
-async def wait(call: ControlCall) -> tuple[int, object]:
+async def wait(call: ControlCall) -> object:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
     With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
@@ -278,18 +269,14 @@ async def wait(call: ControlCall) -> tuple[int, object]:
     within = WITHIN if body.within is None else body.within
     wanted = conditions.read(sandbox, body.for_)
     begun = sandbox.now
-    with call.caller() as caller:
+    with Caller(call) as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
         if advance:
             sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
         else:
             sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
-    answer: dict[str, object] = {
-        "held": not why,
-        "now": iso(sandbox.now),
-        "waited": duration_text(max(sandbox.now - begun, 0)),
-        "why": why,
-    }
+    waited = duration_text(max(sandbox.now - begun, 0))
+    answer = reply_of("WaitAnswer", sandbox, held=not why, waited=waited, why=why)
     if advance:
         answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
@@ -299,7 +286,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             call.world.runner.used(sandbox)
     elif why and sandbox.clock.mode is ClockMode.MANUAL:
         answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
-    return 200, answer
+    return answer
 
 
 async def _watching(
@@ -365,18 +352,14 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
 _LOOK_SECONDS = 0.005
 
 
-async def held(call: ControlCall) -> tuple[int, object]:
+async def held(call: ControlCall) -> object:
     """What is held, now or when what is waited for has come."""
     asked = call.sandbox()
     if call.query.until is not None:
         await _until(call, asked)
     sandbox = call.world.sandboxes.present(asked)
-    return 200, {
-        "held": sandbox.holding.held,
-        "all": sandbox.holding.is_all,
-        "underWay": _under_way(call, sandbox),
-        "calls": sum(sandbox.director.tallies.calls.values()),
-    }
+    calls = sum(sandbox.director.tallies.calls.values())
+    return reply_of("HoldAnswer", sandbox, underWay=_under_way(call, sandbox), calls=calls)
 
 
 def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
@@ -401,8 +384,8 @@ async def _until(call: ControlCall, sandbox: Sandbox) -> None:
         await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))
 
 
-async def release(call: ControlCall) -> tuple[int, object]:
+async def release(call: ControlCall) -> object:
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)
-    return 200, {"released": released}
+    return {"released": released}
