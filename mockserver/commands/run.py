@@ -27,7 +27,7 @@ from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import record
-from mockserver.explore.aftermath import Aftermath, follow
+from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.trial import filled, given_to, variables_of
 from mockserver.findings.catalogue import severity_of
@@ -167,7 +167,7 @@ def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str
         with commands.run(words, variables_of(given), output.name, output, SHOP_SECONDS, errors=errors) as ended:
             return ended
 
-    after = follow(sandbox, aftermath, beside, folder / "after", ())
+    after = AfterRun(sandbox, aftermath, beside, folder / "after").end()
     words = [*filter(None, [after.failed]), *after.broken]
     try:
         sandbox.verify()
