@@ -26,8 +26,6 @@ _MOST_FAULTS = 20
 MOST_READ = 20_000
 """Fields that one look reads: of very many objects it looks at the newest."""
 
-Wanted = Mapping[str, object]
-
 _FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
     "webhook": {
         "id": lambda one: one.delivery_id,
@@ -137,7 +135,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     return found
 
 
-def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
+def _condition(sandbox: Sandbox, kind: str, given: Mapping[str, object]) -> WaitCondition:
     tests = dict(given)
     count = tests.pop("count", 1)
     if type(count) is not int or not 1 <= count <= 1_000_000:
