@@ -147,13 +147,11 @@ class LongSearch(Generic[R]):
     def learn(self) -> Cooperative[None]:
         """Look at what has come or changed since, but for the last few rows."""
         for _ in range((len(self.changed) + len(self._rows) - self.known) // _FEW_ROWS):
-            self._take_in(_FEW_ROWS)
+            self.take_in(_FEW_ROWS)
             yield
 
-    def catch_up(self) -> None:
-        self._take_in(len(self.changed) + len(self._rows))
-
-    def _take_in(self, most: int) -> None:
+    def take_in(self, most: int) -> None:
+        """Look at what has come or changed since, at most so many of each."""
         places, total = self.places, len(self._rows)
         start = min(self.known, total)
         self.known = min(start + most, total)
@@ -354,7 +352,7 @@ class Table(Generic[R]):
         places, checks = self._candidates(query)
         if _is_long(places, checks, query):
             found = run_to_end(self._long_search(query))
-            found.catch_up()
+            found.take_in(len(found.changed) + len(self.rows))
             return query.page(found.places, rows)
         if checks:
             places = [seq for seq in places if all(check(rows[seq]) for check in checks)]
