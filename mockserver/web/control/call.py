@@ -120,23 +120,19 @@ class Caller:
 
     def __init__(self, call: ControlCall) -> None:
         self._receive = call.request.receive
-        self._leaving: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Caller:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._leaving is not None:
-            self._leaving.cancel()
-            # The task holds where it was cancelled, and by that this.
-            self._leaving = None
+        # The task holds where it was cancelled, and by that this.
+        if (leaving := vars(self).pop("leaving", None)) is not None:
+            leaving.cancel()
 
-    @property
+    @cached_property
     def leaving(self) -> asyncio.Task[None]:
         """A task that ends when the caller hangs up."""
-        if self._leaving is None:
-            self._leaving = asyncio.create_task(self._leave())
-        return self._leaving
+        return asyncio.create_task(self._leave())
 
     def stays(self) -> bool:
         """True, or raises ``HungUp`` when the caller has left since the first look."""

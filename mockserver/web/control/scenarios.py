@@ -39,8 +39,10 @@ LONG = 8_000
 """Bytes of a text from which on a thread reads it, as other requests must not wait so long: some 80 rules."""
 
 
-def listing(call: ControlCall) -> object:
-    return _shown(call.sandbox())
+def listing(call: ControlCall) -> dict[str, object]:
+    sandbox = call.sandbox()
+    scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
+    return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
 async def replace(call: ControlCall) -> object:
@@ -71,9 +73,8 @@ def clear(call: ControlCall) -> object:
     left = [] if name is None else _own(call.sandbox(), name)
     if name is not None and len(left) == len(own):
         raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
-    answer = _put(call, left)
-    answer.pop("notApplied", None)
-    return answer
+    _put(call, left)
+    return listing(call)
 
 
 def rules(call: ControlCall) -> object:
@@ -95,8 +96,8 @@ def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
         known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
         if any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios):
             late.append(name)
-    shown = _shown(directory.put_in_force(sandbox, config))
-    return {**shown, "notApplied": late} if late else shown
+    directory.put_in_force(sandbox, config)
+    return {**listing(call), "notApplied": late} if late else listing(call)
 
 
 def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
@@ -129,11 +130,6 @@ async def _sound(call: ControlCall, read: Callable[[], T]) -> T:
 async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
     """What ``read`` makes of the body; a thread reads a long one, so that other requests are served meanwhile."""
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
-
-
-def _shown(sandbox: Sandbox) -> dict[str, object]:
-    scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
-    return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
 async def check(call: ControlCall) -> object:
