@@ -14,7 +14,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import chain
 from time import perf_counter
@@ -402,7 +401,7 @@ class Store(SandboxStorage):
         due = None if at is None else real_due(sandbox.clock, at)
         name, world = self._sandboxes.name_of(key), persister.world
         kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
-        if known is None or replace(kept, touched=known.touched) != known:
+        if known is None or kept._replace(touched=known.touched) != known:
             commit.kept.append(kept)
         return True
 
