@@ -108,8 +108,7 @@ def test_itself(test: str) -> str:
 
 
 def calls_of(sandbox: RemoteSandbox) -> list[dict[str, Any]]:
-    """The calls of a test, as a journal shows them, in short. Those of a sandbox that others used before count from
-    where the test began."""
+    """The calls of a test as a journal shows them, in short; in a shared sandbox from where the test began."""
     numbers: Counter[str] = Counter()
     calls = []
     for entry in sandbox.journal(**sandbox.from_mark):
@@ -126,8 +125,7 @@ def money_in(sandbox: RemoteSandbox) -> RunMoney:
 
 
 class Learner:
-    """Notes what each test asks of its sandbox, and what money it moves, in the process that runs the tests to learn
-    that."""
+    """Notes what each test asks of its sandbox, and what money it moves, where tests are run to learn that."""
 
     def __init__(self, config: pytest.Config, sandbox_of: SandboxOf, asked_of: Callable[[pytest.Item], Any]) -> None:
         self._file = Path(config.getoption(LEARN))
@@ -185,8 +183,7 @@ class Learner:
 
 
 def _compare(known: Learnt, again: Learnt | None) -> None:
-    """Note in what is known of a test how its second run was otherwise; what is tried is then not compared with its
-    money."""
+    """Note how the second run of a test was otherwise; what is tried is then not compared with its money."""
     runs = [RunMoney(*one["money"]) for one in (known, again) if one is not None and one["money"] is not None]
     calls = [] if len(runs) < 2 or again is None else differences(known["calls"], again["calls"])
     if len(runs) == 2 and not calls and same_money(*runs):
@@ -217,46 +214,27 @@ _money_key: pytest.StashKey[RunMoney] = pytest.StashKey()
 _words_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tried:
-    """One failure that is tried in a test, as its parameter.
+def name_of(trial: Trial) -> str:
+    """What stands in brackets behind the name of a test with a fault: ``charge.create#1-lost_answer``."""
+    return f"{trial.point}-{trial.fault}"
 
-    ``seconds`` is what the test takes without it.
-    """
 
-    trial: Trial
-    seconds: float
+def scenario_of(trial: Trial, sandbox: RemoteSandbox | None = None) -> str:
+    """A scenario file that makes a trial happen; after what a sandbox has been asked since it was opened."""
+    rules = [
+        fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
+        for point, fault in trial.injections
+    ]
+    return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
 
-    def __repr__(self) -> str:
-        return self.name
 
-    @property
-    def name(self) -> str:
-        """What stands in brackets behind the name of the test: ``charge.create#1-lost_answer``."""
-        return f"{self.trial.point}-{self.trial.fault}"
-
-    def scenario(self, sandbox: RemoteSandbox | None = None) -> str:
-        """A scenario file that makes it happen; after what a sandbox has been asked since it was opened."""
-        rules = [
-            fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
-            for point, fault in self.trial.injections
-        ]
-        return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
-
-    def apply(self, sandbox: RemoteSandbox) -> None:
-        """Put the failure in force, whatever scenarios the test brings; its calls count from here."""
-        sandbox.pin(self.scenario(sandbox))
-
-    def remove(self, sandbox: RemoteSandbox) -> None:
-        sandbox.pin(None)
-        sandbox.call("DELETE", "/__admin/scenarios", params={"name": SCENARIO})
-
-    def has_fired(self, sandbox: RemoteSandbox) -> bool:
-        fired = [row["id"] for row in sandbox.rules() if row["hits"]]
-        begins = [f"{fault.name}-{point.op}-" for point, fault in self.trial.injections]
-        story = sandbox.report("timeline") if self.trial.comes_due else ""
-        has_come = all(f"came due: {one}" in story for one in self.trial.comes_due)
-        return has_come and all(any(name.startswith(begin) for name in fired) for begin in begins)
+def has_fired(trial: Trial, sandbox: RemoteSandbox) -> bool:
+    """Whether what is tried happened."""
+    fired = [row["id"] for row in sandbox.rules() if row["hits"]]
+    begins = [f"{fault.name}-{point.op}-" for point, fault in trial.injections]
+    story = sandbox.report("timeline") if trial.comes_due else ""
+    has_come = all(f"came due: {one}" in story for one in trial.comes_due)
+    return has_come and all(any(name.startswith(begin) for name in fired) for begin in begins)
 
 
 def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
@@ -288,7 +266,7 @@ def _duration_of(config: pytest.Config, option: str) -> Micros | None:
         raise pytest.UsageError(f"{option}: {problem}") from None
 
 
-def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Tried | None]) -> None:
+def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Trial | None]) -> None:
     """Run a test function that uses a sandbox also with what is tried in it, by the names that its tests get then."""
     if tries and FIXTURES.intersection(metafunc.fixturenames):
         metafunc.fixturenames.append(PARAMETER)
@@ -296,9 +274,9 @@ def _run_with(metafunc: pytest.Metafunc, tries: Mapping[str, Tried | None]) -> N
         metafunc.parametrize(PARAMETER, [None, *tries.values()], ids=ids, indirect=True)
 
 
-def tried_in(item: object) -> Tried | None:
+def tried_in(item: object) -> Trial | None:
     """What is tried in a test; None where it runs as it is."""
-    tried: Tried | None = getattr(getattr(item, "callspec", None), "params", {}).get(PARAMETER)
+    tried: Trial | None = getattr(getattr(item, "callspec", None), "params", {}).get(PARAMETER)
     return tried
 
 
@@ -340,7 +318,7 @@ class Explorer:
         points = sum(len(points_of(learnt["calls"])) for learnt in tests)
         return f"{TITLE}: calls that can fail: {points}, in tests: {len(tests)}"
 
-    def tries(self, test: str) -> dict[str, Tried]:
+    def tries(self, test: str) -> dict[str, Trial]:
         """What is tried in a test, by name, in the order of calls and table."""
         learnt = self.known.get(test)
         if learnt is None or learnt["why_not"] is not None:
@@ -348,9 +326,9 @@ class Explorer:
         places = {name: place for place, name in enumerate(FAULTS)}
         points = points_of(learnt["calls"])
         faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
-        found = [Tried(one, learnt["seconds"]) for one in trials(points, faults)]
-        found.sort(key=lambda one: (points.index(one.trial.injections[0][0]), places[one.trial.fault]))
-        return {one.name: one for one in found}
+        found = trials(points, faults)
+        found.sort(key=lambda one: (points.index(one.injections[0][0]), places[one.fault]))
+        return {name_of(one): one for one in found}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> Iterator[None]:
@@ -368,9 +346,10 @@ class Explorer:
     ) -> Generator[None, Any, Any]:
         sandbox = yield
         if fixturedef.argname in FIXTURES and (tried := tried_in(request.node)) is not None:
-            tried.apply(sandbox)
+            # Whatever scenarios the test brings; its calls count from here.
+            sandbox.pin(scenario_of(tried, sandbox))
             if fixturedef.argname == SHARED:
-                fixturedef.addfinalizer(lambda: tried.remove(sandbox))
+                fixturedef.addfinalizer(lambda: sandbox.unpin(SCENARIO))
         return sandbox
 
     @pytest.hookimpl(wrapper=True)
@@ -378,18 +357,18 @@ class Explorer:
         """Take away what the calls of a test do not give to try."""
         report = yield
         if report.passed:
-            report.result = [node for node in report.result if self._makes_sense(node)]
+            report.result = [
+                node
+                for node in report.result
+                if (tried := tried_in(node)) is None or name_of(tried) in self.tries(test_itself(node.nodeid))
+            ]
         return report
-
-    def _makes_sense(self, node: pytest.Item | pytest.Collector) -> bool:
-        tried = tried_in(node)
-        return tried is None or tried.name in self.tries(test_itself(node.nodeid))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Within a budget the weightiest faults come first, after all tests as they are."""
         if self.budget is not None:
-            items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.trial.priority)
+            items.sort(key=lambda item: (tried := tried_in(item)) is not None and 1_000 - tried.priority)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -458,29 +437,30 @@ class Explorer:
         if report.skipped and report.when == "call":
             report.longrepr = (*_place(item), str(call.excinfo.value) if call.excinfo else "")
         if report.failed:
-            report.sections.append(("mockserver scenario", tried.scenario()))
-        # What a client does wrong under a fault is not a finding of the session.
+            report.sections.append(("mockserver scenario", scenario_of(tried)))
+        # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
+        # the test from is not news of that.
         vars(report).pop(pytest_findings.ATTRIBUTE, None)
         if _verdict_key in item.stash:
-            cell = {"test": test_itself(item.nodeid), "point": tried.trial.point, "fault": tried.trial.fault}
+            cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             money = item.stash.get(_words_key, [])
             setattr(report, _ATTRIBUTE, {**cell, "verdict": item.stash[_verdict_key], "money": money})
         return report
 
-    def _judge(self, item: pytest.Item, tried: Tried, *, failed: bool) -> tuple[Verdict, str]:
+    def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
         sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
         allowed = self.asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
         rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
-        item.stash[_struck_key] = has_fired = sandbox is not None and tried.has_fired(sandbox)
+        item.stash[_struck_key] = is_hit = sandbox is not None and has_fired(tried, sandbox)
         after = RunEnd(item.stash.get(_money_key, RunMoney(())), rows, broken=ended.get("rules", []))
         has_books = sandbox is not None and sandbox.has_books
         code = int(failed) if limit is None else None
         # What a finding has cost is allowed with it.
         is_allowed = len(rows) < len(ended.get("findings", ()))
         reference = Reference() if is_allowed else self._reference(item)
-        made = judged(code, after, reference, has_books=has_books, has_fired=has_fired)
-        if tried.trial.is_ours and not has_books:
+        made = judged(code, after, reference, has_books=has_books, has_fired=is_hit)
+        if tried.is_ours and not has_books:
             made = excused(made, after)
         if sandbox is not None and sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
@@ -493,7 +473,7 @@ class Explorer:
             Verdict.HUNG: f"; not done in {limit} s",
             Verdict.NOT_REACHED: ": the calls came otherwise than before",
         }
-        return found, f"{found}: {tried.trial.story}{said.get(found, '')}"
+        return found, f"{found}: {tried.story}{said.get(found, '')}"
 
     def _reference(self, item: pytest.Item) -> Reference:
         learnt = self.known.get(test_itself(item.nodeid))
@@ -501,36 +481,34 @@ class Explorer:
             return Reference()
         return Reference(RunMoney(*learnt["money"]), learnt["shared"])
 
-    def _shall_survive(self, item: pytest.Item, tried: Tried) -> bool:
+    def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
         named = survivors_of(item, self.asked_of(item).survives)
-        return any(fault.name in named for _, fault in tried.trial.injections)
+        return any(fault.name in named for _, fault in tried.injections)
 
     @contextmanager
-    def _limited(self, item: pytest.Item, tried: Tried) -> Iterator[None]:
+    def _limited(self, item: pytest.Item, tried: Trial) -> Iterator[None]:
         """End what takes too long, where the system has an alarm for that and nothing else has set it."""
-        limit = (10 * tried.seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.trial.waits
+        seconds = self.known[test_itself(item.nodeid)]["seconds"]
+        limit = (10 * seconds + 10 if self.timeout is None else self.timeout / SECOND) + tried.waits
         is_main = threading.current_thread() is threading.main_thread()
-        if not hasattr(signal, "setitimer") or not is_main or signal.getitimer(signal.ITIMER_REAL)[0]:
-            began = time.monotonic()
-            try:
-                yield
-            finally:
-                if time.monotonic() - began >= limit:
-                    item.stash[_hung_key] = f"{limit:.0f}"
-            return
+        has_alarm = hasattr(signal, "setitimer") and is_main and not signal.getitimer(signal.ITIMER_REAL)[0]
 
         def end(*_: object) -> None:
-            item.stash[_hung_key] = f"{limit:.0f}"
             pytest.fail(f"hung: not done in {limit:.0f} s")
 
-        before = signal.signal(signal.SIGALRM, end)
-        # Again and again: code that catches everything is not left alone.
-        signal.setitimer(signal.ITIMER_REAL, limit, 1)
+        began = time.monotonic()
+        if has_alarm:
+            before = signal.signal(signal.SIGALRM, end)
+            # Again and again: code that catches everything is not left alone.
+            signal.setitimer(signal.ITIMER_REAL, limit, 1)
         try:
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            if has_alarm:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, before)
+            if time.monotonic() - began >= limit:
+                item.stash[_hung_key] = f"{limit:.0f}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The matrix of all tests, points and verdicts; and what it leaves open."""

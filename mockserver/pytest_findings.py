@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 LEVELS = ("off", "note", "warning", "error")
 TITLE = "mockserver findings"
 ATTRIBUTE = "mockserver_findings"
-"""The ini setting, and the attribute of a report that counts the findings of its test."""
+"""The ini setting, and the attribute of a report that counts the findings of its test and says which of its scenarios
+did nothing."""
 
-_IDLE = "mockserver_idle"
 _found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 _idle_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
@@ -69,28 +69,22 @@ def names_in(item: pytest.Item, argument: str, what: str, given: object, known: 
 
 def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -> str:
     """End the story of a test: what fails it, in words, expectations of rules, invariants and findings at the level."""
-    from mockserver.findings.catalogue import lines_of
+    from mockserver.findings.catalogue import lines_of, reaches
 
     level = level_of(item.config)
     ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
     rows = [row for row in ended["findings"] if row["finding"] not in allowed]
     item.stash[_found_key] = rows
     item.stash[_idle_key] = sandbox.idle
-    bad = ["\n".join(lines_of(row)) for row in rows if is_bad(row, level, allowed)]
+    bad = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
     return "\n\n".join(["\n".join(ended["rules"])] * bool(ended["rules"]) + bad)
-
-
-def is_bad(row: Mapping[str, Any], level: str, allowed: Collection[str]) -> bool:
-    from mockserver.findings.catalogue import severity_of
-
-    return row["finding"] not in allowed and severity_of(row["severity"]) >= severity_of(level)
 
 
 def note(item: pytest.Item, report: pytest.TestReport) -> None:
     """Give a report what was found, so that it reaches the summary from every worker."""
     if report.when == "call":
-        setattr(report, ATTRIBUTE, dict(Counter(row["finding"] for row in item.stash.get(_found_key, []))))
-        setattr(report, _IDLE, item.stash.get(_idle_key, []))
+        counts = Counter(row["finding"] for row in item.stash.get(_found_key, []))
+        setattr(report, ATTRIBUTE, {"counts": dict(counts), "idle": item.stash.get(_idle_key, [])})
 
 
 def summarise(reporter: pytest.TerminalReporter) -> None:
@@ -98,8 +92,9 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     counts: Counter[str] = Counter()
     idle = []
     for report in (one for reports in reporter.stats.values() for one in reports):
-        counts.update(getattr(report, ATTRIBUTE, None) or {})
-        idle += [f"{report.nodeid}: {sentence}" for sentence in getattr(report, _IDLE, [])]
+        told = getattr(report, ATTRIBUTE, {"counts": {}, "idle": []})
+        counts.update(told["counts"])
+        idle += [f"{report.nodeid}: {sentence}" for sentence in told["idle"]]
     if counts or idle:
         reporter.section(TITLE, "-")
     for line in idle:

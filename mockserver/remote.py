@@ -153,13 +153,18 @@ class RemoteSandbox:
         """
         text, name = self._scenario_text(text_or_path)
         self.call("PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None)
-        self.pin(self._pinned)
+        if self._pinned is not None:
+            self.pin(self._pinned)
 
-    def pin(self, text: str | None) -> None:
-        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces; None: no more."""
+    def pin(self, text: str) -> None:
+        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces."""
         self._pinned = text
-        if text is not None:
-            self.call("POST", "/__admin/scenarios", content=text)
+        self.call("POST", "/__admin/scenarios", content=text)
+
+    def unpin(self, name: str) -> None:
+        """Take what was added so, a scenario of that name, out of force."""
+        self._pinned = None
+        self.call("DELETE", "/__admin/scenarios", params={"name": name})
 
     def assume(self, overrides: Mapping[str, object]) -> None:
         """Override rows of the assumption table: ``{"vault.ccv_delay": "10s"}``; ``profile`` chooses the profile."""
@@ -294,8 +299,7 @@ class RemoteSandbox:
             raise
 
     def money(self, since: str | None = None) -> dict[str, Any]:
-        """The money of this sandbox: all of its orders, or those touched since a mark, with totals and calls in
-        doubt."""
+        """The money of this sandbox: its orders, all or those touched since a mark, with totals and calls in doubt."""
         params: dict[str, Any] = {"limit": PAGE, **({} if since is None else {"since": since})}
         found: dict[str, Any] = self.call("GET", "/__admin/books", params=params)
         page = found
@@ -331,8 +335,7 @@ class RemoteSandbox:
         return {"since": self.since} if self.since is not None else {}
 
     def report(self, parts: str = "timeline,findings,books") -> str:
-        """What was asked of this sandbox and what it did, what the client did wrong, and the money: as text, since the
-        last mark when one was set."""
+        """Timeline, findings and money of this sandbox as text, since the last mark when one was set."""
         told: str = self.call("GET", "/__admin/report", params={"parts": parts, **self.from_mark})
         return told
 

@@ -44,18 +44,15 @@ def read_choice(*choices: str) -> Callable[[str], str]:
     return read
 
 
-def read_text(text: str) -> str:
-    """A printable text that is not empty."""
-    if not text or not text.isprintable():
-        raise ValueError(text)
-    return text
+def read_fitting(fits: Callable[[str], object]) -> Callable[[str], str]:
+    """A reader of texts that fit, as they are."""
 
+    def read(text: str) -> str:
+        if not fits(text):
+            raise ValueError(text)
+        return text
 
-def read_header_text(text: str) -> str:
-    """A text that a header can hold."""
-    if not text.isascii():
-        raise ValueError(text)
-    return read_text(text)
+    return read
 
 
 def read_host(text: str) -> str:
@@ -74,23 +71,11 @@ def read_switch(text: str) -> bool:
     return _SWITCHES[read_choice(*_SWITCHES)(text)]
 
 
-def read_negated(text: str) -> bool:
-    """The opposite of a switch, for options that begin with ``--no-``."""
-    return not read_switch(text)
-
-
 def read_clock(text: str) -> str:
     """A mode of the clock, or the instant at which it stands still."""
     if text.lower() in ("real", "manual"):
         return text.lower()
     datetime.fromisoformat(text)
-    return text
-
-
-def read_length(text: str) -> str:
-    """A length of time as text: a whole number above 0 with its unit."""
-    if not re.fullmatch(r"[1-9]\d{0,6}(s|m|h|d)", text):
-        raise ValueError(text)
     return text
 
 
@@ -306,15 +291,16 @@ class Chosen:
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
-    "text": read_text,
-    "header text": read_header_text,
+    "text": read_fitting(lambda text: text and text.isprintable()),
+    # What a header can hold.
+    "header text": read_fitting(lambda text: text and text.isascii() and text.isprintable()),
     "host": read_host,
     "url": read_url,
     "size": read_size,
-    "length": read_length,
+    "length": read_fitting(re.compile(r"[1-9]\d{0,6}(s|m|h|d)").fullmatch),
     "clock": read_clock,
     "switch": read_switch,
-    "negated": read_negated,
+    "negated": lambda text: not read_switch(text),
 }
 _LIST, _CHOICE, _RANGE = "list of ", "one of ", " to "
 

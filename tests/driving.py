@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import selectors
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -89,7 +90,7 @@ class Api:
     """A caller of an application of its own; ``key`` is its secret key when a call names none.
 
     The clock stands still at ``START`` until ``advance`` moves it. ``scenario`` is the text of a file, or the names of
-    files. ``waits`` lets every answer take its time.
+    files. ``waits`` lets every answer take its time; with ``skips`` nobody waits for that time to pass.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Api:
         scenario: str | Sequence[str] | None = None,
         real_clock: Callable[[], Micros] = lambda: NOW,
         waits: bool = False,
+        skips: bool = False,
         fast_lane: bool = FAST_LANE,
         **settings: Any,
     ) -> None:
@@ -108,6 +110,7 @@ class Api:
         given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
         self.waits = waits
+        self._loop = _skipping_loop if skips else _loop
         self._fast_lane = fast_lane
         self.app = Application(chosen, real_clock, given)
 
@@ -133,7 +136,7 @@ class Api:
         """One JSON request; ``waits`` when its answer does. ``more`` as for ``calling``."""
         if query:
             target += "?" + urlencode({name: str(value) for name, value in query.items()})
-        return _run(self.calling(method, target, body, **more), waits or self.waits)
+        return _run(self.calling(method, target, body, **more), self._loop if waits or self.waits else None)
 
     async def calling(
         self,
@@ -164,7 +167,7 @@ class Api:
         """One request as bytes; ``target`` is the path with its query, ``lines`` are headers after the others."""
         scope = self._scope(method, target, headers)
         scope["headers"] += lines
-        return _run(_exchange(self._entrance, scope, raw), waits or self.waits)
+        return _run(_exchange(self._entrance, scope, raw), self._loop if waits or self.waits else None)
 
     def race(self, *calls: tuple[str, str, object]) -> list[tuple[int, Reply]]:
         """Several calls at once, each a method, a path and a body: their places and replies as they were answered."""
@@ -249,9 +252,38 @@ def _loop() -> asyncio.AbstractEventLoop:
     return asyncio.new_event_loop()
 
 
-def _run(exchange: Coroutine[object, None, Reply], waits: bool) -> Reply:
-    if waits:
-        return _loop().run_until_complete(exchange)
+class _SkippingSelector(selectors.DefaultSelector):
+    """Where nothing has come, ``skipped`` seconds count as waited for."""
+
+    skipped = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """What is ready now; without anything planned, what comes first."""
+        ready = super().select(timeout and 0)
+        self.skipped += (timeout or 0) if not ready else 0
+        return ready
+
+
+class _SkippingLoop(asyncio.SelectorEventLoop):
+    """A loop whose time goes on at once to what is planned next, as nobody asks anything meanwhile."""
+
+    def __init__(self) -> None:
+        self._selected = _SkippingSelector()
+        super().__init__(self._selected)
+
+    def time(self) -> float:
+        """The time of the machine and what was skipped."""
+        return super().time() + self._selected.skipped
+
+
+@cache
+def _skipping_loop() -> asyncio.AbstractEventLoop:
+    return _SkippingLoop()
+
+
+def _run(exchange: Coroutine[object, None, Reply], loop: Callable[[], asyncio.AbstractEventLoop] | None) -> Reply:
+    if loop is not None:
+        return loop().run_until_complete(exchange)
     try:
         # A bare yield lets others have their turn, and here are no others.
         while exchange.send(None) is None:

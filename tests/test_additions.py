@@ -159,8 +159,8 @@ class VoucherSource:
                 """from mockserver.web.control.call import ControlCall
 
 
-def greet(call: ControlCall) -> tuple[int, object]:
-    return 200, {"greeting": f"Hello, {call.body.name}"}
+def greet(call: ControlCall) -> object:
+    return {"greeting": f"Hello, {call.body.name}"}
 """,
                 "",
             )

@@ -42,9 +42,6 @@ TRICKS_LEFT: Mapping[str, frozenset[str]] = {}
 STATE_LEFT: Mapping[str, frozenset[str]] = {}
 """Names of modules of the domain that functions still change, by module."""
 
-CROWDED_LEFT = {"mockserver.engine.tables"}
-"""Modules that still have functions or calls of too many positional parameters or arguments."""
-
 INTERNALS = re.compile(r"^(uvicorn\.(protocols|lifespan|server)\b|\w+(\.\w+)*\._)")
 """Modules of other projects that promise nothing from one version to the next."""
 
@@ -264,7 +261,7 @@ def _is_list(call: ast.Call) -> bool:
 
 def test_what_is_many_has_names() -> None:
     found = {dotted(path): listed for path in MODULES if (listed := crowded(path.read_text("utf-8")))}
-    assert {module: listed for module, listed in found.items() if module not in CROWDED_LEFT} == {}
+    assert found == {}
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,10 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 def tether() -> None:
     """Stop this process as at a signal when its standard input ends. A test run that is killed cannot stop the server
     that it has started; the operating system closes the pipe for it."""
-    threading.Thread(target=_stop_at_end_of_input, name="tether", daemon=True).start()
 
+    def stop_at_end_of_input() -> None:
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        signal.raise_signal(signal.SIGTERM)
 
-def _stop_at_end_of_input() -> None:
-    while os.read(sys.stdin.fileno(), 4096):
-        pass
-    signal.raise_signal(signal.SIGTERM)
+    threading.Thread(target=stop_at_end_of_input, name="tether", daemon=True).start()

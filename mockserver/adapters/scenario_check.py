@@ -59,10 +59,8 @@ class _Unexpected(Exception):
 
 
 def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
-    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it.
-
-    A scenario without examples still has its setup run. An example ends at its first unexpected answer.
-    """
+    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
+    without examples still has its setup run. An example ends at its first unexpected answer."""
     return asyncio.run(_check(scenario, others, open_app))
 
 
@@ -84,25 +82,25 @@ async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenA
     return reports
 
 
-async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, messages: list[str]) -> None:
+def _client(app: Any, **hooks: Any) -> Any:
     import httpx
 
-    async def sent(request: httpx.Request) -> None:
+    transport, key = httpx.ASGITransport(app=app), {"x-secretkey": EXAMPLE_KEY}
+    return httpx.AsyncClient(transport=transport, base_url=_BASE, headers=key, event_hooks=hooks)
+
+
+async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, messages: list[str]) -> None:
+    async def sent(request: Any) -> None:
         request.extensions["place"] = len(messages)
         messages.append(f"{request.method} {request.url.raw_path.decode('ascii', 'replace')} -> no whole answer")
 
-    async def answered(response: httpx.Response) -> None:
+    async def answered(response: Any) -> None:
         await response.aread()
         asked = response.request
         messages[asked.extensions["place"]] = _message(asked.method, asked.url.raw_path, response)
 
     answers = _opened(app, scenario)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app=app),
-        base_url=_BASE,
-        headers={"x-secretkey": EXAMPLE_KEY},
-        event_hooks={"request": [sent], "response": [answered]},
-    ) as client:
+    async with _client(app, request=[sent], response=[answered]) as client:
         for place, step in enumerate(example.calls):
             line = scenario.line("examples", number, "calls", place)
             match step:
@@ -118,10 +116,7 @@ async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, m
 
 async def _findings(app: Any) -> tuple[tuple[str, str], ...]:
     """The findings of an example: their names, and what was found."""
-    import httpx
-
-    key = {"x-secretkey": EXAMPLE_KEY}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url=_BASE, headers=key) as client:
+    async with _client(app) as client:
         rows = (await client.get("/__admin/findings")).json().get("findings", [])
     return tuple((row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"]) for row in rows)
 

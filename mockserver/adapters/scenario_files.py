@@ -31,10 +31,8 @@ _SHIPPED = next(filter(Path.is_dir, (_PACKAGE / "_scenarios", _PACKAGE.parent / 
 
 
 def load(names_or_paths: Sequence[str], *, test_values: bool) -> list[Scenario]:
-    """The scenarios of files, folders and shipped names in the order given, the built-in test values last.
-
-    Raises ``ScenarioRefused`` with the problems of every file; an empty folder is allowed.
-    """
+    """The scenarios of files, folders and shipped names in the order given, the built-in test values last. Raises
+    ``ScenarioRefused`` with the problems of every file; an empty folder is allowed."""
     scenarios: list[Scenario] = []
     problems: list[ScenarioProblem] = []
     for name in names_or_paths:

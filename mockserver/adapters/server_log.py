@@ -83,10 +83,8 @@ MOST_WAITING = 100_000
 
 
 class RequestLog:
-    """Call it with each request; ``write`` takes text to be shown at once.
-
-    What is below the level ``least`` is left out.
-    """
+    """Call it with each request; ``write`` takes text to be shown at once. What is below the level ``least`` is left
+    out."""
 
     def __init__(self, write: Callable[[str], None], *, as_json: bool, least: str = "info") -> None:
         self._write = write
@@ -95,9 +93,9 @@ class RequestLog:
         self._texts: deque[str] = deque()
         self._dropped = 0
         self._flushing = False
-        self._work: SimpleQueue[None] = SimpleQueue()
-        self._closing = False
-        self._thread: threading.Thread | None = None
+        self._work: SimpleQueue[bool] = SimpleQueue()  # what waits is to be written; False ends it
+        self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
+        self._thread.start()
 
     def __call__(self, record: LogRecord) -> None:
         """Note a request. Must be called in the event loop."""
@@ -114,26 +112,18 @@ class RequestLog:
     def close(self) -> None:
         """Write what is waiting, for at most a second."""
         self._flush()
-        self._closing = True
-        self._work.put(None)
-        if self._thread is not None:
-            self._thread.join(1)
+        self._work.put(False)
+        self._thread.join(1)
 
     def _flush(self) -> None:
         self._flushing = False
         if self._dropped:
             self._texts.append(f'{{"dropped": {self._dropped}}}' if self._as_json else f"{self._dropped} lines dropped")
             self._dropped = 0
-        if not self._texts:
-            return
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
-            self._thread.start()
-        self._work.put(None)
+        self._work.put(True)
 
     def _run(self) -> None:
-        while not self._closing or self._texts:
-            self._work.get()
+        while self._work.get():
             texts = [self._texts.popleft() for _ in range(len(self._texts))]
             try:
                 if texts:

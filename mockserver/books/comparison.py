@@ -66,8 +66,7 @@ def _added(amounts: Iterable[Decimal | None]) -> Decimal | None:
 
 
 def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
-    """Whether books and sandbox agree on an order; with ``is_settled`` nothing may be pending in the books any more
-    whose money has come."""
+    """Whether books and sandbox agree on an order; when ``is_settled``, money that has come is not pending."""
     claims, paid, refunded = belief.claims, belief.paid, belief.refunded
     nets = {truth.net, truth.net - truth.refunding}
     if Claim.UNKNOWN in claims:

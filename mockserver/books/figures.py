@@ -58,9 +58,6 @@ class Figures:
     def __add__(self, other: Figures) -> Figures:
         return Figures(*(getattr(self, name) + getattr(other, name) for name in NAMES))
 
-    def __sub__(self, other: Figures) -> Figures:
-        return Figures(*(getattr(self, name) - getattr(other, name) for name in NAMES))
-
     def told(self, currency: str) -> str:
         amounts = ((name, getattr(self, name)) for name in NAMES)
         return ", ".join(f"{name} {money_text(amount, currency)}" for name, amount in amounts if amount) or "no money"

@@ -42,19 +42,8 @@ class BadRow(ValueError):
         super().__init__(f"line {line}: {field}: {words}" if line is not None else f"{field}: {words}")
 
 
-class Claim(StrEnum):
-    """What the state of a row claims."""
-
-    UNPAID, ENDED, TAKEN, HELD, PENDING, REFUNDED, UNKNOWN = (
-        "unpaid",
-        "ended",
-        "taken",
-        "held",
-        "pending",
-        "refunded",
-        "?",
-    )
-
+Claim = StrEnum("Claim", "UNPAID ENDED TAKEN HELD PENDING REFUNDED UNKNOWN")
+"""What the state of a row claims."""
 
 STATES: Mapping[str, Claim] = {
     "unpaid": Claim.UNPAID,

@@ -102,8 +102,9 @@ def routes(as_json: bool) -> None:
     """
     from mockserver.web.routes import ROUTES
 
+    keys = {True: "public or secret key", False: "secret key"}
     rows = [
-        {"method": row.method, "path": row.path, "op": row.op, "auth": row.auth.value, "source": row.source}
+        {"method": row.method, "path": row.path, "op": row.op, "auth": keys[row.is_public], "source": row.source}
         for row in ROUTES
     ]
     show(rows, as_json=as_json)

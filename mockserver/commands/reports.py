@@ -1,5 +1,4 @@
-"""Findings, explorations and checked scenario files in the forms that people and CI systems read: text, JSON, JUnit
-XML, SARIF 2.1.0, GitHub workflow commands."""
+"""Findings, explorations and checks of scenarios as text, JSON, JUnit XML, SARIF 2.1.0 and GitHub workflow commands."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Commands about scenarios: the library, the schema, the outcomes; writing a first file, checking files and explaining
-what they would do."""
+"""Commands about scenarios: the library, schema and outcomes; writing a first file, checking and explaining files."""
 
 from __future__ import annotations
 

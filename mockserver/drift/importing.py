@@ -59,8 +59,7 @@ async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros)
 
 
 def _sent(known: Mapping[str, str], name: str, text: str) -> str:
-    """A text of a request, fit to be sent again: no card but a test card, no ccv but a test one, and the usual provider
-    for one that no answer shows."""
+    """A text of a request, fit to be sent again: test cards and ccvs, the usual provider where no answer shows one."""
     if name.lower() == "providerid" and text not in known:
         return DUMMY
     found = _named(sendable_field(name, text), known)

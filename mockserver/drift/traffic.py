@@ -40,8 +40,7 @@ class Recording:
 
 @record
 class Exchange:
-    """One call as it was recorded; ``path`` is empty where the service has none like it, ``status`` 0 where the file
-    has no answer."""
+    """A recorded call; ``path`` is empty where the service has none like it, ``status`` 0 where it has no answer."""
 
     method: str
     path: str
@@ -50,12 +49,12 @@ class Exchange:
     answer: object
 
 
+@record
 class _Part:
     """A part of a file that knows its place there. Raises ``NotCompared`` for what is missing or of another kind."""
 
-    def __init__(self, value: object, place: str) -> None:
-        self.value: Any = value
-        self.place = place
+    value: Any
+    place: str
 
     def take(self, name: str, kind: type[T], otherwise: T | None = None) -> T:
         """A member; ``otherwise`` stands for one that is absent or null."""

@@ -76,9 +76,9 @@ class Reading:
     meaning: str | None
 
 
-def reading(step: Step, text: str, *, is_watched: bool = True) -> Cooperative[Reading]:
-    """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. Only one that
-    is watched is asked what it means."""
+def reading(step: Step, text: str) -> Cooperative[Reading]:
+    """Read the text of a batch that is being submitted, some lines between two pauses. Nothing changes. What it means
+    is asked for the findings alone."""
     script, salt = _script(step)
     lines, rows, wrong = read_lines(text), list[BatchRow](), dict[str, str]()
     while some := list(islice(lines, LINES)):
@@ -88,16 +88,14 @@ def reading(step: Step, text: str, *, is_watched: bool = True) -> Cooperative[Re
                 wrong[f"Batch.Line{line}"] = f"line {line}: {words}"
         yield
     outcomes = (yield from _scripted(rows, script.rows, salt)) if not wrong else {}
-    meaning = (yield from _meaning_of(rows)) if is_watched and not wrong else None
+    meaning = (yield from _meaning_of(rows)) if step.sandbox.watch is not None and not wrong else None
     return Reading(rows, wrong, script, salt, outcomes, meaning)
 
 
 def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
-    """What some rows ask for: equal, in one process, for the same transactions in whatever order and words.
-
-    A sum of their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members
-    change places.
-    """
+    """What some rows ask for: equal, in one process, for the same transactions in whatever order and words. A sum of
+    their hashes. Those of tuples are hashed once more as texts, as the sum of two may stay when their members change
+    places."""
     total = 0
     for start in range(0, len(rows), LINES):
         some = rows[start : start + LINES]
@@ -108,10 +106,8 @@ def _meaning_of(rows: Sequence[BatchRow]) -> Cooperative[str]:
 
 
 def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
-    """Take a batch in; ``read`` is what was read of it ahead.
-
-    Raises ``Invalid`` 102 naming every faulty line (at most 20), or a wrong count.
-    """
+    """Take a batch in; ``read`` is what was read of it ahead. Raises ``Invalid`` 102 naming every faulty line (at most
+    20), or a wrong count."""
     sandbox = step.sandbox
     read = read or run_to_end(reading(step, command.text))
     rows, wrong = read.rows, dict(read.wrong)
@@ -225,13 +221,9 @@ def _take(step: Step, batch: Batch, place: int) -> None:
 
 def _end(step: Step, batch: Batch) -> None:
     """After the last row that is tried: the batch has finished, breaks down, or stands still for good."""
-    if batch.pace.breaks:
-        move(step, batch, BatchEvent.BROKE_DOWN)
-    elif batch.done == len(batch.rows):
-        move(step, batch, BatchEvent.FINISHED)
-    else:
-        return
-    step.sandbox.scripts.pop(batch.batch_id, None)
+    if batch.pace.breaks or batch.done == len(batch.rows):
+        move(step, batch, BatchEvent.BROKE_DOWN if batch.pace.breaks else BatchEvent.FINISHED)
+        step.sandbox.scripts.pop(batch.batch_id, None)
 
 
 def _failure_of(charge: Charge) -> RowFailure | None:

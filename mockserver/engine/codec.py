@@ -23,7 +23,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from itertools import islice
 from threading import RLock
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import EARLIEST, LATEST, Instant
@@ -33,7 +33,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.masking import is_for_phones, mask_field, mask_start
 from mockserver.domain.provider import ProviderSummary
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable
 from mockserver.domain.sources import Instrument
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.findings.catalogue import CATALOGUE, FindingKind
@@ -76,8 +76,7 @@ def _refuse(words: str) -> Any:
     raise _wanted(words)
 
 
-@record
-class Steps:
+class Steps(NamedTuple):
     """How a value that may be long is written and read with a pause after each part; what is read is used up."""
 
     write: Callable[[Any, bool], Cooperative[Any]]
@@ -193,7 +192,7 @@ class Codec:
             values = yield from _every(((name, item, held) for name, held in raw.items()), cards)
             return dict(zip(keys, values, strict=True))
 
-        return _in_steps(write, read, is_long=is_long)
+        return _in_steps(Steps(write, read), is_long=is_long)
 
     def without(self, cls: type, left_out: Collection[str] = ()) -> Form:
         """The form of a dataclass without some of its fields, which must have defaults."""
@@ -207,7 +206,7 @@ class Codec:
         for one in parts:
             fields.learn(one, self.of(hints[one.name]))
         if fields.long:
-            long = _in_steps(fields.write_in_steps, fields.read_in_steps)
+            long = _in_steps(Steps(fields.write_in_steps, fields.read_in_steps))
             form.write, form.read, form.steps = long.write, long.read, long.steps
         return form
 
@@ -222,36 +221,32 @@ class _Fields:
         self._cls = cls
         self._is_trusted = is_trusted
         self._required = [one.name for one in parts if one.default is MISSING and one.default_factory is MISSING]
-        # A field with its default is left out: of a document only where that is None.
-        self._defaults = [(one.name, one.default if one.default is None or is_trusted else _NEVER) for one in parts]
-        self._empty = [one.name for one in parts if is_trusted and _is_empty_by_default(one)]
-        # Without secrets these are None, or missing where that is the default.
-        self._hidden = {one.name: None for one in parts if not one.repr and one.default is not None}
-        self._missing = [one.name for one in parts if not one.repr and one.default is None]
-        self._writes: list[tuple[str, Write]] = []
         self._forms: dict[str, Form] = {}
+        self._writes: list[tuple[str, object, bool, bool, Write | None]] = []
         self.long: dict[str, Steps] = {}
 
     def learn(self, field: Field[Any], part: Form) -> None:
         self._forms[field.name] = part
         if part.steps:
             self.long[field.name] = part.steps
-        elif part is not _AS_IT_IS:
-            self._writes.append((field.name, _writer(field.name, part)))
+        # A field with its default is left out: of a document only where that is None.
+        default = field.default if field.default is None or self._is_trusted else _NEVER
+        is_empty = self._is_trusted and field.default_factory is not MISSING and not field.default_factory()
+        write = None if part.steps or part is _AS_IT_IS else _writer(field.name, part)
+        self._writes.append((field.name, default, is_empty, not field.repr, write))
 
     def write(self, value: Any, secrets: bool) -> dict[str, Any]:
         """The fields by their names; those that may be long as they are."""
-        out = {name: held for name, default in self._defaults if (held := getattr(value, name)) is not default}
-        for name in self._empty:
-            if not out[name]:
-                del out[name]
-        if not secrets:
-            out.update(self._hidden)
-            for name in self._missing:
-                out.pop(name, None)
-        for name, write in self._writes:
-            if (held := out.get(name)) is not None:
-                out[name] = write(held, secrets)
+        out: dict[str, Any] = {}
+        for name, default, is_empty, is_secret, write in self._writes:
+            held = getattr(value, name)
+            if held is default or (is_empty and not held):
+                continue
+            if is_secret and not secrets:
+                if default is not None:
+                    out[name] = None
+                continue
+            out[name] = held if held is None or write is None else write(held, secrets)
         return out
 
     def write_in_steps(self, value: Any, secrets: bool) -> Cooperative[dict[str, Any]]:
@@ -296,10 +291,6 @@ class _Fields:
         return unknown + missing
 
 
-def _is_empty_by_default(field: Field[Any]) -> bool:
-    return field.default_factory is not MISSING and not field.default_factory()
-
-
 def _shared(cls: type, read: Read) -> Read:
     def read_shared(raw: Any, cards: CardRegistry) -> Any:
         key = cls, repr(raw)
@@ -313,18 +304,16 @@ def _shared(cls: type, read: Read) -> Read:
     return read_shared
 
 
-def _in_steps(
-    write: Callable[[Any, bool], Cooperative[Any]],
-    read: Callable[[Any, CardRegistry], Cooperative[Any]],
-    *,
-    is_long: bool = True,
-) -> Form:
+def _in_steps(steps: Steps, *, is_long: bool = True) -> Form:
     """The form of what is written and read part by part; without pauses where it is never long."""
-    return Form(
-        lambda value, secrets: run_to_end(write(value, secrets)),
-        lambda raw, cards: run_to_end(read(raw, cards)),
-        Steps(write, read) if is_long else None,
-    )
+
+    def write(value: Any, secrets: bool) -> Any:
+        return run_to_end(steps.write(value, secrets))
+
+    def read(raw: Any, cards: CardRegistry) -> Any:
+        return run_to_end(steps.read(raw, cards))
+
+    return Form(write, read, steps if is_long else None)
 
 
 def _every(parts: Iterable[tuple[object, Form, Any]], cards: CardRegistry) -> Cooperative[list[Any]]:
@@ -364,7 +353,7 @@ def _listed(item: Form, origin: type, *, is_long: bool) -> Form:
         items = yield from _every(((place, item, one) for place, one in numbered), cards)
         return items if is_long else shape(items)
 
-    return _in_steps(write, read, is_long=is_long)
+    return _in_steps(Steps(write, read), is_long=is_long)
 
 
 def _used_up(items: list[Any]) -> Iterator[tuple[int, Any]]:

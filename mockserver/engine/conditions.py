@@ -26,8 +26,6 @@ _MOST_FAULTS = 20
 MOST_READ = 20_000
 """Fields that one look reads: of very many objects it looks at the newest."""
 
-Wanted = Mapping[str, object]
-
 _FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
     "webhook": {
         "id": lambda one: one.delivery_id,
@@ -108,12 +106,8 @@ def most_looked_at(tests: Sequence[object]) -> int:
 
 
 def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
-    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do.
-
-    Raises ``Invalid`` (90) with every fault.
-
-    ``sandbox`` is any sandbox: it knows which fields the objects of a kind have.
-    """
+    """The conditions of ``for``: by kind, an object of tests; of an inbox the name will do. Raises ``Invalid`` (90)
+    with every fault. ``sandbox`` is any sandbox: it knows which fields the objects of a kind have."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
     kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
@@ -141,7 +135,7 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     return found
 
 
-def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
+def _condition(sandbox: Sandbox, kind: str, given: Mapping[str, object]) -> WaitCondition:
     tests = dict(given)
     count = tests.pop("count", 1)
     if type(count) is not int or not 1 <= count <= 1_000_000:

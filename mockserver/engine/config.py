@@ -70,24 +70,19 @@ class SandboxConfig(ServerConfig):
         plan = self.clock
         return Clock(plan.mode, real if plan.start is None else plan.start, real, plan.rate)
 
-    def providers(self, now: Micros) -> list[Provider]:
+    def providers(self, now: Micros, known: Callable[[str], Provider | None]) -> list[Provider]:
         """The providers that the scenarios describe, as they are when these come into force; of an id given twice the
-        later scenario's."""
+        later scenario's. One that is ``known`` stays as it is in all that they do not say."""
         given = {one.id: one for scenario in self.scenarios for one in scenario.providers}
-        return [_provider(one, now) for one in given.values()]
+        return [_provider(one, now, known(one.id)) for one in given.values()]
 
 
-SAID_OF_PROVIDERS = ("summary", "currency", "country", "fallback_provider_id", "costs", "latency")
-"""What a scenario says of a provider, beside its id."""
-
-
-def _provider(given: ProviderMap, now: Micros) -> Provider:
-    cost = given.cost
-    return Provider(
-        provider_id=given.id,
-        summary=ProviderSummary(given.id, given.type, given.name or given.id),
+def _provider(given: ProviderMap, now: Micros, known: Provider | None) -> Provider:
+    cost, summary = given.cost, ProviderSummary(given.id, given.type, given.name or given.id)
+    return replace(
+        known or Provider(given.id, summary, given.currency, added=now),
+        summary=summary,
         currency=given.currency,
-        added=now,
         country=given.country,
         fallback_provider_id=given.fallback,
         costs=(Cost(cost.fixed, cost.percent),) if cost else (),

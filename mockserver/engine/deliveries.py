@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge, WebhookTarget
 from mockserver.domain.clock import MINUTE, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.delivery import Content, Delivery, Notice, Try, WebhookMessage, previous_key, sign
+from mockserver.domain.delivery import Delivery, Notice, Try, WebhookMessage, previous_key, sign
 from mockserver.domain.errors import Full, NotFound
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import record, replace
+from mockserver.domain.record import replace
 from mockserver.domain.states import DELIVERY, ChargeState, DeliveryEvent, DeliveryState, PresenceEvent
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import inboxes, webhook_subscriptions
 from mockserver.engine.delivery_log import MOST_UNDER_WAY
+from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.state_facts import reader_of
@@ -44,25 +46,22 @@ _ORDINARY = WebhookPlan()
 _STILL_TO_COME = frozenset({DeliveryState.HELD, DeliveryState.WAITING})
 
 
-@record
-class _Target:
-    """A receiver, and the webhook subscription by which it is one."""
-
-    receiver: WebhookTarget
-    subscription_id: str | None = None
+_Target: TypeAlias = tuple[WebhookTarget, str | None]
+"""A receiver, and the webhook subscription by which it is one."""
 
 
 def plan(step: Step) -> None:
-    """Plan the deliveries of everything that the present step has caused.
-
-    They go out when the step has been answered (``release``), those that a scenario wants before that at once.
-    """
+    """Plan the deliveries of everything that the present step has caused. They go out when the step has been answered
+    (``release``), those that a scenario wants before that at once."""
     sandbox, planned = step.sandbox, len(step.result.webhooks)
     for event in step.result.events:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
-        if kind is not None and (sandbox.webhook_subscriptions.rows or _has_own_receiver(sandbox, event)):
+        if kind is None:
+            continue
+        is_heard = event.subject is Subject.PAYTO or sandbox.webhook_subscriptions.rows
+        if is_heard or _named(KEPT[event.subject](sandbox).get(event.subject_id), event):
             for news in news_of(sandbox, kind, event):
                 planned += _plan_for(step, news, MOST_OF_STEP - planned)
 
@@ -76,13 +75,11 @@ def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
             _schedule(sandbox, delivery)
 
 
-def emit(
-    step: Step, message: WebhookMessage, data: object, target: WebhookTarget | None
-) -> tuple[list[Delivery], bool]:
+def emit(step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None) -> tuple[list[Delivery], bool]:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many as one step may send;
     and whether there are more."""
     kind = next((one for one in WebhookType if word_of(one) == message.type), None)
-    receiving = _subscribed(step.sandbox, kind) if target is None else [_Target(target)]
+    receiving = _subscribed(step.sandbox, kind) if to is None else [(to, None)]
     targets = list(islice(receiving, MOST_OF_STEP + 1))
     notice, receivers = Notice(step.sandbox.now, data), targets[:MOST_OF_STEP]
     made = [one for receiver in receivers for one in _plan_one(step, message, receiver, _ORDINARY, notice)]
@@ -111,9 +108,9 @@ def come_due(step: Step, delivery_id: str) -> None:
         return
     inbox = inboxes.name_in(delivery.url, sandbox.config.public_url)
     if inbox is not None:
-        query = urlsplit(delivery.url).query
-        key = sandbox.config.webhook_key
-        kept = sandbox.inboxes.put(key, sandbox.now, inbox, delivery.content.raw, delivery.headers(), query=query)
+        query, headers, body = urlsplit(delivery.url).query, delivery.headers(), delivery.content.raw
+        sent = InboxMessage(0, sandbox.now, "POST", inboxes.PREFIX + inbox, query, headers=headers, body=body)
+        kept = sandbox.inboxes.put(sandbox.config.webhook_key, inbox, sent)
         report(sandbox, delivery, Try(delivery.due, 200 if kept is not None else 507), in_inbox=True)
         return
     sandbox.deliveries.outbox.append(delivery_id)
@@ -132,26 +129,24 @@ def report(sandbox: Sandbox, delivery: Delivery, made: Try, *, final: bool = Fal
         made = replace(made, status=None, error="taken, which does not count: hold")
     delivery.tries.append(made)
     delivery.series += 1
-    pauses = sandbox.assumed["webhook.retry"]
+    pauses, event = sandbox.assumed["webhook.retry"], DeliveryEvent.FAILED
     if made.is_accepted:
-        _move(sandbox, delivery, DeliveryEvent.ACCEPTED)
+        event = DeliveryEvent.ACCEPTED
     elif final or delivery.series > len(pauses) or not webhook_subscriptions.wants(sandbox, delivery.subscription_id):
-        _move(sandbox, delivery, DeliveryEvent.EXHAUSTED)
-    else:
-        _watch(sandbox, delivery, made, in_inbox=in_inbox)
-        _move(sandbox, delivery, DeliveryEvent.FAILED)
-        sandbox.config.counts.webhooks[delivery.state.value] += 1
+        event = DeliveryEvent.EXHAUSTED
+    _move(sandbox, delivery, event)
+    sandbox.config.counts.webhooks[delivery.state.value] += 1
+    if sandbox.watch is not None:
+        sandbox.watch.tried(_facts_of(sandbox, delivery, made, is_scripted=made.scripted or in_inbox))
+    if event is DeliveryEvent.FAILED:
         delivery.due = made.at + pauses[delivery.series - 1]
         sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
-        return
-    sandbox.config.counts.webhooks[delivery.state.value] += 1
-    _watch(sandbox, delivery, made, in_inbox=in_inbox)
-    _end(sandbox, delivery)
+    else:
+        _end(sandbox, delivery)
 
 
 def _end(sandbox: Sandbox, delivery: Delivery) -> None:
     """A delivery has ended: those to its receiver that it has kept waiting go out, in order."""
-    sandbox.deliveries.note_ended(delivery)
     if sandbox.deliveries.blocking.get(delivery.url) == delivery.delivery_id:
         del sandbox.deliveries.blocking[delivery.url]
         for one in sandbox.deliveries:
@@ -216,19 +211,21 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
             _end(sandbox, delivery)
 
 
-def _has_own_receiver(sandbox: Sandbox, event: Event) -> bool:
-    """Whether the object of an event may name its receiver itself."""
-    if event.subject is Subject.PAYTO:
-        return True
-    subject = KEPT[event.subject](sandbox).get(event.subject_id)
-    own, shop = getattr(subject, "webhook", None), getattr(subject, "three_ds_notification_url", None)
-    return own is not None or shop is not None
+def _named(subject: Any, event: Event) -> list[_Target]:
+    """The receivers that the object of an event names itself: its webhook, and of a charge whose 3-D Secure challenge
+    has ended its ``threeDSNotificationUrl``."""
+    own: WebhookTarget | None = getattr(subject, "webhook", None)
+    named: list[_Target] = [] if own is None else [(own, None)]
+    if isinstance(subject, Charge) and event.before == ChargeState.PENDING_CHECKOUT:
+        url = subject.three_ds_notification_url
+        named += [(WebhookTarget(url), None)] if url is not None and is_web_address(url) else []
+    return named
 
 
 def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]:
     """The receivers of a type by their subscriptions, oldest first."""
     for row in webhook_subscriptions.receiving(sandbox, kind) if kind is not None else ():
-        yield _Target(WebhookTarget(row.url, row.authorization), row.webhook_subscription_id)
+        yield WebhookTarget(row.url, row.authorization), row.webhook_subscription_id
 
 
 def _plan_for(step: Step, news: News, room: int) -> int:
@@ -237,22 +234,18 @@ def _plan_for(step: Step, news: News, room: int) -> int:
     sandbox, planned = step.sandbox, 0
     plans = (decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None)
     scripted = next(filter(None, plans), None)
-    own: WebhookTarget | None = getattr(news.subject, "webhook", None)
-    named = [_Target(target) for target in (own, _shop_of_challenge(news)) if target is not None]
     notice = cache(lambda stale: notice_of(sandbox, news, stale=stale))
-    for place, target in enumerate(chain(named, _subscribed(sandbox, news.type))):
+    for place, target in enumerate(chain(_named(news.subject, news.event), _subscribed(sandbox, news.type))):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
-        wanted = scripted or _planned_by_rule(step, news, target.receiver, notice)
+        wanted = scripted or _planned_by_rule(step, news, target[0].url, notice)
         if wanted.drop:
             continue
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        made = list(
-            _plan_one(step, news.message, target, wanted, notice(wanted.stale), event=news.event, copies=copies)
-        )
+        made = [*_plan_one(step, news.message, target, wanted, notice(wanted.stale), event=news.event, copies=copies)]
         if wanted.extra and planned + copies < room:
             made += _plan_one(step, news.message, target, _ORDINARY, notice(False), event=news.event)
         planned += max(copies, len(made))
@@ -273,22 +266,13 @@ def _warn_of_more(step: Step) -> None:
         step.result.warnings += (words,)
 
 
-def _shop_of_challenge(news: News) -> WebhookTarget | None:
-    """Who hears that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
-    charge = news.subject
-    if not isinstance(charge, Charge) or news.event.before != ChargeState.PENDING_CHECKOUT:
-        return None
-    url = charge.three_ds_notification_url
-    return WebhookTarget(url) if url is not None and is_web_address(url) else None
-
-
-def _planned_by_rule(step: Step, news: News, target: WebhookTarget, notice: Callable[[bool], Notice]) -> WebhookPlan:
+def _planned_by_rule(step: Step, news: News, url: str, notice: Callable[[bool], Notice]) -> WebhookPlan:
     """What a rule for ``webhook.deliver`` makes of a delivery; one for the step itself counts before it."""
     sandbox = step.sandbox
     if (Stage.ARRIVAL, _OP) not in sandbox.config.rules.asked:
         return _ORDINARY
     message = news.message
-    own = {"type": message.type, "eventType": message.event_type, "url": target.url, "id": message.subject_id}
+    own = {"type": message.type, "eventType": message.event_type, "url": url, "id": message.subject_id}
     facts = own | sandbox.config.render("", message, notice(False), sandbox.assumed)
     # Work that comes due is about nothing else, and of several objects of a kind this is the one.
     about = {**step.result.about, news.event.subject.value: news.subject}
@@ -314,7 +298,7 @@ def _plan_one(
     """The copies of one message to one receiver, as many as there is room for."""
     sandbox = step.sandbox
     message_id = sandbox.ids.hex32("webhook")
-    content, receiver = content_of(step, message_id, message, notice, wanted), target.receiver
+    content, (receiver, subscription_id) = content_of(step, message_id, message, notice, wanted), target
     waits = wanted.swap_with_next or wanted.waits_for_next
     for number in range(copies):
         if not sandbox.deliveries.has_room:
@@ -340,7 +324,7 @@ def _plan_one(
             holds=wanted.hold,
             entry=sandbox.journal.last + 1,
             reports=None if event is None or wanted.is_edited else (wanted.stale and event.before) or event.after,
-            subscription_id=target.subscription_id,
+            subscription_id=subscription_id,
             held_for=wanted.held_for,
         )
         sandbox.deliveries.add(delivery)
@@ -379,34 +363,26 @@ def _release(sandbox: Sandbox, delivery: Delivery, ordering_key: str, earliest: 
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
 
 
-def _watch(sandbox: Sandbox, delivery: Delivery, made: Try, *, in_inbox: bool) -> None:
-    if sandbox.watch is None:
-        return
-    is_scripted, content = made.scripted or in_inbox, delivery.content
-    sandbox.watch.tried(
-        WebhookTry(
-            at=sandbox.now,
-            delivery_id=delivery.delivery_id,
-            event_id=delivery.message_id,
-            event_type=delivery.message.event_type,
-            subject=delivery.message.subject_id,
-            caused_by=delivery.entry,
-            reported=delivery.reports,
-            number=len(delivery.tries),
-            is_accepted=made.is_accepted,
-            is_genuine=is_scripted or _is_genuine(sandbox.config.webhook_key, content),
-            is_signed=content.signature is not None,
-            is_scripted=is_scripted,
-            gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
-            took=made.latency,
-            result=str(made.status) if made.status is not None else made.error or "no answer",
-            entry=sandbox.journal.last,
-        )
+def _facts_of(sandbox: Sandbox, delivery: Delivery, made: Try, *, is_scripted: bool) -> WebhookTry:
+    content, key = delivery.content, sandbox.config.webhook_key
+    return WebhookTry(
+        at=sandbox.now,
+        delivery_id=delivery.delivery_id,
+        event_id=delivery.message_id,
+        event_type=delivery.message.event_type,
+        subject=delivery.message.subject_id,
+        caused_by=delivery.entry,
+        reported=delivery.reports,
+        number=len(delivery.tries),
+        is_accepted=made.is_accepted,
+        is_genuine=is_scripted or content.signature in [sign(one, content.raw) for one in (key, previous_key(key))],
+        is_signed=content.signature is not None,
+        is_scripted=is_scripted,
+        gave_up=delivery.state is DeliveryState.GIVEN_UP and content.is_ordinary,
+        took=made.latency,
+        result=str(made.status) if made.status is not None else made.error or "no answer",
+        entry=sandbox.journal.last,
     )
-
-
-def _is_genuine(key: str, content: Content) -> bool:
-    return any(content.signature == sign(one, content.raw) for one in (key, previous_key(key)))
 
 
 def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:

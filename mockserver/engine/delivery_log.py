@@ -23,11 +23,10 @@ class DeliveryLog:
     """Deliveries by id, oldest first; ``limit`` of the ended ones are kept, ``dropped`` counts those that are not.
 
     ``refused`` counts those that were never planned because too many were under way. ``outbox`` holds the ids of those
-    that are to be sent by now, ``sending`` also those that are being sent; ``held``
-    those that wait for another to overtake them, by whose, ``unanswered`` those that wait until the step that caused
-    them has been answered; ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has
-    happened to deliveries; ``on_change`` is called for each that has changed or is dropped, by its id.
-    """
+    that are to be sent by now, ``sending`` also those that are being sent; ``held`` those that wait for another to
+    overtake them, by whose, ``unanswered`` those that wait until the step that caused them has been answered;
+    ``blocking``, by receiver, the one for which others wait. ``changes`` counts what has happened to deliveries;
+    ``on_change`` is called for each that has changed or is dropped, by its id."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -62,30 +61,28 @@ class DeliveryLog:
         self.note_changed(delivery)
 
     def note_changed(self, delivery: Delivery) -> None:
+        """Something has happened to a delivery; the oldest of the ended ones beyond the limit go."""
+        delivery_id = delivery.delivery_id
         self.changes += 1
         delivery.changed = self.changes
-        if delivery.state not in ENDED:
-            # One that is sent again is under way, and stands at the end of the queue when it ends anew.
-            self._ended.pop(delivery.delivery_id, None)
+        # One that is sent again is under way, and stands at the end of the queue when it ends anew.
+        self._ended.pop(delivery_id, None)
+        self.sending.pop(delivery_id, None)
         if delivery.state is DeliveryState.SENDING:
-            self.sending[delivery.delivery_id] = None
-        else:
-            self.sending.pop(delivery.delivery_id, None)
+            self.sending[delivery_id] = None
+        elif delivery.state in ENDED:
+            self._ended[delivery_id] = None
+        changed = [delivery_id]
+        while len(self._ended) > self.limit:
+            changed.append(oldest := next(iter(self._ended)))
+            del self._ended[oldest], self._by_id[oldest]
+            self.dropped += 1
         if self.on_change is not None:
-            self.on_change(delivery.delivery_id)
+            for one in changed:
+                self.on_change(one)
 
     def get(self, delivery_id: str) -> Delivery | None:
         return self._by_id.get(delivery_id)
-
-    def note_ended(self, delivery: Delivery) -> None:
-        """A delivery has ended; the oldest of the ended ones beyond the limit go."""
-        self._ended[delivery.delivery_id] = None
-        while len(self._ended) > self.limit:
-            oldest = next(iter(self._ended))
-            del self._ended[oldest], self._by_id[oldest]
-            self.dropped += 1
-            if self.on_change is not None:
-                self.on_change(oldest)
 
     def take_over(self, deliveries: Iterable[Delivery]) -> None:
         """Go on with the deliveries of a store, oldest first: those that were being tried are tried again."""

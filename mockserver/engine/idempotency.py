@@ -8,27 +8,15 @@ docs/scenario-language.md, outcome (``replay``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import field
-from typing import Annotated, Any, Protocol
-
-from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import DAY, Micros
 from mockserver.domain.codes import Code
-from mockserver.domain.constraints import Within
 from mockserver.domain.errors import KeyInUse, invalid
 from mockserver.domain.ids import digest
-from mockserver.domain.record import mutable
-from mockserver.engine.result import Asked, Result
+from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer, Result
+from mockserver.engine.step import Step
 from mockserver.scenario.attempt import Stage
 
 HEADER = "idempotency-key"
-
-MOST = 1_000
-"""Keys that a sandbox keeps; the oldest are forgotten beyond."""
-
-MOST_LENGTH = 2_000_000
-"""Characters that the kept requests and answers may have in all; the newest is kept whatever its size."""
 
 LONGEST = 255
 """Characters of a key."""
@@ -37,101 +25,46 @@ _WINDOW: Micros = DAY
 _REFUSED = 400
 
 
-class CurrentStep(Protocol):
-    """What is used of the step that is being taken."""
-
-    sandbox: Any
-    asked: Asked
-    result: Result
-
-    def warn(self, text: str) -> None:
-        """Give a warning."""
-
-
-@mutable
-class First:
-    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
-    then any request of the operation is taken for the same. ``result`` is what came of it, None after an import."""
-
-    op: str
-    at: Micros
-    status: Annotated[int, Within(200, 599)]
-    answer: str
-    asked: str | None = field(default=None, repr=False)
-    result: Result | None = field(default=None, init=False)
-    size: int = field(default=0, init=False)
-
-
-class Idempotency:
-    """The keys of one sandbox, oldest first, by their digests."""
-
-    __slots__ = ("firsts", "size")
-
-    def __init__(self, firsts: Iterable[tuple[str, First]] = ()) -> None:
-        self.firsts: dict[str, First] = {}
-        self.size = 0
-        for key, first in firsts:
-            first.size = len(first.answer)
-            self._put(key, first)
-        self._bound()
-
-    def first(self, step: CurrentStep, key: str, request: tuple[object, ...]) -> First | None:
-        """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
-        the request that must be equal.
-
-        Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to another request (90), or the
-        first one is still being answered (31).
-        """
-        sandbox = step.sandbox
-        if not 0 < len(key) <= LONGEST:
-            raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
-        name = _name(key)
-        first = self.firsts.get(name)
-        if first is None:
-            return None
-        if sandbox.now - first.at > _WINDOW:
-            self._forget(name)
-            return None
-        step.result.is_repeat = True
-        if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
-            words = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
-            raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
-        if first.result is not None and not first.result.answered:
-            words = "the first request with this key is still being answered: send it again later"
-            raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
-        _repeat(step, first.result, "a repeat: its Idempotency-Key was given the first answer")
-        return first
-
-    def keep(self, step: CurrentStep, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
-        """Remember the answer to the step that was taken, unless it was refused before anything happened."""
-        sandbox = step.sandbox
-        if not _has_acted(step, status):
-            return
-        first = First(step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request))
-        first.result = step.result
-        first.size = len(answer) + sum(len(part) for part in request if isinstance(part, bytes))
-        self._put(_name(key), first)
-        while sandbox.now - next(iter(self.firsts.values())).at > _WINDOW:
-            self._forget(next(iter(self.firsts)))
-        if len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
-            step.warn(
-                f"only the newest {MOST} idempotency keys of 24 h are kept, with {MOST_LENGTH} characters of answers"
-            )
-            self._bound()
-
-    def _put(self, name: str, first: First) -> None:
-        self.firsts[name] = first
-        self.size += first.size
-
-    def _forget(self, name: str) -> None:
-        self.size -= self.firsts.pop(name).size
-
-    def _bound(self) -> None:
-        while len(self.firsts) > MOST or (self.size > MOST_LENGTH and len(self.firsts) > 1):
-            self._forget(next(iter(self.firsts)))
+def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
+    """What acted under a key within 24 h, if the step that is being taken repeats it; ``request`` are the parts of
+    the request that must be equal. Raises ``Invalid`` (90) for an invalid key, and ``KeyInUse`` when it belongs to
+    another request (90), or the first one is still being answered (31)."""
+    sandbox, firsts = step.sandbox, step.sandbox.idempotency
+    if not 0 < len(key) <= LONGEST:
+        raise invalid({"IdempotencyKey": f"wanted 1 to {LONGEST} characters"})
+    name = _name(key)
+    first = firsts.get(name)
+    if first is None:
+        return None
+    if sandbox.now - first.at > _WINDOW:
+        del firsts[name]
+        return None
+    step.result.is_repeat = True
+    if first.op != step.asked.op or first.asked not in (None, _asked(step, request)):
+        words = f"this key was sent with another request ({first.op}): wanted the same one, or a new key"
+        raise KeyInUse(Code.VALIDATION_ERROR, {"IdempotencyKey": words})
+    if first.result is not None and not first.result.answered:
+        words = "the first request with this key is still being answered: send it again later"
+        raise KeyInUse(Code.DUPLICATE_TRANSACTION, {"IdempotencyKey": words}, is_retryable=True)
+    _repeat(step, first.result, "a repeat: its Idempotency-Key was given the first answer")
+    return first
 
 
-def _repeat(step: CurrentStep, first: Result | None, words: str) -> None:
+def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer: bytes) -> None:
+    """Remember the answer to the step that was taken, unless it was refused before anything happened."""
+    sandbox, firsts = step.sandbox, step.sandbox.idempotency
+    if not _has_acted(step, status):
+        return
+    first = First(step.asked.op, sandbox.now, status, answer.decode(), _asked(step, request))
+    first.result = step.result
+    while firsts and sandbox.now - next(iter(firsts.values())).at > _WINDOW:
+        del firsts[next(iter(firsts))]
+    if len(firsts) == MOST_FIRSTS:
+        step.warn(f"only the newest {MOST_FIRSTS} idempotency keys of 24 h are kept")
+    firsts.put(_name(key), first)
+
+
+def _repeat(step: Step, first: Result | None, words: str) -> None:
     """A step is given the first answer: it is about the same objects."""
     step.result.is_repeat = True
     if first is not None:
@@ -139,7 +72,7 @@ def _repeat(step: CurrentStep, first: Result | None, words: str) -> None:
     step.result.warnings += (f"{words} again, and nothing was done",)
 
 
-def _has_acted(step: CurrentStep, status: int) -> bool:
+def _has_acted(step: Step, status: int) -> bool:
     """Whether something happened, or a provider was asked, before a step was answered with a status."""
     was_tried = step.result.events or any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
     return status < _REFUSED or bool(was_tried)
@@ -149,49 +82,31 @@ def _name(key: str) -> str:
     return digest("idempotency", key).hex()
 
 
-def _asked(step: CurrentStep, request: tuple[object, ...]) -> str:
+def _asked(step: Step, request: tuple[object, ...]) -> str:
     # The body may hold a card number, which a digest without a secret would give away.
     return digest("asked", step.sandbox.cards.salt, *request).hex()
 
 
-@mutable
-class FirstAnswer:
-    """The answer to the first call of a key, and what came of it; None after an import."""
-
-    status: Annotated[int, Within(200, 599)]
-    text: str
-    result: Result | None = field(default=None, init=False)
-
-
-class Replays:
-    """The first answers of one sandbox, oldest first, by digests of rule, operation and key."""
-
-    __slots__ = ("firsts",)
-
-    def __init__(self, firsts: Iterable[tuple[str, FirstAnswer]] = ()) -> None:
-        self.firsts: Recent[str, FirstAnswer] = Recent(MOST)
-        for key, first in firsts:
-            self.firsts.put(key, first)
-
-    def first(self, step: CurrentStep) -> FirstAnswer | None:
-        """What the step is answered with, when it is not the first of its key."""
-        key = _key_of(step)
-        found = self.firsts.get(key) if key is not None else None
-        if found is not None:
-            _repeat(step, found.result, "a replay: a rule gave it the first answer of its key")
-        return found
-
-    def keep(self, step: CurrentStep, status: int, text: bytes) -> None:
-        """Remember the answer to a step that was the first of its key, unless it was refused before anything
-        happened."""
-        key = _key_of(step)
-        if key is not None and _has_acted(step, status):
-            first = FirstAnswer(status, text.decode())
-            first.result = step.result
-            self.firsts.put(key, first)
+def replayed(step: Step) -> FirstAnswer | None:
+    """What the step is answered with, when it is not the first of its key."""
+    key = _key_of(step)
+    found = step.sandbox.replays.get(key) if key is not None else None
+    if found is not None:
+        _repeat(step, found.result, "a replay: a rule gave it the first answer of its key")
+    return found
 
 
-def _key_of(step: CurrentStep) -> str | None:
+def keep_for_replay(step: Step, status: int, text: bytes) -> None:
+    """Remember the answer to a step that was the first of its key, unless it was refused before anything
+    happened."""
+    key = _key_of(step)
+    if key is not None and _has_acted(step, status):
+        first = FirstAnswer(status, text.decode())
+        first.result = step.result
+        step.sandbox.replays.put(key, first)
+
+
+def _key_of(step: Step) -> str | None:
     """The key of the rule that wants a replay; None when there is none, or the request lacks all that it is made of."""
     for decision in step.result.decisions:
         if decision.outcome.replay:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.delivery import sign
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.engine.journal import QuotaMember
 
 PREFIX = "/__inbox/"
@@ -60,8 +60,7 @@ class Inboxes(QuotaMember):
     """The inboxes of one sandbox, by name; each keeps the newest ``limit`` arrivals.
 
     ``size`` is roughly what they take, in bytes; ``quota`` what they share with the inboxes and journals of other
-    sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number.
-    """
+    sandboxes. ``on_change`` is called with each arrival that is kept at an inbox, and each that goes, by its number."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -107,30 +106,19 @@ class Inboxes(QuotaMember):
             self.on_change(gone.number, name, None)
         self.resize(-size_of(gone))
 
-    def put(
-        self,
-        key: str,
-        at: Micros,
-        name: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        *,
-        method: str = "POST",
-        path: str = "",
-        query: str = "",
-    ) -> InboxMessage | None:
-        """Take something in and check its signature with the webhook key; None when there are too many inboxes."""
+    def put(self, key: str, name: str, came: InboxMessage) -> InboxMessage | None:
+        """Take something in as it came, give it a number and check its signature with the webhook key; None when there
+        are too many inboxes."""
         if name not in self._by_name and len(self._by_name) >= MOST_INBOXES:
             self.dropped += 1
             return None
         self.number += 1
-        lower = {header.lower(): value for header, value in headers.items()}
+        lower = {header.lower(): value for header, value in came.headers.items()}
         given, checked = lower.get(SIGNATURE), SignatureCheck.MISSING
         if given is not None:
-            is_valid = compare_digest(sign(key, body).encode(), given.encode())
+            is_valid = compare_digest(sign(key, came.body).encode(), given.encode())
             checked = SignatureCheck.VALID if is_valid else SignatureCheck.INVALID
-        kept, where = body[:LONGEST_BODY], path or PREFIX + name
-        arrival = InboxMessage(self.number, at, method, where, query, headers=lower, body=kept, signature=checked)
+        arrival = replace(came, number=self.number, headers=lower, body=came.body[:LONGEST_BODY], signature=checked)
         self.keep(name, arrival)
         return arrival
 

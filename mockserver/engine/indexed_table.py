@@ -37,8 +37,8 @@ MOST_CHANGES = 10_000
 
 _MOST_SEARCHES = 8
 _MOST_TEXTS = 2
-_FEW_ROWS = 500
-"""New and changed rows that are put in their places in one step."""
+_FEW_ROWS = 100
+"""New and changed rows that are put in their places in one step: each moves those behind it, 4 MB at most."""
 
 
 @record
@@ -154,30 +154,17 @@ class LongSearch(Generic[R]):
         self._take_in(len(self.changed) + len(self._rows))
 
     def _take_in(self, most: int) -> None:
-        total = len(self._rows)
-        again = list(islice((seq for seq in self.changed if seq < total), most))
-        self._cut_out([*again, *(seq for seq in self.changed if seq >= total)])
-        start, self.known = min(self.known, total), min(self.known + most, total)
-        self._put_in(self._fitting([*again, *range(start, self.known)]))
-
-    def _cut_out(self, gone: Sequence[int]) -> None:
-        places, kept, start = self.places, array("I"), 0
-        found = ((bisect_left(places, self._key(seq), key=self._key), seq) for seq in gone)
-        for at in sorted(at for at, seq in found if at < len(places) and places[at] == seq):
-            kept += places[start:at]
-            start = at + 1
-        self.places = kept + places[start:]
-        for seq in gone:
-            del self.changed[seq]
-
-    def _put_in(self, fresh: Iterable[int]) -> None:
-        places, merged, start = self.places, array("I"), 0
-        for seq in sorted(fresh, key=self._key):
-            at = bisect_left(places, self._key(seq), start, key=self._key)
-            merged += places[start:at]
-            merged.append(seq)
-            start = at
-        self.places = merged + places[start:]
+        places, total = self.places, len(self._rows)
+        start = min(self.known, total)
+        self.known = min(start + most, total)
+        for seq in dict.fromkeys((*islice(self.changed, most), *range(start, self.known))):
+            if seq in self.changed:
+                at = bisect_left(places, self._key(seq), key=self._key)
+                if at < len(places) and places[at] == seq:
+                    del places[at]
+                del self.changed[seq]
+            if seq < self.known and self._fitting([seq]):
+                insort(places, seq, key=self._key)
 
     def _fitting(self, places: Iterable[int]) -> list[int]:
         found, rows = list(places), self._rows
@@ -416,26 +403,26 @@ class Table(Generic[R]):
     def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Check[R]]]:
         """The places of the narrowest index, or all, within the time of the query, in order, and what else rows must
         pass."""
-        lists = [self._lists(name, values) for name, values in query.equal]
+        equal = ((self._up_to_date(name).of, dict.fromkeys(values)) for name, values in query.equal)
+        lists = [list(filter(None, map(of, values))) for of, values in equal]
         sizes = [sum(map(len, found)) for found in lists]
         narrow = sizes.index(min(sizes)) if sizes else None
         if narrow is not None and len(lists[narrow]) > 1 and sizes[narrow] > STEP_ROWS:
             # To put so many into order takes longer than to look at every row.
             narrow = None
-        places = range(len(self.rows)) if narrow is None else _in_order(lists[narrow])
+        places: Sequence[int] = range(len(self.rows))
+        if narrow is not None:
+            first, *others = lists[narrow] or [[]]
+            places = sorted(set(first).union(*others)) if others else first
         if query.after is not None:
             places = places[bisect_right(places, query.after, key=self._added) :]
         if query.before is not None:
             places = places[: bisect_left(places, query.before, key=self._added)]
-        others = [one for number, one in enumerate(query.equal) if number != narrow]
-        return places, [*self._checks(others), *query.where]
+        rest = [one for number, one in enumerate(query.equal) if number != narrow]
+        return places, [*self._checks(rest), *query.where]
 
     def _added(self, seq: int) -> Micros:
         return self.rows[seq].added
-
-    def _lists(self, name: str, values: Sequence[Hashable]) -> list[list[int]]:
-        postings = self._up_to_date(name)
-        return [here for value in dict.fromkeys(values) if (here := postings.of(value))]
 
     def _up_to_date(self, name: str) -> PostingLists[R]:
         postings = self._index(name)
@@ -444,17 +431,10 @@ class Table(Generic[R]):
         return postings
 
     def _index(self, name: str) -> PostingLists[R]:
-        postings = self._postings.get(name)
-        if postings is None:
-            index = next(one for one in self._indexes if one.name == name)
-            postings = self._postings[name] = PostingLists(index)
-        return postings
+        if name not in self._postings:
+            self._postings[name] = PostingLists(next(one for one in self._indexes if one.name == name))
+        return self._postings[name]
 
 
 def _is_long(places: Sequence[int], checks: Sequence[Check[R]], query: Query[R]) -> bool:
     return len(places) > STEP_ROWS and bool(checks or query.sort)
-
-
-def _in_order(lists: Sequence[list[int]]) -> Sequence[int]:
-    """The places of lists in order, each once."""
-    return lists[0] if len(lists) == 1 else sorted(set().union(*lists))

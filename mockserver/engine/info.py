@@ -29,23 +29,18 @@ class Offer:
 
     @property
     def paypal(self) -> list[Provider]:
-        return [provider for provider in self.able[Capability.CHECKOUT] if provider.summary.type == PAYPAL]
+        return [one for one in self.able[Capability.CHECKOUT] if one.summary.type == PAYPAL]
 
     @property
     def pay_later(self) -> list[Provider]:
         """Those that are nothing but a checkout of their own."""
-        return [
-            provider
-            for provider in self.able[Capability.CHECKOUT]
-            if Capability.CARD not in provider.capabilities and provider.summary.type != PAYPAL
-        ]
+        others = (one for one in self.able[Capability.CHECKOUT] if one.summary.type != PAYPAL)
+        return [one for one in others if Capability.CARD not in one.capabilities]
 
 
 def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
-    """What is offered for an amount and a currency; without them, everything in use that no row hides.
-
-    Raises ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider).
-    """
+    """What is offered for an amount and a currency; without them, everything in use that no row hides. Raises
+    ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider)."""
     sandbox = step.sandbox
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
@@ -62,10 +57,8 @@ def of_token(step: Step, token_id: str) -> Provider:
 
 
 def default_fallback(sandbox: Sandbox) -> Provider:
-    """The provider that takes over where none is configured to: the first in use that takes cards.
-
-    Raises ``NotFound`` (65).
-    """
+    """The provider that takes over where none is configured to: the first in use that takes cards. Raises ``NotFound``
+    (65)."""
     for provider in providers.in_use(sandbox, Capability.CARD):
         return provider
     raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})

@@ -6,16 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from types import MappingProxyType
+from typing import Annotated
 
 from mockserver.domain.clock import Micros
+from mockserver.domain.constraints import Within
 from mockserver.domain.events import Event
 from mockserver.domain.problem import Problem
-from mockserver.domain.record import entity, record
+from mockserver.domain.record import entity, mutable, record
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.rule import key_text
 from mockserver.scenario.transport import Transport
+
+MOST_FIRSTS = 1_000
+"""First answers that a sandbox keeps by idempotency keys, and as many for replays; the oldest are forgotten beyond."""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -89,3 +94,25 @@ class Result:
         """Remember a decision."""
         self.decisions += (*decision.passing, decision)
         self.ruled = self.ruled or decision.rule is not None
+
+
+@mutable
+class First:
+    """A request that acted, and its answer. ``asked`` is a digest of the request, None in an import without secrets:
+    then any request of the operation is taken for the same. ``result`` is what came of it, None after an import."""
+
+    op: str
+    at: Micros
+    status: Annotated[int, Within(200, 599)]
+    answer: str
+    asked: str | None = field(default=None, repr=False)
+    result: Result | None = field(default=None, init=False)
+
+
+@mutable
+class FirstAnswer:
+    """The answer to the first call of a key, and what came of it; None after an import."""
+
+    status: Annotated[int, Within(200, 599)]
+    text: str
+    result: Result | None = field(default=None, init=False)

@@ -10,17 +10,18 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from weakref import proxy
 
 from mockserver.assumptions import Assumed
+from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
 from mockserver.domain.ids import Ids, Kind, digest
 from mockserver.domain.provider import default_provider
-from mockserver.domain.record import mutable, replace
+from mockserver.domain.record import mutable
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import SAID_OF_PROVIDERS, Beginning, SandboxConfig
+from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.delivery_log import DeliveryLog
-from mockserver.engine.idempotency import Idempotency, Replays
 from mockserver.engine.inboxes import Inboxes
 from mockserver.engine.journal import Journal
 from mockserver.engine.past import Past
+from mockserver.engine.result import MOST_FIRSTS, First, FirstAnswer
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.engine.totals import Totals
@@ -98,7 +99,7 @@ class Sandbox(Tables):
         self.opened: tuple[dict[str, int], int] | None = None
         self.deliveries = DeliveryLog(config.journal_limit)
         self.inboxes = Inboxes(config.journal_limit)
-        self.idempotency = Idempotency()
+        self.idempotency: Recent[str, First] = Recent(MOST_FIRSTS)
         self.scripts: dict[str, dict[int, ProviderOutcome]] = {}
         # What is imported brings other tables; and no cycle keeps a sandbox that is gone.
         present, self.watch = proxy(self), None
@@ -108,9 +109,9 @@ class Sandbox(Tables):
                 lambda subscription_id: present.charges.find("subscription", subscription_id),
                 config.findings,
             )
-        for provider in (default_provider(self.now), *config.providers(self.now)):
-            self.providers.add(provider)
-        self.replays = Replays()
+        self.providers.add(default_provider(self.now))
+        self._take_providers()
+        self.replays: Recent[str, FirstAnswer] = Recent(MOST_FIRSTS)
         self.past: Past | None = None
         self.look_back()
         self.totals: Totals | None = None
@@ -145,7 +146,7 @@ class Sandbox(Tables):
         """The lists and dictionaries of it that may be long."""
         tables = [part for name in ROW_CLASSES for part in getattr(self, name).contents()]
         rows = [batch.rows for batch in self.batches]
-        return [*tables, *rows, self.journal.entries, self.schedule.entries, self.idempotency.firsts]
+        return [*tables, *rows, self.journal.entries, self.schedule.entries, self.idempotency]
 
     def apply_config(self, config: SandboxConfig) -> None:
         """Put other scenarios in force in a sandbox that lives: rules, assumptions and providers, not what has
@@ -157,13 +158,15 @@ class Sandbox(Tables):
         self.director.replace(config.rules)
         if self.watch is not None and config.findings is not None:
             self.watch.apply(config.findings)
-        for provider in config.providers(self.now):
+        self._take_providers()
+
+    def _take_providers(self) -> None:
+        for provider in self.config.providers(self.now, self.providers.get):
             known = self.providers.get(provider.provider_id)
             if known is None:
                 self.providers.add(provider)
             else:
-                said = {name: getattr(provider, name) for name in SAID_OF_PROVIDERS}
-                self.providers.replace(known, replace(known, **said))
+                self.providers.replace(known, provider)
 
     def settle(self, own: Assumed | None) -> None:
         """Let the profile and overrides of this sandbox alone count before those of its config; None forgets them."""

@@ -16,8 +16,7 @@ from mockserver.domain.record import mutable
 class Due(StrEnum):
     """What can come due: its name, the table of the object that it is about, and what people call it.
 
-    The object of a webhook may have been dropped since; that of ``later`` is named by its detail.
-    """
+    The object of a webhook may have been dropped since; that of ``later`` is named by its detail."""
 
     table: str | None
     words: str
@@ -65,8 +64,7 @@ class Schedule:
     """A queue by sandbox time. An entry whose object has moved on meanwhile is ignored when it comes due.
 
     ``order`` counts the entries that were ever planned, ``ran`` those that have come due. ``on_change`` is called with
-    each entry that is added (True) or taken (False).
-    """
+    each entry that is added (True) or taken (False)."""
 
     order: NonNegative
     entries: list[ScheduledWork]

@@ -28,8 +28,8 @@ from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import MOST_FAULTS, ImportFault, form, stored
 from mockserver.engine.config import SandboxConfig
-from mockserver.engine.idempotency import First, FirstAnswer, Idempotency, Replays
 from mockserver.engine.indexed_table import Table
+from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
@@ -51,6 +51,7 @@ are known, and its document is taken again."""
 _HIDDEN = "***"
 
 ExportedState = dict[str, Any]
+ConfigOf: TypeAlias = Callable[[Sequence[Scenario]], SandboxConfig]
 
 
 @record
@@ -150,8 +151,8 @@ def _state(sandbox: Sandbox, *, secrets: bool) -> State:
         tables=Rows(**{name: [] for name in ROW_CLASSES}),
         records=Records(
             {batch_id: rows.copy() for batch_id, rows in sandbox.scripts.items()},
-            {name: replace(first) for name, first in sandbox.idempotency.firsts.items()},
-            {name: replace(first) for name, first in sandbox.replays.firsts.items()} or None,
+            {name: replace(first) for name, first in sandbox.idempotency.items()},
+            {name: replace(first) for name, first in sandbox.replays.items()} or None,
         ),
         scenarios=carried_scenarios(sandbox.config.scenarios, secrets=secrets),
         salt=sandbox.cards.salt,
@@ -167,53 +168,37 @@ def _clock_of(sandbox: Sandbox) -> Clock:
     return replace(clock, real=sandbox.touched if clock.holds else clock.real)
 
 
-def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
-    """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
-    begins: both share the rows, which are values, so that each takes room only for what then differs."""
-    state = _state(sandbox, secrets=True)
-    tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
-    cards, config = sandbox.cards.copied(), sandbox.config
-    for table in tables.values():
-        yield from table.learning()
-    return opened(key, config, state, tables, cards, real)
-
-
-def opened(
-    key: str,
-    config: SandboxConfig,
-    state: State,
-    tables: Mapping[str, Table[Any]],
-    cards: CardRegistry,
-    real: Micros,
-) -> Sandbox:
-    """The sandbox of a state, with these tables and cards. Its schedule holds a heap."""
-    assumed = config.assumed.or_else(state.profile, state.assumptions)
-    sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
-    sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
-    cards.salt = sandbox.cards.salt if state.salt is None else state.salt
-    sandbox.cards, sandbox.clock = cards, state.clock
-    sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
-    sandbox.idempotency = Idempotency(state.records.idempotency.items())
-    sandbox.replays = Replays((state.records.replays or {}).items())
-    sandbox.ids.counters.update(state.counters)
-    sandbox.director.take_over(state.rules)
-    for name, table in tables.items():
-        setattr(sandbox, name, table)
-    # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
-    newest = (table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows)
-    sandbox.now = max(sandbox.clock.read(real), *newest)
-    sandbox.past = None
-    sandbox.look_back()
-    return sandbox
-
-
 @record
 class ReadState:
-    """What a document says: all but the rows, the cards, and the tables with the rows."""
+    """What a sandbox is made of, as a document says it: all but the rows, the cards, and the tables with the rows."""
 
     state: State
     cards: CardRegistry
     tables: Mapping[str, Table[Any]]
+
+    def opened(self, key: str, config: SandboxConfig, real: Micros) -> Sandbox:
+        """The sandbox that they make. Their schedule holds a heap."""
+        state = self.state
+        assumed = config.assumed.or_else(state.profile, state.assumptions)
+        sandbox = Sandbox(key, config if config.seed == state.seed else replace(config, seed=state.seed), real)
+        sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
+        self.cards.salt = sandbox.cards.salt if state.salt is None else state.salt
+        sandbox.cards, sandbox.clock = self.cards, state.clock
+        sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
+        for name, first in state.records.idempotency.items():
+            sandbox.idempotency.put(name, first)
+        for name, answer in (state.records.replays or {}).items():
+            sandbox.replays.put(name, answer)
+        sandbox.ids.counters.update(state.counters)
+        sandbox.director.take_over(state.rules)
+        for name, table in self.tables.items():
+            setattr(sandbox, name, table)
+        # A clock that runs may have been read on a machine whose own is ahead: rows stay in the order of their adding.
+        newest = (table.rows[-1].added for name in ROW_CLASSES if (table := getattr(sandbox, name)).rows)
+        sandbox.now = max(sandbox.clock.read(real), *newest)
+        sandbox.past = None
+        sandbox.look_back()
+        return sandbox
 
     @property
     def carried_rules(self) -> int:
@@ -221,9 +206,7 @@ class ReadState:
         lists = [one.data.get("rules") for one in self.state.scenarios or ()]
         return sum(len(rules) for rules in lists if isinstance(rules, list))
 
-    def config(
-        self, in_force: SandboxConfig, config_of: Callable[[Sequence[Scenario]], SandboxConfig]
-    ) -> SandboxConfig:
+    def config(self, in_force: SandboxConfig, config_of: ConfigOf) -> SandboxConfig:
         """The config under the scenarios that it carries; one without any leaves those in force. Raises
         ``ForeignDocument`` (90) for a scenario that would be refused as a file."""
         if self.state.scenarios is None:
@@ -234,6 +217,17 @@ class ReadState:
     def rules_not_in_force(self, sandbox: Sandbox) -> list[str]:
         """Rules whose counters it holds and which are not in force here, or not in the same words."""
         return sorted(self.state.rules.rules.keys() - sandbox.director.tallies.rules.keys())
+
+
+def copied(sandbox: Sandbox, key: str, real: Micros) -> Cooperative[Sandbox]:
+    """The same sandbox under another key, as an export with secrets would restore it, of the instant at which this
+    begins: both share the rows, which are values, so that each takes room only for what then differs."""
+    state = _state(sandbox, secrets=True)
+    tables = {name: getattr(sandbox, name).copied(getattr(row, "copied", None)) for name, row in ROW_CLASSES.items()}
+    cards, config = sandbox.cards.copied(), sandbox.config
+    for table in tables.values():
+        yield from table.learning()
+    return ReadState(state, cards, tables).opened(key, config, real)
 
 
 def read(document: dict[str, Any]) -> Cooperative[ReadState]:
@@ -268,7 +262,7 @@ def sandbox_of(reading: ReadState, key: str, config: SandboxConfig, real: Micros
     """The sandbox that a document describes, under any key. Raises ``ForeignDocument`` (90) for what makes no sense,
     all faults at once."""
     with _naming_every_place():
-        sandbox = opened(key, config, reading.state, reading.tables, reading.cards, real)
+        sandbox = reading.opened(key, config, real)
         found: list[tuple[str, str]] = []
         for fault in consistency.faults(sandbox):
             found += [fault] if fault is not None else []
@@ -297,15 +291,8 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
     for scenario in scenarios:
         data = {name: part for name, part in scenario.source.items() if name not in ("examples", "setup")}
         setup = scenario.source.get("setup")
-        found.append(
-            Carried(
-                name=scenario.name,
-                file=PurePath(scenario.file).name,
-                built_in=scenario.builtin,
-                data=data if secrets else _without_secrets(data),
-                setup=setup if isinstance(setup, list) else None,
-            )
-        )
+        data, setup = data if secrets else _without_secrets(data), setup if isinstance(setup, list) else None
+        found.append(Carried(scenario.name, PurePath(scenario.file).name, scenario.builtin, data, setup))
     return found
 
 
@@ -316,11 +303,7 @@ def _without_secrets(value: Any) -> Any:
 
 
 def config_under(
-    given: Sequence[Carried],
-    in_force: SandboxConfig,
-    config_of: Callable[[Sequence[Scenario]], SandboxConfig],
-    *,
-    secrets: bool,
+    given: Sequence[Carried], in_force: SandboxConfig, config_of: ConfigOf, *, secrets: bool
 ) -> SandboxConfig:
     """The config under carried scenarios: the one in force when it has the same. Of others, a scenario that is in force
     is taken as it is, with its place. Raises ``ImportFault`` for a scenario that would be refused as a file."""
@@ -330,9 +313,9 @@ def config_under(
         return in_force
     scenarios: list[Scenario] = []
     faults: list[tuple[str, str]] = []
-    for place, one in enumerate(given):
-        if wanted[place] in ours:
-            scenarios.append(in_force.scenarios[ours.index(wanted[place])])
+    for place, (one, written) in enumerate(zip(given, wanted, strict=True)):
+        if written in ours:
+            scenarios.append(in_force.scenarios[ours.index(written)])
             continue
         data = one.data if one.setup is None else {**one.data, "setup": one.setup}
         try:

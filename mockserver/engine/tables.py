@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
 
@@ -34,33 +35,15 @@ def _by_card(name: str, path: str) -> Index[Any]:
     return index_by(name, lambda row: read(card) if (card := row.instrument.card) else None)
 
 
-def _card_with_ccv(item: VaultItem) -> Hashable | None:
-    return item.facts.fingerprint if item.ccv_state is CcvState.HELD else None
-
-
-def _email(customer: Customer) -> Hashable | None:
-    return customer.email.lower() if customer.email is not None else None
-
-
-def _owner_of_used(method: PaymentMethod) -> Hashable | None:
-    return method.customer_id if method.state is Presence.ACTIVE else None
-
-
 def _references(transfer: Transfer) -> tuple[str, ...]:
     """That of a transfer and that of its group."""
     given = transfer.reference, transfer.group_reference
     return tuple(one for one in dict.fromkeys(given) if one is not None)
 
 
-def _shape(id_name: str, *indexes: Index[Any]) -> Callable[[], Table[Any]]:
-    id_of = attrgetter(id_name)
-    return lambda: Table(id_of, indexes)
-
-
-_SHAPES = {
-    "batches": _shape("batch_id", _by("status")),
-    "charges": _shape(
-        "charge_id",
+_INDEXES: Mapping[str, Sequence[Index[Any]]] = {
+    "batches": [_by("status")],
+    "charges": [
         _by("reference"),
         _by("provider", "provider.provider_id"),
         _by("customer", "customer_id"),
@@ -75,47 +58,43 @@ _SHAPES = {
         _by("subscription", "subscription_id"),
         _by("payment_link", "payment_link_id"),
         Index("money_day", Charge.money_days),
-    ),
-    "customers": _shape(
-        "customer_id", _by("id", "customer_id"), _by("reference"), index_by("email", _email), _by("state")
-    ),
-    "network_tokens": _shape("network_token_id"),
-    "payment_links": _shape("payment_link_id"),
-    "payment_methods": _shape(
-        "payment_method_id",
+    ],
+    "customers": [
+        _by("id", "customer_id"),
+        _by("reference"),
+        index_by("email", lambda customer: customer.email.lower() if customer.email is not None else None),
+        _by("state"),
+    ],
+    "payment_methods": [
         _by("provider", "provider.provider_id"),
         _by("customer", "customer_id", is_asked=True),
-        index_by("in_use", _owner_of_used, is_asked=True),
+        index_by("in_use", lambda row: row.customer_id if row.state is Presence.ACTIVE else None, is_asked=True),
         _by("payment_type", "instrument.type"),
         _by_card("brand", "number.brand"),
         _by("state"),
         _by("vault", "vault_id"),
         _by("payto", "payto_id"),
-    ),
-    "payto": _shape("payto_id"),
-    "providers": _shape("provider_id"),
-    "subscriptions": _shape(
-        "subscription_id", _by("status"), _by("currency"), _by("payment_method", "payment_method_id", is_asked=True)
-    ),
-    "tokens": _shape("token_id", _by("provider", "provider.provider_id"), _by("state")),
-    "transfers": _shape(
-        "transfer_id",
+    ],
+    "subscriptions": [_by("status"), _by("currency"), _by("payment_method", "payment_method_id", is_asked=True)],
+    "tokens": [_by("provider", "provider.provider_id"), _by("state")],
+    "transfers": [
         _by("provider", "provider_id"),
         _by("charge", "charge_id"),
         _by("group", "group_reference", is_asked=True),
         _by("reference", is_asked=True),
         Index("references", _references),
         _by("status"),
-    ),
-    "vault": _shape("vault_id", index_by("card_with_ccv", _card_with_ccv, is_asked=True)),
-    "webhook_subscriptions": _shape(
-        "webhook_subscription_id",
-        _by("id", "webhook_subscription_id"),
-        _by("state"),
-        Index("types", attrgetter("types")),
-    ),
+    ],
+    "vault": [
+        index_by(
+            "card_with_ccv",
+            lambda item: item.facts.fingerprint if item.ccv_state is CcvState.HELD else None,
+            is_asked=True,
+        )
+    ],
+    "webhook_subscriptions": [_by("id", "webhook_subscription_id"), _by("state"), Index("types", attrgetter("types"))],
 }
-"""How the rows of each table are found: by their id and by indexes. All sandboxes share it."""
+"""How the rows of each table are found, beside their ids. All sandboxes share it."""
 
 
 class Tables:
@@ -138,12 +117,15 @@ class Tables:
     __slots__ = tuple(__annotations__)
 
     def __init__(self) -> None:
-        for name, made in _SHAPES.items():
-            setattr(self, name, made())
+        for name, id_of in _ID_OF.items():
+            setattr(self, name, Table(id_of, _INDEXES.get(name, ())))
 
 
 ROW_CLASSES: Mapping[str, type] = {name: get_args(table)[0] for name, table in get_type_hints(Tables).items()}
 """The class of the rows of every table, by the table's name, in alphabetical order."""
+
+_ID_OF = {name: attrgetter(fields(rows)[0].name) for name, rows in ROW_CLASSES.items()}
+"""Rows begin with their id."""
 
 TABLE_NAMES: Mapping[type, str] = {rows: name for name, rows in ROW_CLASSES.items()}
 """The same the other way round."""

@@ -41,11 +41,9 @@ get = finder(Transfer, Code.INVALID_TRANSFER_ID)
 
 
 def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
-    """Move money: every transfer of the group, or none.
-
-    Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference),
-    69, 70 (references used before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge).
-    """
+    """Move money: every transfer of the group, or none. Raises ``Invalid`` 39 (provider), 84 (charge), 67 (no
+    transfers), 60 (amount), 29 (currency), 61 (reference), 69, 70 (references used before), 68 (more than the charge
+    has left), 90 (account), ``WrongState`` 54 (charge)."""
     sandbox = step.sandbox
     faults = Faults()
     provider = providers.known(sandbox, command.provider_id)
@@ -152,11 +150,9 @@ class SettlementRow:
 
 
 def settlements(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[SettlementRow]:
-    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first.
-
-    A day settles at the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``, and for
-    days with more than ``MOST_SETTLED`` charges.
-    """
+    """Rows whose settlement is of the days from ``first`` to ``last`` (None: today), the oldest first. A day settles at
+    the midnight (UTC) after it. Raises ``Invalid`` (90) when ``last`` lies before ``first``, and for days with more
+    than ``MOST_SETTLED`` charges."""
     days = _days(sandbox, first, last)
     count = sum(sandbox.charges.count("money_day", day) for day in days)
     if count > MOST_SETTLED:

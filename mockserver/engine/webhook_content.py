@@ -81,19 +81,13 @@ def content_of(step: Step, message_id: str, message: WebhookMessage, notice: Not
         notice = _moved(notice, plan.sent)
     kind = MediaType.FORM if plan.form else MediaType.JSON
     key, body = step.sandbox.config.webhook_key, _body(step, message_id, message, notice, plan)
-    match plan.forged:
-        case Signature.NONE:
-            signature = None
-        case Signature.STALE:
-            # The same message as it was signed a day before.
-            earlier = _moved(notice, -DAY)
-            signature = sign(key, padded(_body(step, message_id, message, earlier, plan), kind, plan.pad))
-        case Signature.BAD:
-            signature = sign(_WRONG_KEY + key, padded(body, kind, plan.pad))
-        case Signature.PREVIOUS:
-            signature = sign(previous_key(key), padded(body, kind, plan.pad))
-        case None:
-            signature = sign(key, padded(body, kind, plan.pad))
+    signed, signed_with, forged = body, key, plan.forged
+    if forged is Signature.STALE:
+        # The same message as it was signed a day before.
+        signed = _body(step, message_id, message, _moved(notice, -DAY), plan)
+    elif forged is not None:
+        signed_with = previous_key(key) if forged is Signature.PREVIOUS else _WRONG_KEY + key
+    signature = None if forged is Signature.NONE else sign(signed_with, padded(signed, kind, plan.pad))
     # A receiver that knows the new key only may refuse the one before.
     may_refuse = plan.form or plan.pad or plan.sent or plan.is_edited or plan.forged is Signature.PREVIOUS
     return Content(body, signature, kind, plan.pad, is_ordinary=not may_refuse)
@@ -119,14 +113,11 @@ def _body(step: Step, message_id: str, message: WebhookMessage, notice: Notice, 
 
 def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:
     """The fields of a form: ``data[paymentInformation][type]``."""
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _pairs(f"{name}[{key}]" if name else key, one)
-    elif isinstance(value, list | tuple):
-        for index, one in enumerate(value):
-            yield from _pairs(f"{name}[{index}]", one)
-    else:
+    if not isinstance(value, dict | list | tuple):
         yield name, value
+        return
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _pairs(f"{name}[{key}]" if name else str(key), one)
 
 
 def _text(sandbox: Sandbox, value: object) -> str:

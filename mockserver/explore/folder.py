@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -60,10 +60,7 @@ class ExplorationFolder:
     def begin(self, command: Sequence[str], seed: int, client_timeout: str) -> None:
         """Begin anew: what the last exploration kept here goes."""
         if self._cells.exists():
-            for cell in self._read()[1]:
-                for path in (self.scenario_of(cell), self.output_of(cell)):
-                    if path is not None:
-                        path.unlink(missing_ok=True)
+            self._remove(self._read()[1])
         self._cells.write_text(_line(_head(command, seed, client_timeout)), "utf-8")
 
     def resume(self, command: Sequence[str], seed: int, client_timeout: str) -> list[Cell]:
@@ -86,6 +83,22 @@ class ExplorationFolder:
             self.output_of(cell).write_text(cell.output, "utf-8")
         with self._cells.open("a", encoding="utf-8") as file:
             file.write(_line(asdict(cell)))
+
+    def settle(self, dropped: Collection[Cell]) -> None:
+        """It has ended: without what was dropped, and in an order that does not depend on the machine."""
+        head, cells = self._read()
+        gone = {cell.file for cell in dropped}
+        self._remove(cell for cell in cells if cell.file in gone)
+        # Of a run that was made smaller the last line counts.
+        left = {cell.file: cell for cell in cells if cell.file not in gone}
+        ordered = sorted(left.values(), key=lambda cell: (cell.seed, cell.file))
+        self._cells.write_text("".join(map(_line, (head, *map(asdict, ordered)))), "utf-8")
+
+    def _remove(self, cells: Iterable[Cell]) -> None:
+        for cell in cells:
+            for path in (self.scenario_of(cell), self.output_of(cell)):
+                if path is not None:
+                    path.unlink(missing_ok=True)
 
     def _read(self) -> tuple[dict[str, object], list[Cell]]:
         lines = self._cells.read_text("utf-8", "replace").splitlines(keepends=True)

@@ -60,8 +60,7 @@ class _Final:
     reference: str | None = None
 
     def is_of_another(self, call: Call) -> bool:
-        """Whether a call charges a card for another order, entered anew: then it may be another payer, who has the same
-        test card."""
+        """Whether a call charges a card, entered anew, for another order: it may be another payer's same test card."""
         card, reference = call.request.get("paymentInformation"), call.request.get("reference")
         is_entered = isinstance(card, Mapping) and bool(card.get("cardNumber"))
         return is_entered and bool(reference and self.reference) and reference != self.reference
@@ -79,8 +78,7 @@ class _Unseen:
 
 @record
 class _Sent:
-    """The call with which the client handed a batch or subscription over. ``is_known`` is False when it cannot know
-    that this was taken."""
+    """The call that handed a batch or subscription over; ``is_known``: the client can know that it was taken."""
 
     entry: int
     at: Micros

@@ -1,5 +1,4 @@
-"""Calls whose end the client cannot know, and what it does next: double charges and refunds, blind retries, batches
-sent twice."""
+"""Calls whose end the client cannot know, and what comes next: double charges and refunds, batches sent twice."""
 
 from __future__ import annotations
 
@@ -76,8 +75,7 @@ def _doubtful(call: Call) -> _Doubtful:
 
 @mutable
 class Doubts:
-    """The calls in doubt of one sandbox. ``charge_of`` gives a charge as it is now, ``payments_of`` those of a
-    subscription."""
+    """The calls in doubt of a sandbox. ``charge_of`` gives a charge as it now is, ``payments_of`` a subscription's."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]

@@ -98,8 +98,7 @@ def _real(path: Path) -> Path:
 
 
 def explore_tools(folders: Folders, joined: tuple[str, str | None] | None) -> Sequence[Tool]:
-    """The tools that run a command, against a server of their own or, ``joined``, the one at an address with its
-    admin token."""
+    """The tools that run a command, against a server of their own, or ``joined``: an address and its admin token."""
     offered = {name: _schema(one) for name, one in _OPTIONS.items() if isinstance(one, click.Option)}
 
     def made(name: str) -> Tool:

@@ -1,5 +1,4 @@
-"""The tools that ask a server: calls of its control API, operations of the payments API; and those that look something
-up."""
+"""The tools that ask a server, by its control API or the payments API, and those that look something up."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ _KEY = argument("string", f"Secret key of the sandbox; default {DEFAULT_KEY}.")
 
 
 class Line:
-    """The way to the server at an address, with the admin token that it wants; with ``app`` to that, in this
-    process."""
+    """The way to the server at an address, with its admin token; with ``app`` to that, in this process."""
 
     def __init__(self, url: str, admin_token: str | None, app: Any = None) -> None:
         self.url = url.rstrip("/")
@@ -63,8 +61,7 @@ class Line:
         *,
         patience: float = PATIENCE_SECONDS,
     ) -> tuple[int, bytes]:
-        """Status and body of the answer to a call; a body that is a text is YAML. Raises ``ToolRefused`` where none
-        came."""
+        """Status and body of an answer; a body that is sent as text is YAML. Raises ``ToolRefused`` where none came."""
         headers = {**self._token, **({} if key is None else {"x-secretkey": key})}
         sent: dict[str, Any] = {"headers": headers, "params": params or None}
         if body is not None or method != "GET":

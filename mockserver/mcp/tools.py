@@ -80,8 +80,7 @@ def _arguments() -> Mapping[str, Sequence[_Argument]]:
 
 @record
 class Tool:
-    """One tool: its row, the schemas of its arguments, the names of those it needs, and what does it; ``reads`` says
-    that it changes nothing."""
+    """One tool: its row, the schemas of its arguments, those it needs, what does it; ``reads``: it changes nothing."""
 
     row: Row
     properties: Mapping[str, Schema]

@@ -1,4 +1,4 @@
-"""Calls of a set-up or an example: made ready with earlier answers, and their answers judged by what is expected.
+"""Calls of a set-up or an example: checked, made ready with earlier answers, and judged by what is expected of them.
 
 A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier call's answer.
 """
@@ -6,15 +6,48 @@ A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mockserver.domain.errors import nearest
 from mockserver.domain.record import replace
 from mockserver.scenario.matching import OPERATORS, as_text, canonical, compile_test, shown
 from mockserver.scenario.paths import walked
-from mockserver.scenario.scenario import CallMap, ReplyMap
+from mockserver.scenario.problems import Problems
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, ReplyMap, TogetherMap, WaitMap
 
 _FIRST_BAD = 400
+
+
+def check_calls(setup: Sequence[CallMap], examples: Sequence[ExampleMap], problems: Problems) -> None:
+    """Find calls that name an answer which none before them has, and ids that are used twice."""
+    known: set[str] = set()
+    for index, call in enumerate(setup):
+        here = problems.below("setup", index)
+        if call.expect is not None and call.expect.fault:
+            here.add(("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
+        _check_call(call, known, here)
+    for index, example in enumerate(examples):
+        ids = set(known)
+        for number, step in enumerate(example.calls):
+            here = problems.below("examples", index, "calls", number)
+            if isinstance(step, TogetherMap):
+                for place, call in enumerate(step.together):
+                    _check_call(call, ids, here.below("together", place))
+            elif not isinstance(step, AdvanceMap):
+                _check_call(step.call if isinstance(step, WaitMap) else step, ids, here)
+
+
+def _check_call(call: CallMap, known: set[str], problems: Problems) -> None:
+    expect = call.expect.body if call.expect is not None else None
+    for key, value in (("call", call.path), ("body", call.body), ("headers", call.headers), ("expect", expect)):
+        for name, text in placeholders(value):
+            if name not in known:
+                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{nearest(name, known)}")
+    if call.id in known:
+        problems.add(("id",), f"got '{call.id}' a second time; the id of a call must be unique")
+    if call.id is not None:
+        known.add(call.id)
 
 
 def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
@@ -56,10 +89,8 @@ def _brief(answer: object) -> str:
 
 
 def differences(wanted: object, got: object, path: str = "body") -> list[str]:
-    """Where an answer differs from what is wanted, in words; members that are not named are not looked at.
-
-    A map of test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also means absent.
-    """
+    """Where an answer differs from what is wanted, in words; members that are not named are not looked at. A map of
+    test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also means absent."""
     match wanted:
         case Mapping() if wanted and wanted.keys() <= OPERATORS.keys():
             difference = compile_test(path, dict(wanted)).difference_of(got)
@@ -103,9 +134,7 @@ def placeholders(value: object) -> Iterator[tuple[str, str]]:
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
     """The value with every placeholder replaced. A text that is one placeholder becomes the member itself, of any type.
-
-    Raises ``LookupError`` naming a placeholder whose member no answer has.
-    """
+    Raises ``LookupError`` naming a placeholder whose member no answer has."""
     if isinstance(value, str):
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:

@@ -33,38 +33,41 @@ Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
 Omit = Annotated[tuple[EditPath, ...], Field(min_length=1, max_length=100)]
 
 
+_GONE = object()
+"""Stands for the new value of a member that is left out."""
+
+
 def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> object:
     """A JSON value with members set, added or left out. A path through a missing member changes nothing.
     The value itself stays as it is."""
-    for path, new in edit.items():
-        value = _changed(value, path.split("."), lambda holder, key, new=new: _set(holder, key, new))
-    for path in omit:
-        value = _changed(value, path.split("."), _left_out)
+    for path, new in (*edit.items(), *((path, _GONE) for path in omit)):
+        value = _changed(value, path.split("."), new)
     return value
 
 
 def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> list[str]:
     """The paths that change nothing of a JSON value, each in words."""
     found = []
-    for path, new in edit.items():
-        if edited(value, {path: object()}, ()) == value:
-            found.append(f"edit '{mask_text(path)}'")
-        value = edited(value, {path: new}, ())
-    for path in omit:
-        if edited(value, {}, (path,)) == value:
-            found.append(f"omit '{mask_text(path)}'")
-        value = edited(value, {}, (path,))
+    for word, path, new in (*(("edit", *one) for one in edit.items()), *(("omit", path, _GONE) for path in omit)):
+        if _changed(value, path.split("."), object() if word == "edit" else _GONE) == value:
+            found.append(f"{word} '{mask_text(path)}'")
+        value = _changed(value, path.split("."), new)
     return found
 
 
-def _changed(value: Any, path: Sequence[str], change: Any) -> Any:
+def _changed(value: Any, path: Sequence[str], new: object) -> Any:
     if not isinstance(value, (dict, list)):
         return value
-    holder = value.copy()
-    if len(path) == 1:
-        return change(holder, path[0])
-    for key in _keys(holder, path[0]):
-        holder[key] = _changed(holder[key], path[1:], change)
+    holder: Any = value.copy()
+    adds = isinstance(value, dict) and len(path) == 1 and new is not _GONE
+    # From the end, as what is left out of a list moves what follows.
+    for key in [path[0]] if adds else reversed(list(_keys(holder, path[0]))):
+        if len(path) > 1:
+            holder[key] = _changed(holder[key], path[1:], new)
+        elif new is _GONE:
+            del holder[key]
+        else:
+            holder[key] = new
     return holder
 
 
@@ -76,15 +79,3 @@ def _keys(holder: Any, part: str) -> Iterator[Any]:
         yield from range(len(holder))
     elif part.isascii() and part.isdigit() and int(part) < len(holder):
         yield int(part)
-
-
-def _set(holder: Any, part: str, new: object) -> Any:
-    for key in [part] if isinstance(holder, dict) else _keys(holder, part):
-        holder[key] = new
-    return holder
-
-
-def _left_out(holder: Any, part: str) -> Any:
-    for key in reversed(list(_keys(holder, part))):
-        del holder[key]
-    return holder

@@ -21,7 +21,7 @@ from mockserver.domain.errors import nearest
 from mockserver.domain.record import record
 from mockserver.scenario.matching import shown
 from mockserver.scenario.operations import unknown_key
-from mockserver.scenario.problems import Path
+from mockserver.scenario.problems import Path, Problems
 
 T = TypeVar("T")
 
@@ -219,6 +219,16 @@ def read_model(cls: type[T], data: object) -> T:
     """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
     reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
     return reader.validate_python(data)
+
+
+def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
+    """The part that plain data of a file describe, None when they get faults into ``problems``."""
+    try:
+        return read_model(cls, data)
+    except ValidationError as refused:
+        # A short form may stand for two fields: its fault is named once.
+        problems.add_all(dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)))
+        return None
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
-from mockserver.domain.clock import duration_text
+from mockserver.domain.clock import SECOND, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
@@ -156,4 +156,4 @@ def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     if challenge.payer is None or (challenge.payer is PayerAnswer.ABANDONS and challenge.after is None):
         # A payer who leaves the page lets the challenge expire.
         return ()
-    return (Later(challenge.payer_takes, settle=_PAYER[challenge.payer]),)
+    return (Later(30 * SECOND if challenge.after is None else challenge.after, settle=_PAYER[challenge.payer]),)

@@ -262,9 +262,7 @@ class FieldTest:
 
 def compile_test(name: str, wanted: object, read: Reader = lambda attempt: None) -> FieldTest:
     """A test from the file: a plain value, or a map of operators; ``read`` is of those that are asked about attempts.
-
-    Raises ``ValueError`` when it makes no sense.
-    """
+    Raises ``ValueError`` when it makes no sense."""
     operators = wanted if isinstance(wanted, dict) else {"eq": wanted}
     if not operators:
         raise ValueError(f"wanted a value or at least one of {', '.join(OPERATORS)}")

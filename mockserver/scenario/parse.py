@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from itertools import accumulate
-from typing import Any, TypeVar
-
-from pydantic_core import ValidationError
+from typing import Any
 
 from mockserver.assumptions import read as read_assumption
 from mockserver.domain.clock import FAST, UTC_ZONE, ClockMode, Zone, parse_duration
@@ -23,9 +21,9 @@ from mockserver.domain.ids import digest
 from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
-from mockserver.scenario.answers import placeholders
+from mockserver.scenario.answers import check_calls
 from mockserver.scenario.attempt import Stage
-from mockserver.scenario.file_model import got_of, in_words, read_model
+from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
 from mockserver.scenario.matching import Reader
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
@@ -33,64 +31,44 @@ from mockserver.scenario.outcome import NOTHING, Outcome, ThenMap, applicability
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path
 from mockserver.scenario.problems import Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import BY_NAME, CATALOGUE, Challenge, decline
-from mockserver.scenario.rule import (
-    PLANS,
-    Always,
-    AtEnd,
-    Chance,
-    ChanceOne,
-    Named,
-    Plan,
-    Rule,
-    RuleMap,
-    Sequence,
-    thresholds,
-)
-from mockserver.scenario.scenario import (
-    CallMap,
-    ClockMap,
-    ClockPlan,
-    ExampleMap,
-    FindingsMap,
-    ProviderMap,
-    Scenario,
-    ScenarioFile,
-    TogetherMap,
-    WaitMap,
-)
+from mockserver.scenario.rule import PLANS, Always, AtEnd, Chance, ChanceOne, Named, Plan, Rule, RuleMap, Sequence
+from mockserver.scenario.scenario import ClockMap, ClockPlan, FindingsMap, ProviderMap, Scenario, ScenarioFile
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import compile_when, named_in, operations_of
 
-P = TypeVar("P")
+_CALLED = (("setup",), ("examples",))
+"""Parts whose lines are asked for later: they hold calls."""
 
 
 def parse(
     data: object, positions: Positions, *, file: str, name: str, builtin: bool = False, is_shipped: bool = False
 ) -> Scenario:
     """The scenario that plain data describe. ``name`` counts when the file gives none; ``is_shipped`` says that it
-    comes with the server, and needs no models.
-
-    Raises ``ScenarioRefused`` with every problem, each with its line and column.
-    """
+    comes with the server, and needs no models. Raises ``ScenarioRefused`` with every problem, each with its line and
+    column."""
     problems = Problems(file, positions)
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.found)
-    model = _shipped_file(data) if is_shipped else _shaped(ScenarioFile, data, problems)
+    # What the models would make of the file that comes with the server, but for its rules and examples.
+    shipped = ScenarioFile(version=1, name=name, description=data["description"]) if is_shipped else None
+    model = shipped or read_part(ScenarioFile, data, problems)
     begun = model or ScenarioFile(version=1)
     rules = _rules(data.get("rules"), begun, problems, is_shipped=is_shipped, builtin=builtin)
     if model is None:
         raise ScenarioRefused(problems.found)
     _check(model, problems)
     problems.refuse()
-    asked = data.get("clock")
-    sets_clock = model.clock is not None and not (isinstance(asked, dict) and asked.keys() == {"zone"})
+    asked, clock = data.get("clock"), None
+    if model.clock is not None and not (isinstance(asked, dict) and asked.keys() == {"zone"}):
+        mode = model.clock.mode
+        clock = ClockPlan(model.clock.start, mode, model.clock.rate or (FAST if mode is ClockMode.FAST else 1))
     return Scenario(
         name=model.name or name,
         file=file,
         description=model.description,
         seed=model.seed,
-        clock=_clock(model.clock) if model.clock is not None and sets_clock else None,
+        clock=clock,
         assumptions=model.assumptions,
         providers=tuple(replace(one, currency=one.currency.upper()) for one in model.providers),
         setup=tuple(model.setup),
@@ -98,7 +76,7 @@ def parse(
         findings=_findings(model.findings),
         tls=model.tls,
         examples=tuple(model.examples),
-        lines={path: problems.place(path)[0] for path in _calls(model)},
+        lines={path: line for path, (line, _) in positions.items() if path[:1] in _CALLED},
         builtin=builtin,
         source=data,
     )
@@ -111,7 +89,7 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
     taken: set[str] = set()
     for index, raw in enumerate(given if isinstance(given, list) else []):
         here = problems.below("rules", index)
-        shaped = _shipped_rule(raw) if is_shipped else _shaped(RuleMap, raw, here)
+        shaped = _shipped_rule(raw) if is_shipped else read_part(RuleMap, raw, here)
         if shaped is None:
             # The faults of ``when`` are reported all the same.
             if isinstance(raw, dict) and isinstance(when := raw.get("when"), dict):
@@ -124,29 +102,15 @@ def _rules(given: object, file: ScenarioFile, problems: Problems, *, is_shipped:
     return [rule for rule in rules if rule is not None]
 
 
-def _shaped(model: type[P], data: object, problems: Problems) -> P | None:
-    try:
-        return read_model(model, data)
-    except ValidationError as refused:
-        # A short form may stand for two fields: its fault is named once.
-        problems.add_all(dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)))
-        return None
-
-
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     """What happens to an object, as one of ``later`` says it, and what is wrong with it by field."""
     problems = Problems("later", {})
-    read = _shaped(Later, {"after": "0s", **data}, problems)
+    read = read_part(Later, {"after": "0s", **data}, problems)
     return read, {one.path or "Body": one.message for one in problems.found}
 
 
-def _shipped_file(data: Mapping[str, Any]) -> ScenarioFile:
-    """The file that comes with the server, but for its rules and examples: what the models would make of it."""
-    return ScenarioFile(version=1, name=data["name"], description=data["description"])
-
-
 def _shipped_rule(data: Mapping[str, Any]) -> RuleMap:
-    """One of its rules, which make happen what is named here and nothing else."""
+    """A rule of the file that comes with the server: these make happen what is named here and nothing else."""
     match data["then"]:
         case {"decline": name}:
             then = ThenMap(decline=decline(name))
@@ -170,9 +134,7 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
     if clock is not None and clock.rate is not None and clock.mode is not ClockMode.FAST:
         problems.add(("clock", "rate"), f"got a rate in mode {clock.mode}, allowed in mode fast only")
     _check_providers(model.providers, problems)
-    ids = _check_setup(model.setup, problems)
-    for index, example in enumerate(model.examples):
-        _check_example(example, index, set(ids), problems)
+    check_calls(model.setup, model.examples, problems)
 
 
 def _findings(model: FindingsMap | None) -> Mapping[str, object]:
@@ -182,10 +144,6 @@ def _findings(model: FindingsMap | None) -> Mapping[str, object]:
         one.name: value for one in fields(model) if (value := getattr(model, one.name)) is not None
     }
     return {**given, "allow": frozenset(model.allow)} if model.allow is not None else given
-
-
-def _clock(model: ClockMap) -> ClockPlan:
-    return ClockPlan(model.start, model.mode, model.rate or (FAST if model.mode is ClockMode.FAST else 1))
 
 
 def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
@@ -204,53 +162,6 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
             here.add(("fallback",), "a provider cannot take over from itself")
         with here.at("currency"):
             currency(model.currency)
-
-
-def _check_setup(models: list[CallMap], problems: Problems) -> set[str]:
-    """The ids of the calls."""
-    known: set[str] = set()
-    for index, model in enumerate(models):
-        here = problems.below("setup", index)
-        if model.expect is not None and model.expect.fault:
-            here.add(("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives")
-        _check_call(model, known, here)
-    return known
-
-
-def _calls(model: ScenarioFile) -> Iterator[Path]:
-    """The places of all calls, and of the examples."""
-    yield from (("setup", index) for index in range(len(model.setup)))
-    for index, example in enumerate(model.examples):
-        yield "examples", index
-        yield from (("examples", index, "calls", number) for number in range(len(example.calls)))
-
-
-def _check_call(model: CallMap, known: set[str], problems: Problems) -> None:
-    expect = model.expect.body if model.expect is not None else None
-    for key, value in (("call", model.path), ("body", model.body), ("headers", model.headers), ("expect", expect)):
-        for name, text in placeholders(value):
-            if name not in known:
-                hint = nearest(name, known)
-                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{hint}")
-    if model.id is not None:
-        if model.id in known:
-            problems.add(("id",), f"got '{model.id}' a second time; the id of a call must be unique")
-        known.add(model.id)
-
-
-def _check_example(model: ExampleMap, index: int, known: set[str], problems: Problems) -> None:
-    for number, step in enumerate(model.calls):
-        here = problems.below("examples", index, "calls", number)
-        match step:
-            case CallMap():
-                _check_call(step, known, here)
-            case WaitMap():
-                _check_call(step.call, known, here)
-            case TogetherMap():
-                for place, call in enumerate(step.together):
-                    _check_call(call, known, here.below("together", place))
-            case _:
-                pass
 
 
 NAMED_OUTCOMES = {name: Outcome(provider=row.provider) for name, row in CATALOGUE.items()}
@@ -326,10 +237,10 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
         ends = tuple(accumulate(step.times for step in model.sequence))
         return Sequence(tuple(step.outcome for step in model.sequence), ends, model.at_end or AtEnd.PASS)
     if isinstance(model.chance, ChanceOne):
-        return Chance((model.chance.then.outcome,), thresholds([model.chance.p], Decimal(1)))
+        return Chance.of([model.chance.then.outcome], [model.chance.p], Decimal(1))
     weighted = model.chance or []
     weights = [one.weight for one in weighted]
-    return Chance(tuple(one.then.outcome for one in weighted), thresholds(weights, sum(weights, Decimal(0))))
+    return Chance.of((one.then.outcome for one in weighted), weights, sum(weights, Decimal(0)))
 
 
 def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:

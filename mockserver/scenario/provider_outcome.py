@@ -20,7 +20,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args
 from pydantic import BeforeValidator, Field, GetPydanticSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
-from mockserver.domain.clock import SECOND, Micros, duration_text
+from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
@@ -142,10 +142,6 @@ class Challenge(OutcomeTraits):
     @property
     def words(self) -> str:
         return "3-D Secure challenge"
-
-    @property
-    def payer_takes(self) -> Micros:
-        return 30 * SECOND if self.after is None else self.after
 
 
 @file_model

@@ -97,7 +97,7 @@ def json_schema() -> Schema:
         {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": SCHEMA_ID,
-            "$defs": {**dict(sorted(models.items())), "Test": _OPERATORS},
+            "$defs": {**dict(sorted(models.items())), **_tests()},
             **file,
             "title": "mockserver scenario",
             "description": f"{file['description']} `mockserver outcomes` prints the {len(CATALOGUE)} known outcomes.",
@@ -173,35 +173,48 @@ def _list(items: Schema, low: int = 1, high: int | None = None) -> Schema:
     return {"type": "array", "items": items, "minItems": low, **({"maxItems": high} if high else {})}
 
 
-def _test(value: Schema, *, bare: Schema | None = None, **other: Any) -> Schema:
-    """A test of a field that holds such values: one of them, or a map of operators, of which some are ``other`` than
-    for any field."""
-    known = {"eq": value, "ne": value, "in": {"items": value}, **other}
-    return {"anyOf": [bare or value, {"allOf": [_ref("Test"), {"properties": known}]}]}
+def _operators(value: Schema, **other: Any) -> Schema:
+    """A map of operators for a field that holds such values, of which some are ``other`` than for any field."""
+    return {"allOf": [_ref("Test"), {"properties": {"eq": value, "ne": value, "in": {"items": value}, **other}}]}
 
 
-_OPERATORS = _map(
-    **dict.fromkeys(("eq", "ne"), _PLAIN),
-    **{"in": _list(_PLAIN)},
-    **dict.fromkeys(BOUNDS, _BOUND),
-    every={**_COUNT, "type": ["number", "string"], "multipleOf": 1},
-    between=_list(_BOUND, 2, 2),
-    **dict.fromkeys(("starts_with", "ends_with", "contains"), _TEXT),
-    matches={**_TEXT, "maxLength": 200},
-    exists={"type": "boolean"},
+def _tests() -> Schema:
+    """The tests that stand in many places, by the names under which the schema has them once."""
+    found: Schema = {
+        "Test": _map(
+            **dict.fromkeys(("eq", "ne"), _PLAIN),
+            **{"in": _list(_PLAIN)},
+            **dict.fromkeys(BOUNDS, _BOUND),
+            every={**_COUNT, "type": ["number", "string"], "multipleOf": 1},
+            between=_list(_BOUND, 2, 2),
+            **dict.fromkeys(("starts_with", "ends_with", "contains"), _TEXT),
+            matches={**_TEXT, "maxLength": 200},
+            exists={"type": "boolean"},
+        ),
+        "NumberTest": _operators(_NUMERIC),
+        "FlagTest": _operators(_FLAG, **_UNORDERED),
+        "CountTest": _operators(_COUNT),
+    }
+    for words, name in _choices().items():
+        # In any letter case, or by its number. Editors offer the words.
+        spelt = {"type": ["string", "integer", "null"], "pattern": folded(words, "[0-9]{1,2}"), "minimum": 0}
+        found[name] = {"anyOf": [{"enum": list(words)}, spelt]}
+        found[f"{name}Test"] = _operators(_ref(name), **_UNORDERED)
+    return found
+
+
+_ANY, _NUMBER, _FLAGGED, _COUNTED = (
+    {"anyOf": [value, _ref(name)]}
+    for value, name in ((_PLAIN, "Test"), (_NUMERIC, "NumberTest"), (_FLAG, "FlagTest"), (_COUNT, "CountTest"))
 )
-"""Every operator, as it stands for any field: the part ``Test`` of the schema."""
-
-_ANY: Schema = {"anyOf": [_PLAIN, _ref("Test")]}
 
 
 def _kind(kind: Kind) -> Schema:
     """A test of a field of a kind."""
     if kind.allowed:
-        # In any letter case, or by its number. Editors offer the words.
-        spelt = {"type": ["string", "integer", "null"], "pattern": folded(kind.allowed, "[0-9]{1,2}"), "minimum": 0}
-        return _test({"anyOf": [{"enum": list(kind.allowed)}, spelt]}, **_UNORDERED)
-    return _test(_NUMERIC) if kind is NUMBER else _test(_FLAG, **_UNORDERED) if kind is FLAG else _ANY
+        name = _choices()[kind.allowed]
+        return {"anyOf": [_ref(name), _ref(f"{name}Test")]}
+    return _NUMBER if kind is NUMBER else _FLAGGED if kind is FLAG else _ANY
 
 
 def _one_of(*words: str, value: Schema | None = None) -> Schema:
@@ -220,7 +233,8 @@ def _digits(most: int) -> Schema:
     bare = part if most > len("1111") else {**whole, "minimum": 10 ** (most - 1)}
     whole["minimum"] = 10 ** (most - 1)
     others = dict.fromkeys((*BOUNDS, "every", "contains"), whole)
-    return _test(whole, bare=bare, **others, starts_with=part, ends_with=part, between=_list(whole, 2, 2))
+    own = _operators(whole, **others, starts_with=part, ends_with=part, between=_list(whole, 2, 2))
+    return {"anyOf": [bare, own]}
 
 
 @cache
@@ -237,8 +251,18 @@ def _kinds() -> Mapping[str, tuple[Kind, str]]:
     return found
 
 
+@cache
+def _choices() -> Mapping[tuple[str, ...], str]:
+    """Each set of words that a field may hold, with the name that the schema has for it: the first such field's."""
+    named: dict[tuple[str, ...], str] = {}
+    for path, (kind, _) in _kinds().items():
+        if kind.allowed:
+            named.setdefault(kind.allowed, path.partition(".")[2])
+    return named
+
+
 def _where() -> Schema:
-    tests = {name: _test(_NUMERIC) if name == "amount" else _ANY for name in ROW_FIELDS}
+    tests = {name: _NUMBER if name == "amount" else _ANY for name in ROW_FIELDS}
     fields = {name: {**test, "description": "of the row", "examples": [{"in": [10]}]} for name, test in tests.items()}
     return {"anyOf": [{**_map(**fields), "minProperties": 0}, {"type": "null"}]}
 
@@ -294,7 +318,7 @@ def _when() -> Schema:
                 brand=_one_of(*Brand, value=brand), bin=_digits(6), last4=_digits(4), test=_one_of(*TEST_CARDS)
             ),
             "bank_account.accountNumber": _ANY,
-            **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), _test(_COUNT)),
+            **dict.fromkeys(("attempt", "batch.row", "call", "in_flight", "nth"), _COUNTED),
             "overlaps": {"enum": list(paths.STORED)},
             **dict.fromkeys(("age", "idle"), _map(**dict.fromkeys(BOUNDS, long), between=_list(long, 2, 2))),
             "clock": {**clock, "allOf": [any_of(span), apart(given("to"), given("for"))]},

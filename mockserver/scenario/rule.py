@@ -6,7 +6,7 @@ Source: docs/scenario-language.md, rule.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
@@ -84,15 +84,15 @@ class Chance:
     outcomes: tuple[Outcome, ...]
     thresholds: tuple[int, ...]
 
+    @classmethod
+    def of(cls, outcomes: Iterable[Outcome], shares: list[Decimal], whole: Decimal) -> Chance:
+        """Outcomes by their shares of ``whole``, as draws: exact integers, so that nothing is rounded as floats are."""
+        return cls(tuple(outcomes), tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares)))
+
     def pick(self, draw: int) -> Outcome | None:
         """The outcome that a draw (0 to 2**64 - 1) strikes; None when it strikes none."""
         index = bisect_right(self.thresholds, draw)
         return self.outcomes[index] if index < len(self.outcomes) else None
-
-
-def thresholds(shares: list[Decimal], whole: Decimal) -> tuple[int, ...]:
-    """Running shares of ``whole`` as draws: exact integers, so that chance knows no rounding of floats."""
-    return tuple(int(total * (1 << DRAW_BITS) / whole) for total in accumulate(shares))
 
 
 Plan = Always | Named | Sequence | Chance

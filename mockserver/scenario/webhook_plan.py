@@ -5,7 +5,7 @@ Source: docs/scenario-language.md, webhook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
@@ -46,14 +46,6 @@ Answer = Annotated[
 Signature = StrEnum("Signature", "NONE BAD STALE PREVIOUS")
 """What stands in the header of the signature: nothing, that of a wrong key, that of a day before, or that of the key
 before, as while keys are changed."""
-
-
-def _in_envelope(paths: Iterable[str]) -> None:
-    for path in paths:
-        first = path.partition(".")[0]
-        if first not in _ENVELOPE:
-            hint = nearest(first, _ENVELOPE) or f" - did you mean 'data.{path[:60]}'?"
-            raise ValueError(f"got '{path[:60]}', and a webhook has meta and data{hint}")
 
 
 def _schema() -> dict[str, Any]:
@@ -146,7 +138,11 @@ class WebhookPlan:
             raise ValueError(f"got together and {lost[0]}, only one of them is allowed")
         if self.hold and self.receiver:
             raise ValueError("got hold and receiver, only one of them is allowed: the receiver itself must take it")
-        _in_envelope((*(self.edit or ()), *self.omit))
+        for path in (*(self.edit or ()), *self.omit):
+            first = path.partition(".")[0]
+            if first not in _ENVELOPE:
+                hint = nearest(first, _ENVELOPE) or f" - did you mean 'data.{path[:60]}'?"
+                raise ValueError(f"got '{path[:60]}', and a webhook has meta and data{hint}")
 
     @property
     def forged(self) -> Signature | None:

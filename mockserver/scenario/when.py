@@ -12,7 +12,6 @@ from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
-from pydantic_core import ValidationError
 
 from mockserver.domain.cards import TEST_CARDS, Brand
 from mockserver.domain.clock import DAY, EARLIEST, LATEST, UTC_ZONE, Micros, Zone, datetime_of, duration_text, iso
@@ -21,7 +20,7 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt
-from mockserver.scenario.file_model import file_model, in_words, read_model
+from mockserver.scenario.file_model import file_model, read_part
 from mockserver.scenario.matching import LENGTH, Difference, FieldTest, compile_test, known_operators, shown
 from mockserver.scenario.operations import ALL_OPERATIONS, OPERATIONS, SOURCES, operations_like
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
@@ -95,7 +94,7 @@ def compile_when(
         with problems.at("nth"):
             known_operators(when["nth"])
             nth = compile_test("nth", _counted(when["nth"]))
-    window = _window(when["clock"], problems.below("clock")) if "clock" in when else None
+    window = read_part(Window, when["clock"], problems.below("clock")) if "clock" in when else None
     return When(tests, nth, idle, window, begins, zone)
 
 
@@ -369,12 +368,3 @@ class Window:
         bounds += [f"on day {', '.join(map(str, self.month_days))} of the month"] if self.month_days else []
         zone = self.zone or zone
         return " ".join(bounds) + (f" in {zone.name}" if self.daily and zone is not UTC_ZONE else "")
-
-
-def _window(wanted: object, problems: Problems) -> Window | None:
-    """The span of time that ``clock`` means, or None when ``problems`` got a fault of it."""
-    try:
-        return read_model(Window, wanted)
-    except ValidationError as refused:
-        problems.add_all(in_words(fault, wanted) for fault in refused.errors(include_url=False))
-        return None

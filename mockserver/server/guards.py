@@ -470,11 +470,8 @@ class GuardedProtocol(HttpToolsProtocol):
     # Patience
 
     def _expect_by(self, due: float) -> None:
-        """The client has until then.
-
-        A timer that is set and cancelled with every request costs more than one that looks, when it rings, whether it
-        has been waited for long enough.
-        """
+        """The client has until then. A timer that is set and cancelled with every request costs more than one that
+        looks, when it rings, whether it has been waited for long enough."""
         self._due = due
         if self.timeout_keep_alive_task is None:
             self._ring_at(due)

@@ -14,7 +14,6 @@ import socket
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -257,19 +256,19 @@ def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
     return reload
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def watching(names: tuple[str, ...], reload: Callable[[], None]) -> AsyncIterator[None]:
     """Call ``reload`` whenever one of the files changes, as long as the block lasts."""
-    task = asyncio.create_task(_watch(names, stamps(names), reload))
+
+    async def watch(seen: Mapping[str, object]) -> None:
+        while True:
+            await asyncio.sleep(EVERY_SECONDS)
+            before, seen = seen, stamps(names)
+            if seen != before:
+                reload()
+
+    task = asyncio.create_task(watch(stamps(names)))
     try:
         yield
     finally:
         task.cancel()
-
-
-async def _watch(names: tuple[str, ...], seen: Mapping[str, object], reload: Callable[[], None]) -> None:
-    while True:
-        await asyncio.sleep(EVERY_SECONDS)
-        before, seen = seen, stamps(names)
-        if seen != before:
-            reload()

@@ -25,8 +25,8 @@ from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import Form, row_form
 from mockserver.engine.config import Beginning, SandboxConfig
-from mockserver.engine.idempotency import First, FirstAnswer
 from mockserver.engine.journal import Change, size_of
+from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
@@ -151,8 +151,8 @@ class SandboxPersister:
         yield MemoryPart("marks", journal, "marks", row_form(tuple[str, int]))
         yield MemoryPart("scripts", sandbox, "scripts", row_form(tuple[str, dict[int, ProviderOutcome]]))
         yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
-        yield MemoryPart("idempotency", sandbox.idempotency, "firsts", _first_form(row_form(First), rows))
-        yield MemoryPart("replays", sandbox.replays, "firsts", _first_form(row_form(FirstAnswer), rows))
+        yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(row_form(First), rows))
+        yield MemoryPart("replays", sandbox, "replays", _first_form(row_form(FirstAnswer), rows))
         if sandbox.watch is not None:
             yield from memories(sandbox.watch)
         yield GrowingPart(
@@ -270,7 +270,6 @@ class SandboxPersister:
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
         journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
-        sandbox.idempotency.size = sum(first.size for first in sandbox.idempotency.firsts.values())
         sandbox.opened = head.opened
         sandbox.warned.clear()
         sandbox.warned.update(head.warned)
@@ -290,14 +289,13 @@ def _first_form(form: Form, rows: JournalRows) -> Form:
 
     def write(pair: Any, secrets: bool) -> list[object]:
         key, first = pair
-        return [key, form.to_plain(first), getattr(first, "size", 0), rows.write_about(first.result)]
+        # Earlier versions keep its characters in the third place.
+        return [key, form.to_plain(first), 0, rows.write_about(first.result)]
 
     def read(raw: Any, cards: CardRegistry) -> Any:
-        key, plain, size, about = raw
+        key, plain, _, about = raw
         first = form.to_value(plain)
         first.result = rows.read_about(about, cards)
-        if isinstance(first, First):
-            first.size = size
         return key, first
 
     return Form(write, read)

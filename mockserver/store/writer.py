@@ -115,7 +115,7 @@ class Store(SandboxStorage):
     async def fetch(self, keys: Iterable[str]) -> None:
         """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises ``NotKept`` (43)."""
         for key in keys:
-            if key in self._index and self._sandboxes.is_away(key):
+            if key in self._index and key not in self._sandboxes.in_memory:
                 await self._fetched(self._index[key])
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
@@ -126,7 +126,7 @@ class Store(SandboxStorage):
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
         """How sandboxes began that are only in the file; their content is not read. Raises ``NotKept`` (43)."""
-        away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
+        away = [self._index[key] for key in keys if key in self._index and key not in self._sandboxes.in_memory]
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._beginnings, away)
 
     async def _fetched(self, kept: StoredSandbox) -> None:
@@ -139,7 +139,7 @@ class Store(SandboxStorage):
         finally:
             if reading.done():
                 self._fetching.pop(kept.key, None)
-        if self._sandboxes.is_away(kept.key) and self._index[kept.key] == kept:
+        if kept.key not in self._sandboxes.in_memory and self._index[kept.key] == kept:
             self._placed(persister)
 
     def _made(self, kept: StoredSandbox) -> SandboxPersister:
@@ -253,7 +253,7 @@ class Store(SandboxStorage):
             self._is_earlier.clear()
             while self._due and self._due[0][0] <= self._now():
                 due, key = heappop(self._due)
-                if key in self._index and self._index[key].due == due and self._sandboxes.is_away(key):
+                if key in self._index and self._index[key].due == due and key not in self._sandboxes.in_memory:
                     await self._wake(key)
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
@@ -399,7 +399,7 @@ class Store(SandboxStorage):
         persister.gather(commit)
         at = next_due(sandbox)
         due = None if at is None else real_due(sandbox.clock, at)
-        name, world = self._sandboxes.name_of(key), persister.world
+        name, world = self._sandboxes.names.get(key), persister.world
         kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
         if known is None or kept._replace(touched=known.touched) != known:
             commit.kept.append(kept)

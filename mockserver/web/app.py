@@ -22,10 +22,10 @@ from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
-from mockserver.web.idle import IDLE_IN_STORE, Freeing, Idle
+from mockserver.web.idle import IDLE_IN_STORE, Freeing, drop_idle
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
-from mockserver.web.routes import ROUTES, Auth
+from mockserver.web.routes import ROUTES
 from mockserver.web.setup import prepare, set_up
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import World
@@ -159,7 +159,7 @@ class Application(Starlette):
         work = [ticker.run(), world.lag.run(), freeing.run()]
         idle = world.settings.sandbox_idle or (IDLE_IN_STORE if store is not None else None)
         if idle is not None:
-            work.append(Idle(world, parse_duration(idle)).run())
+            work.append(drop_idle(world, parse_duration(idle)))
         if store is not None:
             work.append(store.run())
         running = [asyncio.create_task(one) for one in work]
@@ -185,7 +185,7 @@ def _rows(world: World) -> list[PathRow]:
 
 
 def _is_public(endpoint: object) -> bool:
-    return isinstance(endpoint, OperationEndpoint) and endpoint.route.auth is Auth.PUBLIC
+    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 class _Silence(Response):

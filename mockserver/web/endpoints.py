@@ -28,18 +28,18 @@ from mockserver.engine import (
     charges,
     customers,
     info,
-    listing,
     payment_links,
     payment_methods,
     providers,
+    searches,
     three_ds,
     tokens,
     transfers,
     webhook_subscriptions,
 )
 from mockserver.engine.indexed_table import STEP_ROWS
-from mockserver.engine.listing import Search
 from mockserver.engine.query import Query
+from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.web.runner import in_steps, look_ahead
@@ -99,7 +99,7 @@ class ListOf:
         [self._row] = (held.removeprefix(_EACH) for held in self._fields.values() if held.startswith(_EACH))
 
     def __call__(self, call: OperationCall) -> bytes:
-        page = listing.search(call.step, self._wanted, vars(call.query))
+        page = searches.search(call.step, self._wanted, vars(call.query))
         texts, size, show = list[bytes](), 0, _SHOWN.get(self._row)
         for row in page.rows:
             made = reply_of(self._row, row) if show is None else show(call, row)
@@ -122,7 +122,7 @@ class ListOf:
         try:
             # The step itself will note what it rests on.
             given = vars(asked.typed(query_type(self._query), strict=False))
-            return look_ahead(table, listing.query_of(Step(step.sandbox, step.asked), self._wanted, given))
+            return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None
 
@@ -196,8 +196,8 @@ def create_batch(call: OperationCall) -> Members:
 
 def read_batch_ahead(step: Step) -> Awaitable[object] | None:
     """Reads the transactions of a batch that is being submitted."""
-    text, is_watched = step.asked.request.get("batch"), step.sandbox.watch is not None
-    return in_steps(batches.reading(step, text, is_watched=is_watched)) if isinstance(text, str) else None
+    text = step.asked.request.get("batch")
+    return in_steps(batches.reading(step, text)) if isinstance(text, str) else None
 
 
 def settlements(call: OperationCall) -> list[Members]:

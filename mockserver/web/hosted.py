@@ -86,7 +86,7 @@ def page(call: PageCall) -> Reply:
         waits = made.status is ChargeState.PENDING_CHECKOUT
         return redirect(_onward(view, made)) if waits else _result(view, made, used=True)
     if not view.link.has_room:
-        return _closed(view.link, 200)
+        return html(200, "closed.html", link=view.link)
     if not view.key:
         view.key = _new_key(view.sandbox)
         return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
@@ -116,7 +116,7 @@ def pay(call: PageCall) -> Reply:
     if made is not None:
         return redirect(_onward(view, made))
     if not link.has_room or reply.status == 409:
-        return _closed(link, 409)
+        return html(409, "closed.html", link=link)
     view.form = form
     declined = view.charge(link.attempts.get(key))
     if declined is None:
@@ -232,10 +232,6 @@ def _form(view: _View, way: str | None, status: int) -> Reply:
         return html(status, "pay.html", **shown, card=link.takes(LinkPaymentType.CARD), others=others)
     declines = any(scenario.builtin for scenario in view.sandbox.config.scenarios)
     return html(status, "simulated.html", **shown, kind=kind.value, label=payer.WAYS[kind], declines=declines)
-
-
-def _closed(link: PaymentLink, status: int) -> Reply:
-    return html(status, "closed.html", link=link)
 
 
 def _found(call: PageCall, view: str) -> _View:

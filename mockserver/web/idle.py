@@ -22,51 +22,40 @@ IDLE_IN_STORE = "24h"
 """How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
 
 
-class Idle:
-    """Drops the sandboxes of a world unused for ``length`` of the machine's time. A request that names a
-    sandbox uses it, and so does a client that follows it; work that comes due in it does not."""
+async def drop_idle(world: World, length: Micros) -> None:
+    """Drop now and then what is idle, until cancelled."""
+    while True:
+        await asyncio.sleep(min(length // 4, LONGEST_PAUSE) / SECOND)
+        await sweep(world, length)
 
-    def __init__(self, world: World, length: Micros) -> None:
-        self._world = world
-        self._length = length
 
-    async def run(self) -> None:
-        """Look now and then, until cancelled."""
-        while True:
-            await asyncio.sleep(min(self._length // 4, LONGEST_PAUSE) / SECOND)
-            await self.sweep()
+async def sweep(world: World, length: Micros) -> int:
+    """Drop the sandboxes unused for ``length`` of the machine's time, or where a store has them put them away, while
+    others are served; how many that were. A request that names a sandbox uses it, and so does a client that follows it;
+    work that comes due in it does not."""
+    sandboxes, store, since = world.sandboxes, world.store, world.real_clock() - length
 
-    async def sweep(self) -> int:
-        """Drop what is idle by now, while others are served; how many that were."""
-        world, since = self._world, self._world.real_clock() - self._length
-        dropped = sum(await for_each(tuple(world.sandboxes.in_memory), lambda key: self._drop(key, since)))
-        if dropped:
-            world.runner.activity.notify(SERVER)
-            if world.log is not None:
-                world.log(_dropped_line(dropped, self._length, world.real_clock(), kept=world.store is not None))
-        return dropped
-
-    def _drop(self, key: str, since: Micros) -> bool:
-        sandboxes = self._world.sandboxes
-        sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
-        if sandbox is None or not self._world.is_idle(sandbox, since):
+    def drop(key: str) -> bool:
+        sandbox = sandboxes.in_memory.get(key)
+        if sandbox is None or not world.is_idle(sandbox, since):
             return False
-        store = self._world.store
         if store is None:
-            self._world.sandboxes.drop(sandbox)
+            sandboxes.drop(sandbox)
         elif not store.put_away(sandbox):
             return False
-        if self._world.rate_limit is not None:
-            self._world.rate_limit.forget(key)
+        if world.rate_limit is not None:
+            world.rate_limit.forget(key)
         return True
 
-
-def _dropped_line(count: int, length: Micros, real: Micros, *, kept: bool) -> LogLine:
-    """What the log says of a look that dropped some sandboxes, or where a store has them put them away."""
-    did, counted = ("put away", "putAwaySandboxes") if kept else ("dropped", "droppedSandboxes")
-    time, idle, what = log_time(real), duration_text(length), "sandbox" if count == 1 else "sandboxes"
-    text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
-    return LogLine("info", text, {"time": time, counted: count, "idle": idle})
+    count = sum(await for_each(tuple(sandboxes.in_memory), drop))
+    if count:
+        world.runner.activity.notify(SERVER)
+    if count and world.log is not None:
+        did, counted = ("dropped", "droppedSandboxes") if store is None else ("put away", "putAwaySandboxes")
+        time, idle, what = log_time(world.real_clock()), duration_text(length), "sandbox" if count == 1 else "sandboxes"
+        text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
+        world.log(LogLine("info", text, {"time": time, counted: count, "idle": idle}))
+    return count
 
 
 MANY = 2_000

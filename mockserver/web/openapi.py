@@ -17,7 +17,7 @@ from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
 from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
-from mockserver.web.routes import ROUTES, Auth, Route, Success
+from mockserver.web.routes import ROUTES, Route
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type
 from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
@@ -90,7 +90,7 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
 
 
 def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
-    status = assumed["response.created_status"] if row.success is Success.CREATED else 200
+    status = assumed["response.created_status"] if row.creates else 200
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     headers = [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in row.headers]
     shown: dict[str, Any] = {
@@ -101,7 +101,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
         "parameters": [*schemas.parameters(row.path, row.query), *headers],
         "responses": {
             str(status): {
-                "description": "Created" if row.success is Success.CREATED else "Done",
+                "description": "Created" if row.creates else "Done",
                 "content": {_JSON: {"schema": schemas.reply(row.reply)}},
                 **({"links": links} if (links := _links(row)) else {}),
             },
@@ -109,7 +109,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
             "default": {"description": "Whatever else a scenario answers.", "content": {_JSON: {"schema": {}}}},
         },
     }
-    if row.auth is Auth.PUBLIC:
+    if row.is_public:
         shown["security"] = [{"publicKey": []}, {"secretKey": []}]
     if row.body is not None:
         schema = schemas.body(row.body)
@@ -121,7 +121,7 @@ def _operation(row: Route, schemas: Schemas, assumed: Assumed) -> dict[str, Any]
 
 def _links(row: Route) -> dict[str, Any]:
     """Where the id of what was created leads: the operations on that one object."""
-    if row.success is not Success.CREATED or row.reply.startswith("list of "):
+    if not row.creates or row.reply.startswith("list of "):
         return {}
     known = reply_type(row.reply).fields
     return {

@@ -39,7 +39,7 @@ from mockserver.web.request import (
     asked,
     refusal,
 )
-from mockserver.web.routes import Auth, OperationCall, Route, StatusReply, Success
+from mockserver.web.routes import OperationCall, Route, StatusReply
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
 from mockserver.web.watching import SENT_BY
@@ -75,7 +75,7 @@ class OperationEndpoint(Endpoint):
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
-        return directory.of_secret_key(headers) if self.route.auth is Auth.SECRET else directory.of_either_key(headers)
+        return directory.of_either_key(headers) if self.route.is_public else directory.of_secret_key(headers)
 
     def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
         """Warn of what the fault could not change in the answer."""
@@ -246,7 +246,7 @@ class OperationEndpoint(Endpoint):
         step.result.assumed.append("request.idempotency")
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
-            first = sandbox.idempotency.first(step, key, asked)
+            first = idempotency.first(step, key, asked)
         except Refused as refused:
             reply = self._refused(request, step, refused)
             reply.is_repeat = step.result.is_repeat
@@ -258,7 +258,7 @@ class OperationEndpoint(Endpoint):
         reply = act()
         if reply.status is not None:
             text = reply.text()
-            sandbox.idempotency.keep(step, key, asked, reply.status, text)
+            idempotency.keep(step, key, asked, reply.status, text)
         return reply
 
     def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
@@ -287,7 +287,7 @@ class OperationEndpoint(Endpoint):
         if isinstance(reply, StatusReply):
             return Reply(reply.status, reply.body, step, _fault_of_answer(step))
         status = 200
-        if self.route.success is Success.CREATED:
+        if self.route.creates:
             step.result.assumed.append("response.created_status")
             status = profile.created_status
         return Reply(status, reply, step, _fault_of_answer(step) if step.result.ruled else None)
@@ -354,12 +354,11 @@ def _again(step: Step, status: int, text: str, fault: Transport | None = None) -
 
 def _replayed(step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
     """The first answer of a key, under ``fault``, when a rule wants that; else that of ``act``, which is kept."""
-    replays = step.sandbox.replays
-    first = replays.first(step)
+    first = idempotency.replayed(step)
     if first is not None:
         return _again(step, first.status, first.text, fault)
     reply = act()
     if reply.status is not None:
         text = reply.text()
-        replays.keep(step, reply.status, text)
+        idempotency.keep_for_replay(step, reply.status, text)
     return reply

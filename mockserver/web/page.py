@@ -165,7 +165,8 @@ def html(
         (b"referrer-policy", b"no-referrer"),
         NO_STORE,
     )
-    return Reply(status, render(template, **values), headers=headers)
+    text = _environment().get_template(template).render(values)
+    return Reply(status, text.encode("utf-8", "replace"), headers=headers)
 
 
 def redirect(location: str) -> Reply:
@@ -259,10 +260,6 @@ def static_files() -> Mapping[str, StaticFile]:
             body = entry.read_bytes()
             found[entry.name] = StaticFile(kind, body, f'"{blake2b(body, digest_size=8).hexdigest()}"')
     return found
-
-
-def render(name: str, **values: object) -> bytes:
-    return _environment().get_template(name).render(values).encode("utf-8", "replace")
 
 
 def money(amount: Decimal, currency: str) -> str:

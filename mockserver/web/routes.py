@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -53,20 +52,6 @@ class RouteRow:
     def __init__(self, **texts: str) -> None:
         plain = {name: text for name, text in texts.items() if not hasattr(type(self), name)}
         vars(self).update(plain, texts=texts)
-
-
-class Auth(StrEnum):
-    """Which key opens an operation."""
-
-    SECRET = "secret key"
-    PUBLIC = "public or secret key"
-
-
-class Success(StrEnum):
-    """Whether an operation creates something: it decides the HTTP status (assumption ``response.created_status``)."""
-
-    CREATED = "created"
-    OK = "ok"
 
 
 @record
@@ -123,7 +108,8 @@ class Route(RouteRow):
     ``handle`` is the endpoint function, ``reply`` what it answers in the words of the table of replies, ``body`` and
     ``query`` the models of what it takes; ``largest`` the bytes that its body may have, None where that is a payment's
     limit. ``ahead`` begins work that the operation needs before its step, and that changes nothing; None when there is
-    little of it.
+    little of it. ``is_public``: a public key opens it too. ``creates``: the assumption
+    ``response.created_status`` says with which status it answers.
     """
 
     method: str
@@ -138,8 +124,8 @@ class Route(RouteRow):
     body: type[Body] | None = cell(in_module("mockserver.wire", "body"))
     query: type[Body] | None = cell(lambda row: query_type(row["query"]) if row["query"] else None)
     headers: tuple[str, ...] = cell(lambda row: tuple(row["headers"].split()))
-    auth: Auth = cell(lambda row: Auth.PUBLIC if row["public"] else Auth.SECRET)
-    success: Success = cell(lambda row: Success.CREATED if row["creates"] else Success.OK)
+    is_public: bool = cell(lambda row: bool(row["public"]))
+    creates: bool = cell(lambda row: bool(row["creates"]))
 
 
 ROUTES = read_table("routes", Route, Path(__file__).parent)

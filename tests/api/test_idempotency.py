@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.idempotency import MOST
+from mockserver.engine.result import MOST_FIRSTS as MOST
 from mockserver.web.transport_faults import Cut
 from tests.driving import CARD, DUMMY, Api, Reply, card_charge
 

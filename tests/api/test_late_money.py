@@ -177,18 +177,6 @@ def test_webhooks_tell_of_a_refund_that_failed() -> None:
     assert sorted(told_of) == ["REFUND", "SUCCESS", "SUCCESS"]
 
 
-def test_an_account_that_refuses_is_a_bank_account_too() -> None:
-    api = told("{id: c, when: {source: bank_account}, then: {later: [{after: 2d, settle: FAILED}]}}")
-    account = {"bankCode": "001-002", "accountNumber": "123456", "accountName": "Ann"}
-    body = {"amount": 5, "providerId": DUMMY, "bankPaymentInformation": account}
-    charge_id = api.post("/charge/bank_account", body)["chargeId"]
-    seen = []
-    for _ in range(3):
-        seen += read(api, charge_id, "status")
-        api.advance("1d")
-    assert seen == ["PENDING", "SUCCESS", "FAILED"]
-
-
 DISPUTE = "{after: 1d, emit: {event: charge.dispute.created, data: {disputeReason: fraudulent, amount: 12.50}}}"
 
 

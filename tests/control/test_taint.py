@@ -20,7 +20,7 @@ from mockserver.domain.errors import Refused
 from mockserver.web.control import description
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
-from mockserver.web.routes import ROUTES, Auth, Route
+from mockserver.web.routes import ROUTES, Route
 from mockserver.wire.base import Body
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of
@@ -159,7 +159,7 @@ def test_no_operation_leaks(route: Route, api: Api, log: Kept, monkeypatch: pyte
     sound = re.sub(r"\{\w+\}", "0" * 31 + "a", route.path)
     marked = re.sub(r"\{\w+\}", NUMBER, route.path)
     headers = {"x-card": NUMBER, "x-note": f"pays with {SPACED}", "cookie": NUMBER}
-    if route.auth is Auth.PUBLIC:
+    if route.is_public:
         headers["x-publickey"] = "pk_tests"
     api.call("POST", "/vault", {"cardNumber": NUMBER, "ccv": CCV})
     for raw in bodies(route):
@@ -221,14 +221,11 @@ def test_no_page_leaks(api: Api, log: Kept) -> None:
     clean(log.text, "the log")
 
 
+# What else may part a number: tests/control/test_journal.py.
 DISGUISES = [
     "4539.5787.6362.1486",
-    "4539_5787_6362_1486",
-    "4539+5787+6362+1486",
     "4539%205787%206362%201486",
     "%34539578763621486",
-    "4539\u22125787\u22126362\u22121486",
-    "4539\u00a05787\u00a06362\u00a01486",
     "\uff14\uff15\uff13\uff19\uff15\uff17\uff18\uff17\uff16\uff13\uff16\uff12\uff11\uff14\uff18\uff16",
 ]
 

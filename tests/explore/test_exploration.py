@@ -76,11 +76,18 @@ def prepared(folder: Path, client: Client = lambda name: {}) -> Any:
     return Lab(folder, client)
 
 
-def explored(lab: Any, *, is_manual: bool = False, known: Sequence[Cell] = (), **asked: Any) -> Exploration:
+def explored(
+    lab: Any,
+    *,
+    is_manual: bool = False,
+    known: Sequence[Cell] = (),
+    keep: Callable[[Cell], None] = lambda cell: None,
+    **asked: Any,
+) -> Exploration:
     faults = tuple(map(fault, NAMES))
     plan = {"operations": frozenset({PAY.op, READ.op}), "faults": faults, "client_timeout": 30 * SECOND, "jobs": 1}
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual)
-    return explore(lab, Plan(**{**plan, **asked}), base, known=known)
+    return explore(lab, Plan(**{**plan, **asked}), base, known=known, keep=keep)
 
 
 def verdicts(made: Exploration) -> dict[str, Verdict]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
+from typing import Any
 
+import pytest
 import yaml
 
 from mockserver.explore.exploration import Cell
 from mockserver.explore.fault_table import fault, faults_of
+from mockserver.explore.folder import ExplorationFolder
 from mockserver.explore.swarm import BEYOND, MOST_FAULTS, drawn
 from mockserver.explore.trial import Verdict
-from tests.explore.test_exploration import DOUBLE, PAY, READ, explored, prepared
+from tests.explore.test_exploration import DOUBLE, PAY, READ, RETRY, explored, prepared
 
 POINTS = [READ, PAY]
 NAMED = ("declined_soft", "lost_answer")
@@ -42,7 +46,7 @@ def test_slow_faults_are_drawn_where_the_client_does_not_wait_long() -> None:
     }
 
 
-def swarm(folder: Path, red: str, **asked: object) -> tuple[list[Cell], int, str]:
+def swarm(folder: Path, red: str, **asked: Any) -> tuple[list[Cell], int, str]:
     """A swarm on a shop that pays twice whenever a fault of a name strikes a payment."""
     lab = prepared(folder)
 
@@ -69,6 +73,40 @@ def test_as_many_at_once_find_the_same(tmp_path_factory: object) -> None:
     made = [swarm(tmp_path_factory.mktemp("lab"), "lost_answer-charge.create-3", jobs=jobs) for jobs in (1, 4)]  # type: ignore[attr-defined]
     alone, beside = ([(cell.name, cell.point, cell.fault, cell.verdict) for cell in cells] for cells, _, _ in made)
     assert alone == beside
+
+
+@pytest.mark.parametrize("late", [(8, 9, 10), (11, 13)], ids=str)
+def test_what_is_kept_does_not_depend_on_the_machine(
+    tmp_path_factory: pytest.TempPathFactory, late: tuple[int, ...]
+) -> None:
+    """Runs of some seeds take longer where several run at once, and those beyond the first red have come before it."""
+    kept = []
+    for jobs in (1, 4):
+        folder, others = tmp_path_factory.mktemp("lab"), Event()
+        lab = prepared(folder)
+
+        def client(name: str, lab: Any = lab, jobs: int = jobs, others: Event = others) -> dict[str, object]:
+            if jobs > 1 and int(name.removeprefix("seed-")) in late:
+                others.wait(0.2)
+            rules = [rule["id"] for rule in lab.tried[name][0]["rules"]]
+            return {"findings": [DOUBLE] if any("charge.create-3" in rule for rule in rules) else [RETRY], "exit": 1}
+
+        lab.client = client
+        there = ExplorationFolder(folder / "explored")
+        there.begin(lab.argv, lab.seed, "30s")
+        made = explored(lab, faults=[fault(name) for name in NAMED], seeds=60, jobs=jobs, keep=there.keep)
+        assert (made.why, made.cells[-1].verdict) == ("first red", Verdict.UNSAFE)
+        there.settle(made.dropped)
+        kept.append({file.name: file.read_text() for file in sorted(there.folder.iterdir())})
+        assert [cell.name for cell in there.resume(lab.argv, lab.seed, "30s")] == [cell.name for cell in made.cells]
+    assert kept[0] == kept[1]
+
+
+def test_a_swarm_goes_on_where_it_was_ended(tmp_path: Path) -> None:
+    cells, _, _ = swarm(tmp_path, "lost_answer-charge.create-3")
+    again = swarm(tmp_path, "lost_answer-charge.create-3", known=cells)
+    assert again[0] == cells
+    assert again[2] == "first red"
 
 
 def test_all_are_tried_where_that_is_asked_for(tmp_path: Path) -> None:

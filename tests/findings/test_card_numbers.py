@@ -114,13 +114,13 @@ PARTED = [
 
 @pytest.mark.parametrize("text", PARTED)
 def test_a_number_is_told_and_masked_whatever_parts_it(text: str) -> None:
-    for body in (card_charge(metadata={"note": text}), {"note": text}):
-        for is_ascii in (True, False):
-            api = Api()
+    for is_ascii in (True, False):
+        api = Api()
+        for body, fields in (({"note": text}, []), (card_charge(metadata={"note": text}), ["metadata.note"])):
             api.call("POST", "/charge/card", raw=json.dumps(body, ensure_ascii=is_ascii).encode())
-            assert told(api) == (["metadata.note"] if "metadata" in body else [])
-            assert text not in api.get("/__admin/journal").raw.decode()
+            assert told(api) == fields
             assert text not in json.dumps(shown(api), ensure_ascii=False)
+        assert text not in api.get("/__admin/journal").raw.decode()
     api = Api()
     api.get(f"/charge?Reference={quote(text)}")
     assert told(api) == ["reference", "path or query"]

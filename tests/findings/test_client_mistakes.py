@@ -11,7 +11,7 @@ import pytest
 
 from mockserver.findings.request_checks import is_clean
 from mockserver.web.transport_faults import Cut
-from tests.driving import DUMMY, VISA, Api, Reply, batch_of, card, card_charge
+from tests.driving import DUMMY, VISA, Api, Reply, card, card_charge
 
 DEAD = "4000000000000002"
 SOFT = "4000000000009995"
@@ -517,22 +517,6 @@ def test_evidence_shows_no_object_that_stands_where_a_text_should() -> None:
     lines = [row["line"] for row in found(api)["unknown-field"]["evidence"]]
     assert len(lines) == 3
     assert not any(secret in line for line in lines for secret in hidden.values())
-
-
-def test_a_batch_sent_again_blindly_is_accepted_twice() -> None:
-    api = lossy("batch.create")
-    method = api.method()
-    for _ in range(2):
-        send(api, "POST", "/batch/transaction/payment_method", batch_of(f"{method},5,AUD,row-1"))
-    assert list(found(api)) == ["batch-sent-twice", "blind-retry"]
-
-
-def test_other_rows_are_another_batch() -> None:
-    api = lossy("batch.create")
-    method = api.method()
-    for amount in (5, 6):
-        send(api, "POST", "/batch/transaction/payment_method", batch_of(f"{method},{amount},AUD,row-1"))
-    assert found(api) == {}
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ def test_a_first_payment_that_was_refunded_before_the_second_is_no_double_charge
 def batch_texts(payer: str) -> dict[str, str]:
     one, two = f"{payer},1,AUD,a", f"{payer},2.5,AUD,b"
     return {
+        "none": f"{HEADER}\n{one}\n{two}",
         "order": f"{HEADER}\n{two}\n{one}",
         "amounts": f"{HEADER}\n{payer},1.00,AUD,a\n{payer},2.50,AUD,b",
         "lines": f"{HEADER}\r\n{one}\r\n{two}\r\n",
@@ -152,7 +153,7 @@ def batch_texts(payer: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("words", ["order", "amounts", "lines", "quotes", "letters"])
+@pytest.mark.parametrize("words", ["none", "order", "amounts", "lines", "quotes", "letters"])
 def test_the_same_rows_in_other_words_are_the_same_batch(words: str) -> None:
     api = lossy("batch.create")
     payer = api.method()
@@ -165,6 +166,7 @@ def test_the_same_rows_in_other_words_are_the_same_batch(words: str) -> None:
     "rows",
     [
         ["{0},2.5,AUD,a", "{0},1,AUD,b"],
+        ["{0},1,AUD,a", "{0},3,AUD,b"],
         ["{0},1,AUD,a", "{0},2.5,USD,b"],
         ["{0},1,AUD,a", "{0},2.5,AUD,B"],
         ["{0},1,AUD,a", "{0},2.5,AUD,b", "{0},2.5,AUD,b"],

@@ -74,7 +74,7 @@ def file_of(part: str) -> str:
 
 @pytest.mark.parametrize(("want", "rule"), RULES, ids=[want for want, _ in RULES])
 def test_a_rule_fires(want: str, rule: str) -> None:
-    api = Api(scenario=file_of(rule))
+    api = Api(scenario=file_of(rule), skips=True)
     story(api)
     found = {one["id"]: one for one in api.get("/__admin/rules")["rules"]}["wanted"]
     assert found["hits"] > 0 or (want in NOT_ALONE and found["calls"] == 0), found

@@ -34,7 +34,7 @@ _MOST_WARNINGS = 20
 _RUNNING = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
 
 
-async def read(call: ControlCall) -> tuple[int, object]:
+async def read(call: ControlCall) -> object:
     """The orders with their money, as they began: all, that of a reference, or those touched since a mark."""
     sandbox, query = call.sandbox(), call.query
     begin = query.after or 0
@@ -59,7 +59,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
     sentence = profile_of(sandbox.assumed).sentence
     in_doubt = [] if doubts is None else doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
-    return 200, {
+    return {
         "now": iso(sandbox.now),
         "orders": [_order(order, about, doubtful, sandbox.now) for order in orders],
         "next": end,
@@ -69,7 +69,7 @@ async def read(call: ControlCall) -> tuple[int, object]:
     }
 
 
-async def compare(call: ControlCall) -> tuple[int, object]:
+async def compare(call: ControlCall) -> object:
     """What the shop's books and the sandbox say differently, as findings; those of an earlier comparison are forgotten.
 
     Raises ``MalformedJson``, ``Invalid`` (90) naming each bad row by its place; then nothing has changed.
@@ -100,8 +100,7 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     findings = [shown(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED]
     words = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
     warnings = [f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in words]
-    shown_warnings = warnings[:_MOST_WARNINGS]
-    return 200, {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": shown_warnings}
+    return {"rows": len(rows), "count": len(findings), "findings": findings, "warnings": warnings[:_MOST_WARNINGS]}
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:

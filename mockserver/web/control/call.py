@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
-from mockserver.web.routes import RouteRow, cell, in_module
+from mockserver.web.routes import RouteRow, StatusReply, cell, in_module
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
 from mockserver.wire.base import Body
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from mockserver.store.writer import Store
 
 JSON = "application/json"
-Answer = tuple[int, object]
 
 _WHILE_HELD = ("books/compare", "findings/finish", "hold", "marks", "sandbox", "scenarios/dry-run", "verify", "wait")
 """The calls, besides those that only read, that go on while everything in a sandbox is held: what lets it go, what
@@ -120,23 +120,19 @@ class Caller:
 
     def __init__(self, call: ControlCall) -> None:
         self._receive = call.request.receive
-        self._leaving: asyncio.Task[None] | None = None
 
     def __enter__(self) -> Caller:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._leaving is not None:
-            self._leaving.cancel()
-            # The task holds where it was cancelled, and by that this.
-            self._leaving = None
+        # The task holds where it was cancelled, and by that this.
+        if (leaving := vars(self).pop("leaving", None)) is not None:
+            leaving.cancel()
 
-    @property
+    @cached_property
     def leaving(self) -> asyncio.Task[None]:
         """A task that ends when the caller hangs up."""
-        if self._leaving is None:
-            self._leaving = asyncio.create_task(self._leave())
-        return self._leaving
+        return asyncio.create_task(self._leave())
 
     def stays(self) -> bool:
         """True, or raises ``HungUp`` when the caller has left since the first look."""
@@ -152,19 +148,19 @@ class Caller:
 class ControlRoute(RouteRow):
     """One row of the control table; what it takes is described by ``/__admin/openapi.json``.
 
-    ``handle`` gives the status and the body, as bytes or parts of them when it has written the JSON. ``keyed`` rows
-    act on the sandbox of the secret key. ``query`` and ``body`` are rows of ``control_bodies.csv``, ``reply`` is one of
-    ``control_answers.csv``; ``answers`` names further statuses, parted by semicolons. ``example`` is a request: by name
-    what fills path and query, and its ``body``; ``$charge`` and the like stand for what ``tools/derived.py`` has made.
-    ``largest`` is the greatest body in bytes of one that is read in parts, None for that of the settings; ``media`` the
-    type of what it answers.
+    ``handle`` gives the body, as bytes or parts of them when it has written the JSON; with another status than
+    ``success`` as a ``StatusReply``. ``keyed`` rows act on the sandbox of the secret key. ``query`` and ``body`` are
+    rows of ``control_bodies.csv``, ``reply`` is one of ``control_answers.csv``; ``answers`` names further statuses,
+    parted by semicolons. ``example`` is a request: by name what fills path and query, and its ``body``; ``$charge`` and
+    the like stand for what ``tools/derived.py`` has made. ``largest`` is the greatest body in bytes of one that is read
+    in parts, None for that of the settings; ``media`` the type of what it answers.
     """
 
     method: str
     path: str
     reply: str
     summary: str
-    handle: Callable[[ControlCall], Answer | Awaitable[Answer]] = cell(in_module("mockserver.web.control", "call"))
+    handle: Callable[[ControlCall], object] = cell(in_module("mockserver.web.control", "call"))
     query: type[Body] | None = cell(lambda row: control_body(row["query"]))
     body: type[Body] | None = cell(lambda row: control_body(row["body"]))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
@@ -223,8 +219,10 @@ class ControlEndpoint(Endpoint):
             if self.route.body is None:
                 _ = call.body
         await self._released(request)
-        answer = self.route.handle(call)
-        status, body = answer if isinstance(answer, tuple) else await answer
+        made = self.route.handle(call)
+        status, body = self.route.success, await made if isawaitable(made) else made
+        if isinstance(body, StatusReply):
+            status, body = body.status, body.body
         await self._released(request)
         if request.method != "GET":
             # Whatever a call changes may be what somebody waits for.

@@ -39,26 +39,23 @@ LONGEST = 10 * MINUTE
 """The longest time that a call waits, by the machine; a move of the clock that may take longer takes no longer."""
 
 
-def read(call: ControlCall) -> tuple[int, object]:
-    return 200, _shown(call.sandbox())
+def read(call: ControlCall) -> object:
+    return _shown(call.sandbox())
 
 
-async def change(call: ControlCall) -> tuple[int, object]:
+async def change(call: ControlCall) -> object:
     """Set ``mode`` (real, manual, fast), ``rate`` (of fast) and ``now``, to which the clock moves as by ``advance``."""
     sandbox, body = call.sandbox(), call.body
     mode, now = body.mode or sandbox.clock.mode, body.now
     rate = body.rate or (sandbox.clock.rate if sandbox.clock.mode is ClockMode.FAST else FAST)
-    return await _move(
-        call,
-        sandbox,
-        "clock.set",
-        "Now",
-        None if now is None else lambda: now,
-        lambda: sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock()),
-    )
+
+    def arrive() -> None:
+        sandbox.clock.run(mode, rate if mode is ClockMode.FAST else 1, call.world.real_clock())
+
+    return await _move(call, sandbox, "clock.set", "Now", None if now is None else lambda: now, arrive)
 
 
-async def advance(call: ControlCall) -> tuple[int, object]:
+async def advance(call: ControlCall) -> object:
     """Move forward, running everything that comes due on the way. A move that takes longer than ``timeout`` in real
     time ends at the instant that it has come to, as when the server stops: ``hint`` says so, and what is left."""
     sandbox, body = call.sandbox(), call.body
@@ -69,22 +66,15 @@ async def advance(call: ControlCall) -> tuple[int, object]:
     return await _move(call, sandbox, "clock.advance", "By", lambda: sandbox.now + body.by)
 
 
-def due(call: ControlCall) -> tuple[int, object]:
+def due(call: ControlCall) -> object:
     """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
     sandbox = call.sandbox()
     now = sandbox.now
-    return 200, {
-        "now": iso(now),
-        "pending": len(sandbox.schedule.entries),
-        "due": [
-            reply_of(
-                "DueWorkAnswer",
-                one,
-                **{"in": duration_text(max(one.at - now, 0)), "kind": _kind_of(sandbox, one)},
-            )
-            for one in sandbox.schedule.earliest(call.query.limit)
-        ],
-    }
+    rows = [
+        reply_of("DueWorkAnswer", one, kind=_kind_of(sandbox, one), **{"in": duration_text(max(one.at - now, 0))})
+        for one in sandbox.schedule.earliest(call.query.limit)
+    ]
+    return reply_of("DueAnswer", sandbox, pending=len(sandbox.schedule.entries), due=rows)
 
 
 async def _move(
@@ -94,7 +84,7 @@ async def _move(
     field: str,
     destination: Callable[[], Micros] | None,
     arrive: Callable[[], None] = lambda: None,
-) -> tuple[int, object]:
+) -> object:
     world, until = call.world, call.world.real_clock() + within_longest(call.body.timeout)
     with Caller(call) as caller:
         async with standing(world, sandbox):
@@ -108,7 +98,7 @@ async def _move(
                 answer["hint"] = _why_it_ended(world, sandbox, to)
             journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
-    return 200, answer
+    return answer
 
 
 def journal_move(call: ControlCall, sandbox: Sandbox, op: str, answer: object) -> None:
@@ -266,7 +256,7 @@ _SHORTEST_WAIT = 5_000
 """The shortest wait, in real time: work that comes due in quick succession is looked at together."""
 
 
-async def wait(call: ControlCall) -> tuple[int, object]:
+async def wait(call: ControlCall) -> object:
     """Answer when all conditions hold, or with ``held`` false and why not when the time is over or the server stops.
     With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real time either way."""
     sandbox, body = call.sandbox(), call.body
@@ -285,12 +275,8 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             sandbox, why = await _moving(call.world, mover, sandbox, wanted, within)
         else:
             sandbox, why = await _watching(call.world, caller, sandbox, wanted, timeout)
-    answer: dict[str, object] = {
-        "held": not why,
-        "now": iso(sandbox.now),
-        "waited": duration_text(max(sandbox.now - begun, 0)),
-        "why": why,
-    }
+    waited = duration_text(max(sandbox.now - begun, 0))
+    answer = reply_of("WaitAnswer", sandbox, held=not why, waited=waited, why=why)
     if advance:
         answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
         if why:
@@ -300,7 +286,7 @@ async def wait(call: ControlCall) -> tuple[int, object]:
             call.world.runner.used(sandbox)
     elif why and sandbox.clock.mode is ClockMode.MANUAL:
         answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
-    return 200, answer
+    return answer
 
 
 async def _watching(
@@ -366,18 +352,14 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
 _LOOK_SECONDS = 0.005
 
 
-async def held(call: ControlCall) -> tuple[int, object]:
+async def held(call: ControlCall) -> object:
     """What is held, now or when what is waited for has come."""
     asked = call.sandbox()
     if call.query.until is not None:
         await _until(call, asked)
     sandbox = call.world.sandboxes.present(asked)
-    return 200, {
-        "held": sandbox.holding.held,
-        "all": sandbox.holding.is_all,
-        "underWay": _under_way(call, sandbox),
-        "calls": sum(sandbox.director.tallies.calls.values()),
-    }
+    calls = sum(sandbox.director.tallies.calls.values())
+    return reply_of("HoldAnswer", sandbox, underWay=_under_way(call, sandbox), calls=calls)
 
 
 def _under_way(call: ControlCall, sandbox: Sandbox) -> int:
@@ -402,8 +384,8 @@ async def _until(call: ControlCall, sandbox: Sandbox) -> None:
         await holds.passed(world, world.sandboxes.present(sandbox), is_held, round((end - loop.time()) * SECOND))
 
 
-async def release(call: ControlCall) -> tuple[int, object]:
+async def release(call: ControlCall) -> object:
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)
-    return 200, {"released": released}
+    return {"released": released}

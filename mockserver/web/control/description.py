@@ -25,22 +25,22 @@ _REFUSED: dict[str, str] = {
 }
 
 
-def payments(call: ControlCall) -> tuple[int, bytes]:
+def payments(call: ControlCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox."""
     from mockserver.web.openapi import document
 
-    return 200, _text(document, call.assumed(), call.world.directory.config.public_url)
+    return _text(document, call.assumed(), call.world.directory.config.public_url)
 
 
-def webhooks(call: ControlCall) -> tuple[int, bytes]:
+def webhooks(call: ControlCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
     from mockserver.web.openapi import asyncapi
 
-    return 200, _text(asyncapi, call.assumed())
+    return _text(asyncapi, call.assumed())
 
 
-def itself(call: ControlCall) -> tuple[int, bytes]:
-    return 200, _text(control, CONTROL_ROUTES, call.world.directory.config.public_url)
+def itself(call: ControlCall) -> bytes:
+    return _text(control, CONTROL_ROUTES, call.world.directory.config.public_url)
 
 
 @lru_cache(maxsize=16)

@@ -7,24 +7,39 @@ from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_text
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.catalogue import Severity, kind_of, severity_of
-from mockserver.findings.ledger import Finding, Ledger
+from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
 from mockserver.web.control.call import ControlCall
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 
 
-def listing(call: ControlCall) -> tuple[int, object]:
+def listing(call: ControlCall) -> object:
     """The findings of this sandbox, oldest first: of at least a severity, of one kind, after a mark or an entry."""
     sandbox, watch = watched(call)
     watch.pace.look(sandbox.now, call.world.real_clock())
-    return 200, _page(call, sandbox, watch.ledger)
+    query, faults = call.query, dict[str, str]()
+    least, name = Severity.NOTE, query.finding
+    try:
+        least = severity_of(query.severity) if query.severity is not None else least
+    except ValueError as fault:
+        faults["Severity"] = str(fault)
+    try:
+        name = kind_of(name).name if name is not None else None
+    except ValueError as fault:
+        faults["Finding"] = str(fault)
+    if faults:
+        raise invalid(faults)
+    found = watch.ledger.select(least=least, name=name, after=call.since(sandbox), raised=query.raised)
+    profile = profile_of(sandbox.assumed)
+    findings = [shown(finding, profile) for finding in found]
+    counts = {"count": len(found), "last": sandbox.journal.last}
+    return reply_of("FindingsAnswer", watch.ledger, **counts, idle=idle_of(sandbox), findings=findings)
 
 
-def finish(call: ControlCall) -> tuple[int, object]:
-    sandbox, watch = watched(call)
-    end_story(call, sandbox)
-    return 200, _page(call, sandbox, watch.ledger)
+def finish(call: ControlCall) -> object:
+    end_story(call, watched(call)[0])
+    return listing(call)
 
 
 def end_story(call: ControlCall, sandbox: Sandbox) -> None:
@@ -34,20 +49,20 @@ def end_story(call: ControlCall, sandbox: Sandbox) -> None:
         sandbox.watch.finish(sandbox.now)
 
 
-def clear(call: ControlCall) -> tuple[int, object]:
+def clear(call: ControlCall) -> object:
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
-    return 200, {"cleared": cleared}
+    return {"cleared": cleared}
 
 
-def mark(call: ControlCall) -> tuple[int, object]:
+def mark(call: ControlCall) -> object:
     """Name this place in the journal. A name that was used before moves here."""
     sandbox, name = call.sandbox(), call.body.name
     if name.isdecimal():
         raise invalid({"Name": f"got '{name}', wanted a name that is not a number"})
     sandbox.journal.mark(name)
-    return 201, {"name": name, "after": sandbox.journal.last}
+    return {"name": name, "after": sandbox.journal.last}
 
 
 def shown(finding: Finding, profile: WireProfile) -> dict[str, object]:
@@ -63,27 +78,6 @@ def at_least(sandbox: Sandbox, severity: Severity, after: int) -> list[Finding]:
 def idle_of(sandbox: Sandbox) -> list[str]:
     """A sentence on each scenario of which no rule has fired."""
     return [mask_text(one) for one in sandbox.director.idle(sandbox.config.scenarios)]
-
-
-def _page(call: ControlCall, sandbox: Sandbox, ledger: Ledger) -> dict[str, object]:
-    query = call.query
-    faults: dict[str, str] = {}
-    least, name = Severity.NOTE, query.finding
-    try:
-        least = severity_of(query.severity) if query.severity is not None else least
-    except ValueError as fault:
-        faults["Severity"] = str(fault)
-    try:
-        name = kind_of(name).name if name is not None else None
-    except ValueError as fault:
-        faults["Finding"] = str(fault)
-    if faults:
-        raise invalid(faults)
-    found = ledger.select(least=least, name=name, after=call.since(sandbox), raised=query.raised)
-    profile = profile_of(sandbox.assumed)
-    findings = [shown(finding, profile) for finding in found]
-    counts = {"count": len(found), "last": sandbox.journal.last}
-    return reply_of("FindingsAnswer", ledger, **counts, idle=idle_of(sandbox), findings=findings)
 
 
 def watched(call: ControlCall) -> tuple[Sandbox, Watch]:

@@ -28,20 +28,20 @@ _MOST_NAMES = 1_000
 _LONGEST_NAME = 200
 
 
-async def listing(call: ControlCall) -> tuple[int, object]:
+async def listing(call: ControlCall) -> object:
     """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed out."""
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))
     page = found.page(query.limit, from_oldest=query.after is not None)
     entries = await for_each(page, lambda entry: shown(entry, profile))
-    return 200, {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
+    return {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
 
 
-def get(call: ControlCall) -> tuple[int, object]:
+def get(call: ControlCall) -> object:
     """One entry. Raises ``NotFound`` (1) for an unknown number or an entry that was dropped."""
     sandbox, entry = _entry(call)
-    return 200, shown(entry, profile_of(sandbox.assumed))
+    return shown(entry, profile_of(sandbox.assumed))
 
 
 def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
@@ -94,7 +94,7 @@ def moved(event: Event, profile: WireProfile) -> dict[str, object]:
     return {name: None if state is None else profile.word(state) for name, state in states.items()}
 
 
-async def repeat(call: ControlCall) -> tuple[int, object]:
+async def repeat(call: ControlCall) -> object:
     """Send a request again as it came, or with another ``body`` or ``query``, as a new request with its own entry:
     ``status`` and ``answer`` are those of a client; ``status`` is null when a client would have got none.
 
@@ -110,7 +110,7 @@ async def repeat(call: ControlCall) -> tuple[int, object]:
     if wanted.body is not None:
         asked.raw = _body_with(wanted.body, entry.raw)
     status, raw = await endpoint.send(asked, "control page" if is_own_page(call.headers) else "repeat")
-    return 200, {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
+    return {"status": status, "answer": mask_body(raw), "entry": sandbox.journal.last}
 
 
 def _body_with(given: object, raw: bytes) -> bytes:
@@ -145,7 +145,7 @@ def _edited(given: object, shown: object, came: object) -> object:
     return given
 
 
-def request(call: ControlCall) -> tuple[int, object]:
+def request(call: ControlCall) -> object:
     """A request as another client can send it: published test numbers as they came, any other card number as
     ``$CARD_NUMBER``, each ccv as a test value. Keys and credentials stay masked.
 
@@ -155,7 +155,7 @@ def request(call: ControlCall) -> tuple[int, object]:
     own = {name: value for name, value in entry.asked.headers.items() if name != SENT_BY}
     if not entry.method:
         raise invalid({"Id": f"entry {entry.number} came due without a request"})
-    return 200, _request(entry, own, sendable_field)
+    return _request(entry, own, sendable_field)
 
 
 def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:

@@ -17,6 +17,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.access import BOUNDS, WINDOW
 from mockserver.web.control.call import ControlCall
+from mockserver.web.routes import StatusReply
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
 
@@ -97,7 +98,7 @@ METRICS: tuple[Metric, ...] = (
 )  # fmt: skip
 
 
-async def read(call: ControlCall) -> tuple[int, bytes]:
+async def read(call: ControlCall) -> bytes:
     # Takes a moment to import, and most servers are never asked.
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -113,7 +114,7 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
             family.add_metric(labels, *(value if metric.kind == "histogram" else (value,)))
         found.append(family)
     collected: Any = SimpleNamespace(collect=lambda: found)
-    return 200, generate_latest(collected)
+    return generate_latest(collected)
 
 
 async def _objects(world: World) -> dict[str, int]:
@@ -127,11 +128,11 @@ async def _objects(world: World) -> dict[str, int]:
     return counts
 
 
-def alive(call: ControlCall) -> tuple[int, object]:
-    return 200, {"status": "alive", "version": __version__}
+def alive(call: ControlCall) -> object:
+    return {"status": "alive", "version": __version__}
 
 
-def ready(call: ControlCall) -> tuple[int, object]:
+def ready(call: ControlCall) -> object:
     """The scenarios are loaded; 503 with the reasons when they are not."""
     problems = call.world.directory.ready_problems
-    return (503, {"status": "not ready", "reasons": problems}) if problems else (200, {"status": "ready"})
+    return StatusReply(503, {"status": "not ready", "reasons": problems}) if problems else {"status": "ready"}

@@ -47,14 +47,14 @@ def named_operation(op: str) -> dict[str, Any]:
     }
 
 
-def listing(call: ControlCall) -> tuple[int, object]:
-    return 200, {"operations": [named_operation(op) for op in OPERATIONS]}
+def listing(call: ControlCall) -> object:
+    return {"operations": [named_operation(op) for op in OPERATIONS]}
 
 
-def coverage(call: ControlCall) -> tuple[int, object]:
+def coverage(call: ControlCall) -> object:
     """Since the server began, in all sandboxes: how many failures struck, of all that there are for the operations that
     were used; a map of both."""
     counts = call.world.directory.config.counts
     struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
     used = counts.operations | {op for op, _ in counts.struck}
-    return 200, Coverage.of(used & OPERATIONS.keys(), struck).shown()
+    return Coverage.of(used & OPERATIONS.keys(), struck).shown()

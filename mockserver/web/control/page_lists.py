@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from operator import attrgetter, eq
 from typing import Any
 
@@ -65,7 +66,7 @@ _READERS: Mapping[str, Route] = {
 }
 
 
-async def lines(call: ControlCall) -> tuple[int, object]:
+async def lines(call: ControlCall) -> object:
     """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
     operations are called, ``bars`` are a histogram of them all."""
     sandbox, query = call.sandbox(), call.query
@@ -76,7 +77,7 @@ async def lines(call: ControlCall) -> tuple[int, object]:
     shown = await for_each(page, lambda entry: _line(entry, profile))
     meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
     summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
-    return 200, {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, MOST_BARS))}
+    return {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, MOST_BARS))}
 
 
 async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
@@ -98,23 +99,19 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     def word(place: int) -> str:
         return iso(place) if is_timed else str(place - 1)
 
+    edges = [word(place) for place in range(first, last + length + 1, length)]
     return [
-        {
-            "since": word(first + number * length),
-            "until": word(first + (number + 1) * length),
-            "calls": all_calls[number],
-            "failed": failed[number],
-        }
-        for number in range((last - first) // length + 1)
+        {"since": since, "until": until, "calls": all_calls[number], "failed": failed[number]}
+        for number, (since, until) in enumerate(pairwise(edges))
     ]
 
 
-async def objects(call: ControlCall) -> tuple[int, object]:
+async def objects(call: ControlCall) -> object:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there are of each."""
     sandbox, query = call.sandbox(), call.query
     kind = query.kind
     if kind is None:
-        return 200, {"counts": _counts(sandbox)}
+        return {"counts": _counts(sandbox)}
     rows, profile = _table(sandbox, kind), profile_of(sandbox.assumed)
     tests = object_tests(sandbox, query.q, _reader(kind, profile))
     asked = Query(limit=min(query.limit, MOST_OBJECTS), skip=query.skip, where=tests)
@@ -122,27 +119,23 @@ async def objects(call: ControlCall) -> tuple[int, object]:
     # Of one instant with what is found: the page shows both.
     counts = _counts(sandbox)
     shown = [_row(row, rows.id_of(row), profile) for row in found.rows]
-    return 200, {"counts": counts, "count": found.count, "objects": shown}
+    return {"counts": counts, "count": found.count, "objects": shown}
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
     return {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
 
 
-async def one(call: ControlCall) -> tuple[int, object]:
+async def one(call: ControlCall) -> object:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
     sandbox, kind, object_id, row = _object(call)
     reader = _READERS.get(kind)
     shown = _read(sandbox, reader, {KINDS[kind][0]: object_id}) if reader is not None else None
     profile = profile_of(sandbox.assumed)
     story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
-    about = {
-        "object": shown,
-        "story": story,
-        "related": await _related(sandbox, kind, object_id, row),
-        "rows": _batch_rows(row),
-    }
-    return 200, {**_row(row, object_id, profile), "kind": kind, **about}
+    related = await _related(sandbox, kind, object_id, row)
+    about = {"kind": kind, "object": shown, "story": story, "related": related, "rows": _batch_rows(row)}
+    return {**_row(row, object_id, profile), **about}
 
 
 async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:
@@ -183,7 +176,7 @@ def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     ]
 
 
-async def act(call: ControlCall) -> tuple[int, object]:
+async def act(call: ControlCall) -> object:
     """Let something happen to an object at once, as one entry of a scenario's ``later`` says it without ``after``: the
     provider is not asked. The answer is the object afterwards.
 
@@ -202,10 +195,10 @@ async def act(call: ControlCall) -> tuple[int, object]:
     return await one(call)
 
 
-def states(call: ControlCall) -> tuple[int, object]:
+def states(call: ControlCall) -> object:
     """Every state table: how an object begins, and each legal move, in the words of the sandbox that is named."""
     word = profile_of(call.assumed()).word
-    return 200, {
+    return {
         name: {
             "subject": table.subject,
             "begins": {str(event or ""): word(state) for event, state in table.begins.items()},

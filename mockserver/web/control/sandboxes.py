@@ -23,7 +23,7 @@ _AT_ONCE = 200
 """Sandboxes of which a reset goes into the store together."""
 
 
-async def listing(call: ControlCall) -> tuple[int, object]:
+async def listing(call: ControlCall) -> object:
     """Sandboxes, the last used first; ``count`` is how many there are."""
     query, sandboxes = call.query, call.world.sandboxes
     every = sandboxes.known_keys
@@ -38,17 +38,17 @@ async def listing(call: ControlCall) -> tuple[int, object]:
         await call.world.runner.catch_up(sandbox)
         found.append(sandbox)
     shown = await for_each(found, lambda sandbox: _shown(call, sandbox, masked_key(sandbox.public_key)))
-    return 200, {"count": len(every), "sandboxes": shown}
+    return {"count": len(every), "sandboxes": shown}
 
 
-def one(call: ControlCall) -> tuple[int, object]:
+def one(call: ControlCall) -> object:
     """The sandbox of the call's key, as it is or would open; the public key in full for those who have a key."""
     sandbox = call.sandbox()
     is_known = sandbox.key == call.headers.get("x-secretkey") or sandbox.public_key == call.headers.get("x-publickey")
-    return 200, _shown(call, sandbox, sandbox.public_key if is_known else masked_key(sandbox.public_key))
+    return _shown(call, sandbox, sandbox.public_key if is_known else masked_key(sandbox.public_key))
 
 
-async def name(call: ControlCall) -> tuple[int, object]:
+async def name(call: ControlCall) -> object:
     """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for either."""
     world, key, given = call.world, call.body.key, call.body.name
     faults = {}
@@ -63,15 +63,15 @@ async def name(call: ControlCall) -> tuple[int, object]:
     await call.fetch(key)
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
-    return 201, _named(call, sandbox, given, sandbox.public_key)
+    return _named(call, sandbox, given, sandbox.public_key)
 
 
-def rename(call: ControlCall) -> tuple[int, object]:
+def rename(call: ControlCall) -> object:
     """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card number."""
     sandbox, given = call.sandbox(), call.body.name
     if mask_text(given) != given or sandbox.key in given:
         raise invalid({"Name": _PUBLIC})
-    return 200, _named(call, sandbox, given, masked_key(sandbox.public_key))
+    return _named(call, sandbox, given, masked_key(sandbox.public_key))
 
 
 def _named(call: ControlCall, sandbox: Sandbox, given: str, public_key: str) -> dict[str, object]:
@@ -80,7 +80,7 @@ def _named(call: ControlCall, sandbox: Sandbox, given: str, public_key: str) -> 
     return _shown(call, sandbox, public_key)
 
 
-def delete(call: ControlCall) -> tuple[int, object]:
+def delete(call: ControlCall) -> object:
     """Delete this sandbox, its name and what an undo would bring back: its key opens a new one. What waits in it is
     answered as after a reset."""
     world = call.world
@@ -96,10 +96,10 @@ def delete(call: ControlCall) -> tuple[int, object]:
             world.rate_limit.forget(sandbox.key)
         world.runner.activity.notify(sandbox.key)
         world.runner.activity.notify(SERVER)
-    return 200, {"cleared": int(is_open)}
+    return {"cleared": int(is_open)}
 
 
-async def reset(call: ControlCall) -> tuple[int, object]:
+async def reset(call: ControlCall) -> object:
     """Empty this sandbox or all of them, scenarios and overrides only with ``scenario=true``."""
     keys = call.world.sandboxes.known_keys if call.query.all else (call.sandbox().key,)
     if call.query.undo:
@@ -107,7 +107,7 @@ async def reset(call: ControlCall) -> tuple[int, object]:
             await call.fetch(key)
     for start in range(0, len(keys), _AT_ONCE):
         await _reset(call, keys[start : start + _AT_ONCE])
-    return 200, {"reset": len(keys)}
+    return {"reset": len(keys)}
 
 
 async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
@@ -117,7 +117,7 @@ async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
     beginnings = await store.begun(keys) if store is not None else {}
 
     def emptied(key: str) -> Sandbox | None:
-        sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
+        sandbox = sandboxes.in_memory.get(key)
         beginning = sandbox.beginning if sandbox is not None else beginnings.get(key)
         if beginning is None:
             # It was dropped meanwhile.
@@ -136,19 +136,17 @@ async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
                 store.put_away(sandbox)
 
 
-def undo(call: ControlCall) -> tuple[int, object]:
+def undo(call: ControlCall) -> object:
     """Undo a reset or an import that had ``undo=true``. Raises ``NotFound`` (1) when nothing is kept."""
     sandbox = call.sandbox()
     back = call.world.sandboxes.take_back(sandbox.key)
     if back is None:
-        reason = (
-            f"nothing is kept aside for this sandbox; reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
-        )
-        raise missing("Undo", reason)
+        kept = f"reset with undo=true keeps it ({MOST_ASIDE} for all sandboxes)"
+        raise missing("Undo", f"nothing is kept aside for this sandbox; {kept}")
     runner = call.world.runner
     back.deliveries.resume(runner.sending(back))
     runner.changed(back)
-    return 200, {"requests": back.journal.last, "objects": object_counts(back)}
+    return {"requests": back.journal.last, "objects": object_counts(back)}
 
 
 def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
@@ -157,7 +155,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
         "NamedSandboxAnswer",
         sandbox,
         id=sandbox_id_of(sandbox.key),
-        name=call.world.sandboxes.name_of(sandbox.key),
+        name=call.world.sandboxes.names.get(sandbox.key),
         key=masked_key(sandbox.key),
         publicKey=public_key,
         scenarios=[scenario.name for scenario in sandbox.config.scenarios],
@@ -171,11 +169,23 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
     return {camel(name): len(getattr(sandbox, name)) for name in ROW_CLASSES}
 
 
-def assumptions(call: ControlCall) -> tuple[int, object]:
-    return 200, _assumed(call.sandbox())
+def assumptions(call: ControlCall) -> object:
+    assumed = call.sandbox().assumed
+    rows = [
+        reply_of(
+            "AssumptionAnswer",
+            row,
+            value=row.kind.show(assumed[row.key]),
+            overridden=row.key in assumed.overrides,
+            documented=row.kind.show(row.documented),
+            sdk=row.kind.show(row.sdk),
+        )
+        for row in ROWS.values()
+    ]
+    return {"profile": assumed.profile, "assumptions": rows}
 
 
-def override(call: ControlCall) -> tuple[int, object]:
+def override(call: ControlCall) -> object:
     """Override rows of this sandbox: ``{key: value}``, null for the value of the profile; ``profile`` changes that.
 
     A row of null follows the profile again, unless a scenario overrides it: then it is held at the profile's value.
@@ -194,7 +204,7 @@ def override(call: ControlCall) -> tuple[int, object]:
             overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
     sandbox.settle(Assumed(profile, overrides))
     sandbox.journal.gap_reason = "assumptions were overridden"
-    return 200, _assumed(sandbox)
+    return assumptions(call)
 
 
 def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, str]]:
@@ -211,20 +221,3 @@ def _values(given: Mapping[str, object]) -> tuple[dict[str, object], dict[str, s
         except Invalid as refused:
             faults.update(refused.details or {})
     return values, faults
-
-
-def _assumed(sandbox: Sandbox) -> dict[str, object]:
-    return {
-        "profile": sandbox.assumed.profile.value,
-        "assumptions": [
-            reply_of(
-                "AssumptionAnswer",
-                row,
-                value=row.kind.show(sandbox.assumed[row.key]),
-                overridden=row.key in sandbox.assumed.overrides,
-                documented=row.kind.show(row.documented),
-                sdk=row.kind.show(row.sdk),
-            )
-            for row in ROWS.values()
-        ],
-    }

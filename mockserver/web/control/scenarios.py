@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
@@ -40,50 +39,51 @@ LONG = 8_000
 """Bytes of a text from which on a thread reads it, as other requests must not wait so long: some 80 rules."""
 
 
-def listing(call: ControlCall) -> tuple[int, object]:
-    return 200, _shown(call.sandbox())
+def listing(call: ControlCall) -> dict[str, object]:
+    sandbox = call.sandbox()
+    scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
+    return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
 
 
-async def replace(call: ControlCall) -> tuple[int, object]:
+async def replace(call: ControlCall) -> object:
     """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without effect."""
     scenario, warned = await _read(call)
-    return 200, {**_put(call, [scenario]), "warnings": warned}
+    return {**_put(call, [scenario]), "warnings": warned}
 
 
-async def add(call: ControlCall) -> tuple[int, object]:
+async def add(call: ControlCall) -> object:
     """Add a scenario: its rules are asked before those that were there. One of the same name is replaced."""
     scenario, warned = await _read(call)
-    return 201, {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
+    return {**_put(call, [*_own(call.sandbox(), scenario.name), scenario]), "warnings": warned}
 
 
-async def set_up(call: ControlCall) -> tuple[int, object]:
+async def set_up(call: ControlCall) -> object:
     """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
     answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
     if not scenario.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
     by = "control page" if is_own_page(call.headers) else "control API"
-    return 200, {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
+    return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
 
 
-def clear(call: ControlCall) -> tuple[int, object]:
+def clear(call: ControlCall) -> object:
     """Remove all scenarios but the built-in test values; ``name`` removes one only."""
     name, own = call.query.name, _own(call.sandbox())
     left = [] if name is None else _own(call.sandbox(), name)
     if name is not None and len(left) == len(own):
         raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
-    answer = _put(call, left)
-    answer.pop("notApplied", None)
-    return 200, answer
+    _put(call, left)
+    return listing(call)
 
 
-def rules(call: ControlCall) -> tuple[int, object]:
+def rules(call: ControlCall) -> object:
     """Every rule in the order of asking, with its counters and what is left of it; connections are counted for all
     sandboxes. ``idle`` has a sentence on each scenario of which no rule has fired."""
     sandbox, met = call.sandbox(), call.world.directory.connections.reports()
     reports = [met.get(one.rule.id, one) for one in sandbox.director.rules(sandbox.now)]
     rules = [reply_of("RuleReportAnswer", one) for one in reports]
-    return 200, {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
+    return {"rules": rules, "unmet": sandbox.director.unmet(), "idle": idle_of(sandbox)}
 
 
 def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
@@ -96,8 +96,8 @@ def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
         known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
         if any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios):
             late.append(name)
-    shown = _shown(directory.put_in_force(sandbox, config))
-    return {**shown, "notApplied": late} if late else shown
+    directory.put_in_force(sandbox, config)
+    return {**listing(call), "notApplied": late} if late else listing(call)
 
 
 def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
@@ -111,15 +111,13 @@ async def _read(call: ControlCall) -> tuple[Scenario, list[dict[str, object]]]:
     # A request without a valid key is refused before its body is read.
     call.sandbox()
 
-    with _refusing():
-        return await _in_time(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
+    return await _sound(call, lambda: _warned(_given(call, call.query.name or _POSTED)))
 
 
-@contextmanager
-def _refusing() -> Iterator[None]:
-    """Raise ``Invalid`` (90) with line and column of every fault of a text."""
+async def _sound(call: ControlCall, read: Callable[[], T]) -> T:
+    """The same as ``_in_time``. Raises ``Invalid`` (90) with line and column of every fault of a text."""
     try:
-        yield
+        return await _in_time(call, read)
     except ScenarioRefused as refused:
         faults: dict[str, str] = {}
         for one in refused.problems:
@@ -134,19 +132,14 @@ async def _in_time(call: ControlCall, read: Callable[[], T]) -> T:
     return await asyncio.to_thread(read) if len(call.raw) >= LONG else read()
 
 
-def _shown(sandbox: Sandbox) -> dict[str, object]:
-    scenarios = [reply_of("ScenarioInForceAnswer", one, rules=len(one.rules)) for one in sandbox.config.scenarios]
-    return reply_of("ScenariosAnswer", sandbox, scenarios=scenarios)
-
-
-async def check(call: ControlCall) -> tuple[int, object]:
+async def check(call: ControlCall) -> object:
     """What is wrong with a scenario's text, with line and column, and its rules without effect; nothing is loaded."""
     try:
         read, warned = await _in_time(call, lambda: _warned(_given(call)))
     except ScenarioRefused as refused:
         problems = [reply_of("ScenarioProblemAnswer", one) for one in refused.problems]
-        return 200, {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
-    return 200, {"valid": True, "problems": [], "warnings": warned, "name": read.name, "rules": len(read.rules)}
+        return {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
+    return {"valid": True, "problems": [], "warnings": warned, "name": read.name, "rules": len(read.rules)}
 
 
 def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
@@ -159,21 +152,14 @@ def _warned(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
     ]
 
 
-async def try_out(call: ControlCall) -> tuple[int, object]:
+async def try_out(call: ControlCall) -> object:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the rules in force.
     Raises ``Invalid`` (90) with line and column of every fault of the text."""
-    sandbox = call.sandbox()
-    in_force = list(sandbox.config.scenarios)
-    if call.raw.strip() in (b"", b"{}"):
-        return 200, await _tried(sandbox, in_force, None)
-    with _refusing():
-        scenario = await _in_time(call, lambda: _given(call))
-    others = [one for one in in_force if one.name != scenario.name]
-    return 200, await _tried(sandbox, [*others, scenario], scenario)
-
-
-async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | None) -> dict[str, object]:
-    """What the rules would have done; others are served between one entry and the next, and one rule and the next."""
+    sandbox, only = call.sandbox(), None
+    scenarios = list(sandbox.config.scenarios)
+    if call.raw.strip() not in (b"", b"{}"):
+        only = await _sound(call, lambda: _given(call))
+        scenarios = [*(one for one in scenarios if one.name != only.name), only]
     trial = DryRun(sandbox, scenarios, only)
 
     def shown(one: DryRule) -> dict[str, object]:
@@ -183,11 +169,12 @@ async def _tried(sandbox: Sandbox, scenarios: list[Scenario], only: Scenario | N
         misses = [reply_of("DryNearMissAnswer", entry, mismatches=mismatches) for entry, mismatches in near]
         return reply_of("DryRuleAnswer", one, near=misses)
 
+    # Others are served between one entry and the next, and one rule and the next.
     await for_each(trial.entries, trial.ask)
     return {"entries": len(trial.entries), "rules": await for_each(trial.rules, shown)}
 
 
-def text(call: ControlCall) -> tuple[int, object]:
+def text(call: ControlCall) -> object:
     """The text of a scenario in force. Card numbers and credentials are masked for those without the secret key."""
     sandbox, name = call.sandbox(), call.path["name"]
     known = {one.name: one for one in sandbox.config.scenarios}
@@ -196,11 +183,11 @@ def text(call: ControlCall) -> tuple[int, object]:
     scenario = known[name]
     whole = scenario.text or json.dumps(json.loads(dumps(scenario.source)), indent=2)
     shown = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)
-    return 200, {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
+    return {"name": name, "text": shown, "masked": shown != whole, "builtIn": scenario.builtin}
 
 
-def shipped(call: ControlCall) -> tuple[int, bytes]:
-    return 200, _shipped(call.world.directory.reader.shipped)
+def shipped(call: ControlCall) -> bytes:
+    return _shipped(call.world.directory.reader.shipped)
 
 
 @cache
@@ -209,8 +196,8 @@ def _shipped(read: Callable[[], list[tuple[str, str, str]]]) -> bytes:
     return dumps({"scenarios": list(rows)})
 
 
-def schema(call: ControlCall) -> tuple[int, bytes]:
-    return 200, json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
+def schema(call: ControlCall) -> bytes:
+    return json.dumps(json.loads(call.world.directory.reader.schema_text())).encode()
 
 
 def _given(call: ControlCall, name: str = _POSTED) -> Scenario:

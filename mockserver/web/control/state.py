@@ -36,7 +36,7 @@ MANY_RULES = 300
 """Rules from which on making a config of them takes so long that others must not wait for it."""
 
 
-async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
+async def read(call: ControlCall) -> bytes | deque[bytes]:
     """Everything as one document, as it stood when it was asked for; card numbers and ccv only with ``secrets=true``
     and the secret key itself. Others are served while it is written."""
     secrets = call.query.secrets
@@ -45,10 +45,10 @@ async def read(call: ControlCall) -> tuple[int, bytes | deque[bytes]]:
     sandbox = call.world.directory.of_control(named, changes=False)
     document = await in_steps(state_document.export(sandbox, secrets=secrets))
     parts = await in_steps(dumps_in_slices(document))
-    return 200, parts[0] if len(parts) == 1 else parts
+    return parts[0] if len(parts) == 1 else parts
 
 
-async def write(call: ControlCall) -> tuple[int, object]:
+async def write(call: ControlCall) -> object:
     """Put an exported state in the place of this sandbox's. Raises ``MalformedJson``, ``ForeignDocument`` (90),
     ``Invalid`` (90); then nothing changed. Others are served while it is read."""
     world = call.world
@@ -66,10 +66,10 @@ async def write(call: ControlCall) -> tuple[int, object]:
     made.journal.gap_reason = "a state was imported"
     world.sandboxes.install(made, aside=call.query.undo)
     public_key = made.public_key if "x-secretkey" in call.headers else masked_key(made.public_key)
-    return 200, {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
+    return {**_summary(made, public_key), "rulesNotInForce": reading.rules_not_in_force(made)}
 
 
-async def fork(call: ControlCall) -> tuple[int, object]:
+async def fork(call: ControlCall) -> object:
     """Copy this sandbox to the key ``to``: as it stands, or as it was after the journal entry ``at``.
 
     Raises ``Invalid`` (90) for a key that is this one's or opens nothing, and for an entry that cannot be gone back to.
@@ -89,7 +89,7 @@ async def fork(call: ControlCall) -> tuple[int, object]:
     sandboxes.install(copy)
     for key in (copy.key, SERVER):
         call.world.runner.activity.notify(key)
-    return 201, _summary(copy, copy.public_key)
+    return _summary(copy, copy.public_key)
 
 
 async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
@@ -140,11 +140,7 @@ def _repeat(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) ->
 
 
 def _summary(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    return {
-        "key": masked_key(sandbox.key),
-        "publicKey": public_key,
-        "objects": object_counts(sandbox),
-    }
+    return {"key": masked_key(sandbox.key), "publicKey": public_key, "objects": object_counts(sandbox)}
 
 
 _EARLIEST_SHOWN = 10**15
@@ -154,7 +150,7 @@ _MOST = 200
 """Objects that are named of each kind and each way of differing; all are counted."""
 
 
-async def compare(call: ControlCall) -> tuple[int, object]:
+async def compare(call: ControlCall) -> object:
     """What differs between this sandbox (``here``) and the one of the id ``with`` (``there``): clock, scenarios, and
     objects by kind. Card numbers and ccv are compared as an export without secrets shows them.
 
@@ -170,8 +166,10 @@ async def compare(call: ControlCall) -> tuple[int, object]:
     # Of the instant at which the comparison begins.
     sides, others = _facts(here), _facts(there)
     facts = {name: {"here": one, "there": others[name]} for name, one in sides.items() if one != others[name]}
-    kinds = await _differences(here, there)
-    return 200, {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
+    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
+    found = {kind: await _difference(*rows) for kind, rows in taken.items()}
+    kinds = {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
+    return {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
@@ -183,14 +181,6 @@ def _facts(sandbox: Sandbox) -> dict[str, object]:
         "pending": len(sandbox.schedule.entries),
         "scenarios": [scenario.name for scenario in sandbox.config.scenarios],
     }
-
-
-async def _differences(here: Sandbox, there: Sandbox) -> dict[str, dict[str, object]]:
-    """The kinds of objects that differ, and how, at the beginning. Objects are as an export without secrets shows them,
-    and only those that are not equal are written out."""
-    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
-    found = {kind: await _difference(*sides) for kind, sides in taken.items()}
-    return {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
 
 
 async def _difference(id_of: Callable[[Any], str], mine: list[Any], theirs: list[Any]) -> dict[str, object]:

@@ -27,7 +27,7 @@ _PARTS = ("timeline", "findings", "books")
 _INDENT = " " * 25
 
 
-async def read(call: ControlCall) -> tuple[int, bytes]:
+async def read(call: ControlCall) -> bytes:
     """The parts that are asked for, each after its name when there are several; those that are empty are left out.
     Raises ``Invalid`` (90) for an unknown part."""
     sandbox, wanted = call.sandbox(), [one.strip() for one in call.query.parts.split(",")]
@@ -41,8 +41,8 @@ async def read(call: ControlCall) -> tuple[int, bytes]:
         "books": "\n".join(await _books(sandbox, after)) if "books" in wanted else "",
     }
     if len(wanted) == 1:
-        return 200, told[wanted[0]].encode()
-    return 200, "\n\n".join(f"{part}\n{told[part]}" for part in wanted if told[part]).encode()
+        return told[wanted[0]].encode()
+    return "\n\n".join(f"{part}\n{told[part]}" for part in wanted if told[part]).encode()
 
 
 def _findings(sandbox: Sandbox, after: int) -> Iterator[str]:

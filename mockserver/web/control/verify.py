@@ -24,6 +24,7 @@ from mockserver.web.control.books import broken, sentences
 from mockserver.web.control.call import ControlCall
 from mockserver.web.control.findings import at_least, end_story, idle_of
 from mockserver.web.control.findings import shown as finding_shown
+from mockserver.web.routes import StatusReply
 from mockserver.web.runner import for_each
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_of
@@ -47,7 +48,7 @@ _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
 
 
-async def verify(call: ControlCall) -> tuple[int, object]:
+async def verify(call: ControlCall) -> object:
     """200 when every expectation holds, else 409 with the differences and the near misses. Raises ``Invalid`` (90)
     naming every fault of the expectations themselves."""
     sandbox = call.sandbox()
@@ -74,7 +75,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
     verdicts = [await judge(one, entries, loss) for one in expected]
     failed = [verdict for verdict in verdicts if not verdict.holds]
     differences = [*map(str, failed), *unmet, *(f"{one.kind.name}: {one.kind.title}" for one in bad)]
-    return 409 if differences else 200, {
+    answer = {
         "verified": not differences,
         "message": "; ".join(differences) or "All expectations hold",
         "differences": differences,
@@ -83,6 +84,7 @@ async def verify(call: ControlCall) -> tuple[int, object]:
         "findings": findings,
         **idle,
     }
+    return StatusReply(409, answer) if differences else answer
 
 
 def _read(read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]) -> list[T]:

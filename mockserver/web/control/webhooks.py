@@ -41,7 +41,7 @@ FILTERS: dict[str, Callable[[Delivery, str], bool]] = {
 """Filters of the list: the field of the query, and whether a delivery fits it."""
 
 
-async def listing(call: ControlCall) -> tuple[int, object]:
+async def listing(call: ControlCall) -> object:
     """Deliveries, oldest first. ``count`` fit of the ``kept`` ones; ``dropped`` were pushed out, ``refused`` found no
     room; ``changes`` have happened to all of them."""
     log, query = call.sandbox().deliveries, call.query
@@ -49,7 +49,7 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     found = [one for one in log if one.changed > query.changed and all(fits(one, value) for fits, value in wanted)]
     changes, last = log.changes, len(found) - query.skip
     page = found[max(last - query.limit, 0) : max(last, 0)]
-    return 200, {
+    return {
         "count": len(found),
         "kept": len(log),
         "dropped": log.dropped,
@@ -59,26 +59,26 @@ async def listing(call: ControlCall) -> tuple[int, object]:
     }
 
 
-def one(call: ControlCall) -> tuple[int, object]:
+def one(call: ControlCall) -> object:
     """One delivery. Raises ``NotFound`` (61)."""
     delivery_id = call.path["delivery_id"]
     found = call.sandbox().deliveries.get(delivery_id)
     if found is None:
         reason = f"no webhook '{mask_start(delivery_id, 64)}' is kept in this sandbox"
         raise NotFound(Code.INVALID_REFERENCE_ID, {"Id": reason})
-    return 200, delivery_reply(found)
+    return delivery_reply(found)
 
 
-def resend(call: ControlCall) -> tuple[int, object]:
+def resend(call: ControlCall) -> object:
     """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
     sandbox = call.sandbox()
     delivery = deliveries.resend(sandbox, call.path["delivery_id"])
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
-    return 200, delivery_reply(delivery)
+    return delivery_reply(delivery)
 
 
-def replay(call: ControlCall) -> tuple[int, object]:
+def replay(call: ControlCall) -> object:
     """Send again what has been sent, oldest first: to the receivers that had it, or to ``url`` as deliveries of their
     own. Raises ``Invalid`` (90) when neither says which, or they are too many, ``NotFound`` (1) when there are
     none."""
@@ -103,10 +103,10 @@ def replay(call: ControlCall) -> tuple[int, object]:
     ]
     call.world.runner.run(sandbox)
     call.world.runner.used(sandbox)
-    return 200, {"webhooks": [delivery_reply(one) for one in made]}
+    return {"webhooks": [delivery_reply(one) for one in made]}
 
 
-def emit(call: ControlCall) -> tuple[int, object]:
+def emit(call: ControlCall) -> object:
     """Send any event: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
@@ -120,7 +120,7 @@ def emit(call: ControlCall) -> tuple[int, object]:
     answer: dict[str, object] = {"webhooks": [delivery_reply(one) for one in made]}
     if is_cut:
         answer["hint"] = f"{deliveries.MOST_OF_STEP} webhooks are sent at once at most: younger subscriptions get none"
-    return 201, answer
+    return answer
 
 
 INBOX_PATH = "/__inbox/{name}"
@@ -144,37 +144,29 @@ class InboxEndpoint(Endpoint):
 
     async def act(self, request: Request) -> Reply:
         sandbox = request.sandbox
-        kept = sandbox.inboxes.put(
-            key=sandbox.config.webhook_key,
-            at=sandbox.now,
-            name=request.path["name"],
-            body=request.raw,
-            headers=request.headers,
-            method=request.method,
-            path=request.resource,
-            query=request.query.decode("utf-8", "replace"),
-        )
+        where, query = request.resource, request.query.decode("utf-8", "replace")
+        came = InboxMessage(0, sandbox.now, request.method, where, query, headers=request.headers, body=request.raw)
+        kept = sandbox.inboxes.put(sandbox.config.webhook_key, request.path["name"], came)
         self.world.runner.used(sandbox)
         if kept is None:
-            words = (
-                f"this sandbox has {MOST_INBOXES} inboxes, its limit; DELETE /__admin/inbox/<name> makes room for one"
-            )
+            room = "DELETE /__admin/inbox/<name> makes room for one"
+            words = f"this sandbox has {MOST_INBOXES} inboxes, its limit; {room}"
             return Reply(507, {"received": False, "signature": None, "reason": words})
         return Reply(200, {"received": True, "signature": kept.signature.value})
 
 
-def inboxes(call: ControlCall) -> tuple[int, object]:
+def inboxes(call: ControlCall) -> object:
     counts = call.sandbox().inboxes.counts()
-    return 200, {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
+    return {"inboxes": [{"name": mask_text(name), "count": count} for name, count in counts.items()]}
 
 
-async def messages(call: ControlCall) -> tuple[int, object]:
+async def messages(call: ControlCall) -> object:
     """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that are no longer kept.
     An inbox that nothing reached is empty."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     kept = sandbox.inboxes.arrivals(name)
     found = [arrival for arrival in kept if arrival.number > query.after][-query.limit :]
-    return 200, {
+    return {
         "name": mask_text(name),
         "count": len(kept),
         "dropped": sandbox.inboxes.dropped,
@@ -182,17 +174,17 @@ async def messages(call: ControlCall) -> tuple[int, object]:
     }
 
 
-def message(call: ControlCall) -> tuple[int, object]:
+def message(call: ControlCall) -> object:
     """One arrival. Raises ``NotFound`` (1)."""
     number = whole_of(call.path["message_id"])
     found = next((one for one in call.sandbox().inboxes.arrivals(call.path["name"]) if one.number == number), None)
     if found is None:
         raise missing("Id", f"no message '{mask_start(call.path['message_id'], 20)}' is kept in this inbox")
-    return 200, _shown(found)
+    return _shown(found)
 
 
-def clear_inbox(call: ControlCall) -> tuple[int, object]:
-    return 200, {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
+def clear_inbox(call: ControlCall) -> object:
+    return {"cleared": call.sandbox().inboxes.clear(call.path["name"])}
 
 
 def _line(arrival: InboxMessage) -> dict[str, object]:
