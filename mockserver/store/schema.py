@@ -44,6 +44,11 @@ def is_part(name: str) -> bool:
     return name in _PARTS or name.startswith(_MEMORIES)
 
 
+SMALL = 64
+SMALL_BYTES = 256 * 1024
+"""Rows and bytes of a small commit, at most."""
+
+
 class Unreadable(MockserverError):
     """Something in the file that cannot be read. The text says what."""
 
@@ -85,6 +90,16 @@ class Commit:
     pages: list[tuple[str, int]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     kept: list[StoredSandbox] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its rows."""
+        return sum(len(row[3]) for row in self.puts)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is written in a few milliseconds, also on a slow machine."""
+        return len(self.puts) <= SMALL and not (self.drops or self.cuts or self.gone) and self.size <= SMALL_BYTES
 
 
 @record
