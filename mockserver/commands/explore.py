@@ -238,10 +238,8 @@ def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationF
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """What shows on a terminal how far it is, with the time left."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True) as bar:
+    is_hidden = not sys.stderr.isatty()
+    with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True, hidden=is_hidden) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
@@ -280,8 +278,7 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
     trial, tried = _try_named(runner, name, plan, "--replay")
-    rules = [str(rule["id"]) for rule in trial.rules]
-    return _show(tried.seen, tried.made, trial.story, rules)
+    return _show(tried.seen, tried.made, trial.story, [str(rule["id"]) for rule in trial.rules])
 
 
 def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, TrialResult]:
@@ -347,24 +344,20 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
-    page = report.page(made)
-    data = report.as_json(made, scenarios)
-    (kept.folder / "report.html").write_text(page, "utf-8")
-    (kept.folder / "report.json").write_text(data + "\n", "utf-8")
+    page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
+    file.write_text(page, "utf-8")
+    file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            shown = report.text(made) + f"\nfull report: {kept.folder / 'report.html'}"
+            click.echo(f"{report.text(made)}\nfull report: {file}")
         case "junit":
-            shown = explored(made, scenarios, least)
-        case "html":
-            shown = page
+            click.echo(explored(made, scenarios, least))
         case "markdown":
-            shown = report.markdown(made)
+            click.echo(report.markdown(made))
         case "sarif" | "github":
-            shown = REPORTS[form](report.rows(made))
+            click.echo(REPORTS[form](report.rows(made)))
         case _:
-            shown = data
-    click.echo(shown)
+            click.echo(page if form == "html" else data)
 
 
 def stop(code: int, words: str) -> NoReturn:

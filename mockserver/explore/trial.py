@@ -18,7 +18,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun, RunEnd
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -265,7 +265,7 @@ class TrialRunner:
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
                 is_loud = ended.exit not in (0, None)
-                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored, is_loud=is_loud)
+                after = AfterRun(sandbox, self.aftermath, beside, self.folder / name, ignored).end(is_loud=is_loud)
                 why_not = held.why_not if held is not None else ""
                 story, rules = sandbox.report("timeline"), {rule["id"] for rule in scenario.get("rules", ())}
                 fired = _fired(sandbox, rules, entries, story)
