@@ -19,7 +19,7 @@ from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, finder, unknown
+from mockserver.engine.step import Step, finder, method_in_use
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
@@ -58,7 +58,12 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
     customer = _present(step, customer_id)
     faults = Faults()
     if default_payment_method_id is not None:
-        _check_default(step.sandbox, customer, default_payment_method_id, faults)
+        method = step.sandbox.payment_methods.get(default_payment_method_id)
+        if method is None or method.customer_id == customer_id:
+            method_in_use(step, default_payment_method_id, "DefaultPaymentMethodId", faults)
+        else:
+            words = "this payment method is not the customer's"
+            faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", words)
     faults.refuse()
     after = customer.after_update(details, default_payment_method_id)
     show_on(step, after)
@@ -101,16 +106,6 @@ def _present(step: Step, customer_id: str) -> Customer:
     if customer.state is Presence.REMOVED:
         raise WrongState(Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "a removed customer cannot be changed"})
     return customer
-
-
-def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults: Faults) -> None:
-    method = sandbox.payment_methods.get(method_id)
-    if method is None or method.customer_id != customer.customer_id:
-        known = "this payment method is not the customer's"
-        text = unknown("payment_method", method_id) if method is None else known
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", text)
-    elif method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
 
 
 def show_on(step: Step, customer: Customer, begin: str = "0") -> None:
