@@ -14,7 +14,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import chain
 from time import perf_counter
@@ -472,7 +471,7 @@ class Store(SandboxStorage):
         but once a second."""
         is_used_alone = known.used == self._newest and len(self._batch) == 1
         was_just_used = is_used_alone and 0 <= kept.touched - known.touched < SECOND
-        return replace(kept, used=known.used if was_just_used else kept.used, touched=known.touched) != known
+        return kept._replace(used=known.used if was_just_used else kept.used, touched=known.touched) != known
 
     def _lose(self, sandbox: Sandbox) -> None:
         """Drop a sandbox that differs from the file: the next use reads it again."""
