@@ -33,7 +33,7 @@ STEP_ROWS = 5_000
 """Rows that are looked at in one step. A table that has no more is searched at once."""
 
 MOST_CHANGES = 10_000
-"""Changed rows beyond which what a long search has worked out is kept no longer."""
+"""New or changed rows beyond which what a long search has worked out is kept no longer."""
 
 _MOST_SEARCHES = 8
 _MOST_TEXTS = 2
@@ -215,7 +215,7 @@ class LongSearches(Generic[R]):
         """The search for the rows of a query, all but the last few of which it has looked at; ``checks`` are what a row
         must pass."""
         search = next((one for one in self._searches if one.wanted == query.wanted), None)
-        if search is None:
+        if search is None or len(self._rows) - search.known > MOST_CHANGES:
             search = LongSearch(self._rows, query, map(self._with_texts, checks))
             self._listeners.add(search)
             yield from search.build()
