@@ -157,8 +157,8 @@ def _judge(
             return (), ()
     commands = Commands(environment())
 
-    def beside(argv: Sequence[str], output: Path) -> Ended:
-        words, errors = [filled(word, given) for word in argv], output.with_suffix(".err")
+    def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
+        words = [filled(word, given) for word in argv]
         with commands.run(words, variables_of(given), output.name, output, SHOP_SECONDS, errors=errors) as ended:
             return ended
 

@@ -29,8 +29,9 @@ _ANSWER_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
 _LONGEST_WORDS = 400
 
-Run = Callable[[Sequence[str], Path], Ended]
-"""Runs another command of the shop as the command itself was run; its output goes to a file."""
+Run = Callable[[Sequence[str], Path, Path], Ended]
+"""Runs another command of the shop as the command itself was run; what it prints goes to a file, what it writes to
+standard error to another."""
 
 
 class ShopFailed(Exception):
@@ -155,12 +156,11 @@ class AfterRun:
 
     def _printed(self, option: str, argv: Sequence[str]) -> bytes:
         """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does not end well."""
-        output = Path(f"{self.files}.{option}")
+        output, errors = Path(f"{self.files}.{option}"), Path(f"{self.files}.err")
         try:
-            ended = self.run(argv, output)
+            ended = self.run(argv, output, errors)
         except OSError as problem:
             raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
-        errors = output.with_suffix(".err")
         with output.open("rb") as file:
             raw = file.read(LONGEST + 1)
         said = mask_printed((errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:])

@@ -343,17 +343,11 @@ def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
     return drawn(seed, points, plan.timed(plan.faults, base))
 
 
-@record
-class TrialResult:
-    """What was seen of a trial, the verdict on it, and the plain data of the scenario file that repeats it."""
-
-    seen: Observed
-    made: Judged
-    scenario: dict[str, Any]
-
-
-def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
-    """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
+def try_one(
+    runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial
+) -> tuple[Observed, Judged, Mapping[str, Any]]:
+    """Run the command once under what is tried: what was seen, the verdict on it, and the plain data of the scenario
+    file that repeats it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
@@ -373,25 +367,25 @@ def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tr
     told = "; ".join([names, *made.words] if names else made.words)
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
     scenario["description"] = f"{ended}: {told}" if told else ended
-    return TrialResult(seen, made, scenario)
+    return seen, made, scenario
 
 
 def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
-    tried = try_one(runner, plan, base, trial)
-    seen, has_survived = tried.seen, tried.made.verdict is Verdict.SURVIVED
+    seen, made, scenario = try_one(runner, plan, base, trial)
+    has_survived = made.verdict is Verdict.SURVIVED
     cell = Cell(
         trial.file,
         trial.point,
         trial.fault,
-        verdict=tried.made.verdict,
+        verdict=made.verdict,
         exit=seen.ended.exit,
         seconds=round(seen.ended.seconds, 3),
         findings=seen.findings,
         timeline=seen.timeline,
         calls=tuple(astuple(point) for point in seen.points),
-        scenario="" if has_survived else scenario_text(tried.scenario),
+        scenario="" if has_survived else scenario_text(scenario),
         output="" if has_survived else seen.printed(),
-        money=tuple(tried.made.words),
+        money=tuple(made.words),
     )
     seen.output.unlink()
     return cell

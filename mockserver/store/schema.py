@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import orjson
@@ -57,8 +57,7 @@ class NotWritten(MockserverError):
     """A commit that did not succeed: nothing of it is in the file. The text says why."""
 
 
-@record
-class StoredSandbox:
+class StoredSandbox(NamedTuple):
     """A sandbox as the index knows it. ``due`` is the machine's time at which something is to be done in it, ``used``
     and ``touched`` as the sandbox has them."""
 
@@ -72,16 +71,12 @@ class StoredSandbox:
     @property
     def sum(self) -> int:
         """The sum of its content."""
-        return crc32(repr(self._content).encode("utf-8", "backslashreplace"))
+        return crc32(repr(tuple(self)).encode("utf-8", "backslashreplace"))
 
     @property
     def row(self) -> tuple[object, ...]:
         """Its row in the file."""
-        return *self._content, self.sum
-
-    @property
-    def _content(self) -> tuple[object, ...]:
-        return self.key, self.world, self.name, self.used, self.touched, self.due
+        return *self, self.sum
 
 
 @mutable
