@@ -357,12 +357,12 @@ class Explorer:
         """Take away what the calls of a test do not give to try."""
         report = yield
         if report.passed:
-            report.result = [node for node in report.result if self._makes_sense(node)]
+            report.result = [
+                node
+                for node in report.result
+                if (tried := tried_in(node)) is None or name_of(tried) in self.tries(test_itself(node.nodeid))
+            ]
         return report
-
-    def _makes_sense(self, node: pytest.Item | pytest.Collector) -> bool:
-        tried = tried_in(node)
-        return tried is None or name_of(tried) in self.tries(test_itself(node.nodeid))
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

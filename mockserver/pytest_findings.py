@@ -69,21 +69,15 @@ def names_in(item: pytest.Item, argument: str, what: str, given: object, known: 
 
 def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -> str:
     """End the story of a test: what fails it, in words, expectations of rules, invariants and findings at the level."""
-    from mockserver.findings.catalogue import lines_of
+    from mockserver.findings.catalogue import lines_of, reaches
 
     level = level_of(item.config)
     ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
     rows = [row for row in ended["findings"] if row["finding"] not in allowed]
     item.stash[_found_key] = rows
     item.stash[_idle_key] = sandbox.idle
-    bad = ["\n".join(lines_of(row)) for row in rows if is_bad(row, level, allowed)]
+    bad = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
     return "\n\n".join(["\n".join(ended["rules"])] * bool(ended["rules"]) + bad)
-
-
-def is_bad(row: Mapping[str, Any], level: str, allowed: Collection[str]) -> bool:
-    from mockserver.findings.catalogue import severity_of
-
-    return row["finding"] not in allowed and severity_of(row["severity"]) >= severity_of(level)
 
 
 def note(item: pytest.Item, report: pytest.TestReport) -> None:

@@ -19,7 +19,7 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
 from mockserver.engine.sandbox import masked_key
-from mockserver.findings.catalogue import severity_of
+from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import UNSAFE, Coverage
 
@@ -55,7 +55,7 @@ def findings(
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
     for sentence in page["idle"]:
         click.echo(sentence, err=form != "text")
-    if any(severity_of(row["severity"]) >= severity_of(fail_on) for row in rows):
+    if any(reaches(row, fail_on) for row in rows):
         sys.exit(Exit.FOUND)
 
 

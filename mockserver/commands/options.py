@@ -46,11 +46,6 @@ def _duration(text: str) -> Micros:
     return length
 
 
-def _seconds(text: str) -> float:
-    """The seconds of a duration above 0. Raises ``ValueError``."""
-    return _duration(text) / SECOND
-
-
 def _address(text: str) -> str:
     """The address of a server. Raises ``ValueError`` with the right spelling."""
     with suppress(ValueError):
@@ -99,7 +94,7 @@ _READ: Mapping[str, Mapping[str, Any]] = {
     "address": {"callback": _by(_address)},
     "header text": {"callback": _by(_header_text)},
     "duration": {"callback": _by(_duration)},
-    "seconds": {"callback": _by(_seconds)},
+    "seconds": {"callback": _by(lambda text: _duration(text) / SECOND)},
     "operations": {"callback": _by(_operations)},
     "faults": {"callback": _by(faults_of)},
     "words": {"callback": _by(_words)},

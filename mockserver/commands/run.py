@@ -26,11 +26,10 @@ from mockserver.commands.findings import is_reached, others
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
 from mockserver.domain.clock import Micros
-from mockserver.domain.record import record
 from mockserver.explore.aftermath import Aftermath, follow
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.trial import filled, given_to, variables_of
-from mockserver.findings.catalogue import severity_of
+from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
 
 KEY = "sk_mockserver_run"
@@ -41,19 +40,6 @@ SHOP_SECONDS = 60.0
 
 _PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP")
 _SUMMARY = "GITHUB_STEP_SUMMARY"
-
-
-@record
-class Wrongs:
-    """What is wrong after a run: findings of any severity, and sentences about money, books and expectations."""
-
-    findings: Sequence[Mapping[str, Any]] = ()
-    words: Sequence[str] = ()
-
-    def reaches(self, least: str) -> bool:
-        """Whether something is wrong enough to fail."""
-        bad = (row for row in self.findings if severity_of(row["severity"]) >= severity_of(least))
-        return bool(self.words) or any(bad)
 
 
 @click.command(
@@ -89,13 +75,19 @@ def run(
         given = given_to(sandbox, folder / "run")
         code = _ended([filled(word, given) for word in command], variables_of(given))
         try:
-            judged = _judge(sandbox, aftermath, given, folder)
+            findings, words = _judge(sandbox, aftermath, given, folder)
             story = sandbox.report("timeline")
         except (HTTPError, ControlRefused) as problem:
             log = (folder / "log").read_text("utf-8", "replace").strip()
             stop(code or Exit.NOT_READY, f"mockserver: the server is gone or refuses: {problem}\n{log}")
-    is_wrong = judged.reaches(fail_on)
-    _report(judged, form, out, story if code or is_wrong else None)
+    is_wrong = bool(words) or any(reaches(row, fail_on) for row in findings)
+    told = [*words, *([text(findings)] if findings else []), *([f"timeline\n{story}"] if code or is_wrong else [])]
+    _report("\n\n".join(told), form)
+    made = REPORTS[form](findings)
+    if out is not None:
+        out.write_text(made + "\n", "utf-8")
+    elif form != "text" and made:
+        click.echo(made)
     sys.exit(code or (Exit.FOUND if is_wrong else Exit.STOPPED))
 
 
@@ -148,18 +140,21 @@ def _ended(argv: Sequence[str], variables: Mapping[str, str]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path) -> Wrongs:
-    """Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
+def _judge(
+    sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str], folder: Path
+) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+    """What is wrong after the run: findings of any severity, and sentences about money, books and expectations. Raises
+    ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
     if not is_reached(sandbox):
         used = others(sandbox)
         if not used:
-            return Wrongs(words=["no request has reached the server: does the command call MOCKSERVER_URL?"])
+            return (), ["no request has reached the server: does the command call MOCKSERVER_URL?"]
         if not aftermath.has_books:
             # Clients with a sandbox for each test judge these themselves.
             click.echo(
                 f"mockserver: other sandboxes alone were used, and are not judged here: {', '.join(used)}", err=True
             )
-            return Wrongs()
+            return (), ()
     commands = Commands(environment())
 
     def beside(argv: Sequence[str], output: Path) -> Ended:
@@ -173,23 +168,12 @@ def _judge(sandbox: RemoteSandbox, aftermath: Aftermath, given: Mapping[str, str
         sandbox.verify()
     except VerificationFailed as unmet:
         words.append(str(unmet))
-    return Wrongs(after.findings, words)
+    return after.findings, words
 
 
-def _report(judged: Wrongs, form: str, out: Path | None, story: str | None) -> None:
-    """``story`` is the timeline when the run failed."""
-    told = [*judged.words]
-    if judged.findings:
-        told.append(text(judged.findings))
-    if story is not None:
-        told.append(f"timeline\n{story}")
+def _report(told: str, form: str) -> None:
     if told:
-        click.echo("mockserver: " + "\n\n".join(told), err=True)
-    if form == "github" and told and (summary := environment().get(_SUMMARY)):
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write("### mockserver\n\n```text\n" + "\n\n".join(told) + "\n```\n")
-    made = REPORTS[form](judged.findings)
-    if out is not None:
-        out.write_text(made + "\n", "utf-8")
-    elif form != "text" and made:
-        click.echo(made)
+        click.echo(f"mockserver: {told}", err=True)
+        if form == "github" and (summary := environment().get(_SUMMARY)):
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(f"### mockserver\n\n```text\n{told}\n```\n")

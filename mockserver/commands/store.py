@@ -104,7 +104,8 @@ def export(path: Path, key: str | None, sandbox_id: str | None, secrets: bool, o
     if secrets and key is None:
         raise click.UsageError("--secrets: wanted --key too; who does not know the key of a sandbox sees it masked")
     with _opened(path) as reader:
-        wanted = [kept for kept in reader.sandboxes if _is_meant(kept, key, sandbox_id)]
+        known = [kept for kept in reader.sandboxes if key in (None, kept.key)]
+        wanted = [kept for kept in known if sandbox_id in (None, _named(kept)["id"])]
         is_one = key is not None or sandbox_id is not None
         if is_one and not wanted:
             what = "--key" if key is not None else "--id"
@@ -194,10 +195,6 @@ def _described(reader: StoreReader) -> list[dict[str, Any]]:
         objects = {camel(name): parts[name] for name in ROW_CLASSES if name in parts}
         rows.append({**_named(kept), "lastUsed": iso(kept.touched), "objects": objects})
     return rows
-
-
-def _is_meant(kept: StoredSandbox, key: str | None, sandbox_id: str | None) -> bool:
-    return key in (None, kept.key) and sandbox_id in (None, _named(kept)["id"])
 
 
 def _maker(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import field
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +17,7 @@ import httpx
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import Files, load
 from mockserver.domain.clock import SECOND, Micros
-from mockserver.domain.record import record
+from mockserver.domain.record import entity, record
 from mockserver.engine.sandboxes import looks_live
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import CallMap, Scenario
@@ -66,16 +67,14 @@ Send = Callable[[CallMap, Mapping[str, str], bytes], Awaitable[tuple[int, bytes]
 bytes are read and one. Raises ``OSError`` or what httpx raises where no whole answer comes."""
 
 
+@entity
 class Peer:
     """A server as a client asks it. ``now`` is its time, ``rest`` lets time pass, in microseconds."""
 
-    def __init__(
-        self, send: Send, key: str, now: Callable[[], Micros], rest: Callable[[Micros], Awaitable[None]]
-    ) -> None:
-        self.now = now
-        self.rest = rest
-        self._send = send
-        self._key = key
+    _send: Send
+    _key: str = field(repr=False)
+    now: Callable[[], Micros]
+    rest: Callable[[Micros], Awaitable[None]]
 
     async def ask(self, call: CallMap) -> Answer:
         """Make one call; whatever comes of it is an answer."""

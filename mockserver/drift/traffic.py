@@ -49,12 +49,12 @@ class Exchange:
     answer: object
 
 
+@record
 class _Part:
     """A part of a file that knows its place there. Raises ``NotCompared`` for what is missing or of another kind."""
 
-    def __init__(self, value: object, place: str) -> None:
-        self.value: Any = value
-        self.place = place
+    value: Any
+    place: str
 
     def take(self, name: str, kind: type[T], otherwise: T | None = None) -> T:
         """A member; ``otherwise`` stands for one that is absent or null."""

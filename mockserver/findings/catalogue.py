@@ -72,6 +72,11 @@ def severity_of(word: str) -> Severity:
     return SEVERITIES[word]
 
 
+def reaches(row: Mapping[str, Any], least: str) -> bool:
+    """Whether a finding, as the control API shows it, is of at least a severity. Raises as ``severity_of``."""
+    return severity_of(row["severity"]) >= severity_of(least)
+
+
 def lines_of(row: Mapping[str, Any]) -> list[str]:
     """A finding, as the control API shows it, in lines for people."""
     times = f" ({row['count']} times)" if row["count"] > 1 else ""

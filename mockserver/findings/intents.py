@@ -6,12 +6,13 @@ Source: docs/findings.md (same intent).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, MILLISECOND, Micros, parse_instant
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.reading import number_of
 from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
 from mockserver.findings.facts import Call
@@ -57,7 +58,7 @@ class Intent:
 def intent_of(call: Call) -> Intent:
     request = call.request
     if call.op in ("charge.capture", "charge.void", "charge.refund"):
-        return Intent(call.op, frozenset((call.path["charge_id"],)), amount_of(request.get("amount")), None, None)
+        return Intent(call.op, frozenset((call.path["charge_id"],)), number_of(request.get("amount")), None, None)
     if call.op == "batch.create":
         # A batch that never arrived is known by its text alone.
         text = digest("rows", str(request.get("batch")).strip()).hex()
@@ -72,7 +73,7 @@ def intent_of(call: Call) -> Intent:
     return Intent(
         call.op,
         frozenset(_sources_of(request, charge.instrument if charge is not None else call.instrument)),
-        amount_of(request.get("amount")),
+        number_of(request.get("amount")),
         str(currency).upper() if currency else None,
         str(reference) if reference else None,
         _plan_of(request) if subscribes else None,
@@ -81,8 +82,8 @@ def intent_of(call: Call) -> Intent:
 
 def _plan_of(request: Mapping[str, object]) -> str:
     end = request.get("endAfter")
-    ends = (amount_of(end.get("count")), amount_of(end.get("amount"))) if isinstance(end, Mapping) else ()
-    return f"{amount_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
+    ends = (number_of(end.get("count")), number_of(end.get("amount"))) if isinstance(end, Mapping) else ()
+    return f"{number_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
 
 
 def _mark_of(request: Mapping[str, object]) -> str | None:
@@ -95,7 +96,7 @@ def _mark_of(request: Mapping[str, object]) -> str | None:
 
 def _day_of(moment: object) -> object:
     """The day of a moment as sent: ISO 8601, or milliseconds since the epoch."""
-    number = amount_of(moment)
+    number = number_of(moment)
     if number is not None:
         return number // _DAY_IN_MS
     try:
@@ -164,14 +165,6 @@ def ccv_of(call: Call) -> str:
     """What distinguishes one ccv, or none, from another."""
     card = call.request.get("paymentInformation")
     return digest("ccv", card.get("ccv") if isinstance(card, Mapping) else None).hex()
-
-
-def amount_of(value: object) -> Decimal | None:
-    try:
-        amount = Decimal(str(value).strip())
-    except InvalidOperation:
-        return None
-    return amount if amount.is_finite() else None
 
 
 def evidence_of(call: Call, said: str | None = None) -> Evidence:

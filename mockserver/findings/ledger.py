@@ -40,10 +40,6 @@ class Finding:
     count: int = 1
     evidence: list[Evidence] = field(default_factory=list)
 
-    def last_entry(self) -> int:
-        """The newest journal entry among its evidence, 0 without one."""
-        return max(line.entry or 0 for line in self.evidence)
-
 
 @mutable
 class Ledger:
@@ -129,7 +125,8 @@ class Ledger:
     ) -> list[Finding]:
         """Findings of at least a severity, of one kind or all, after a journal entry and so many raises, in order."""
         found = (one for one in self if one.kind.severity >= least and name in (None, one.kind.name))
-        return [one for one in found if (not after or one.last_entry() > after) and one.newest > raised]
+        new = (one for one in found if one.newest > raised)
+        return [one for one in new if not after or max(line.entry or 0 for line in one.evidence) > after]
 
     def news(self) -> list[Finding]:
         new, self.unreported = self.unreported, []

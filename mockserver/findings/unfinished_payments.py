@@ -9,11 +9,12 @@ from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.events import Event, Subject
+from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeEvent, ChargeState
 from mockserver.findings.doubts import HOLDING, Doubts
 from mockserver.findings.facts import Call
-from mockserver.findings.intents import amount_of, evidence_of
+from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 10_000
@@ -129,7 +130,7 @@ class UnfinishedPayments:
     def _created(self, call: Call, charge: Charge) -> None:
         if charge.status is ChargeState.FAILED or not (self._short or call.is_partial):
             return
-        wanted = amount_of(call.request.get("amount"))
+        wanted = number_of(call.request.get("amount"))
         if wanted is None or self._complete(charge, wanted):
             return
         if call.is_partial and charge.amount < wanted:
@@ -153,7 +154,7 @@ class UnfinishedPayments:
         self._to_cancel.pop(charge_id, None)
         if charge is None or charge.status not in HOLDING or call.code == _WRONG_STATE:
             return
-        is_whole = call.op == "charge.void" or amount_of(call.request.get("amount")) in (None, charge.amount)
+        is_whole = call.op == "charge.void" or number_of(call.request.get("amount")) in (None, charge.amount)
         has_begun = bool(call.events) or any(refund.added == call.at for refund in charge.reserved or ())
         if is_whole and not has_begun:
             self._to_cancel.put(charge_id, evidence_of(call))
