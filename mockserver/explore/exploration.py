@@ -259,25 +259,20 @@ def explore(
     made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
     faults = plan.timed(plan.faults, base)
-    seeds = range(runner.seed, runner.seed + plan.seeds)
-    drawn = [trial for seed in seeds if (trial := drawn_for(seed, plan, base)).injections]
-    queue = drawn if seeds else trials(points, faults)
-    total = len(queue)
+    drawn = (drawn_for(seed, plan, base) for seed in range(runner.seed, runner.seed + plan.seeds))
+    queue = [trial for trial in drawn if trial.injections] if plan.seeds else trials(points, faults)
     running: dict[Future[Cell], Trial] = {}
 
     def take(cell: Cell, trial: Trial) -> None:
-        nonlocal total
         made.cells.append(cell)
         if plan.pairs and len(trial.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
             calls = [point for call in cell.calls if (point := InjectionPoint(*call)).op in plan.operations]
-            more = followed(trial, calls, faults)
-            queue.extend(more)
+            queue.extend(followed(trial, calls, faults))
             queue.sort(key=lambda one: -one.priority)
-            total += len(more)
         if trial.seed is not None and not plan.has_all and cell.verdict.reaches(plan.least):
             made.left_out, made.why = [*queue, *made.left_out], "first red"
             queue.clear()
-        progress(len(made.cells), total)
+        progress(len(made.cells), len(made.cells) + len(queue) + len(running))
 
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:
@@ -307,14 +302,13 @@ def explore(
             raise
     made.left_out += queue
     places = {str(point): place for place, point in enumerate(base.points)}
-    columns = {name: place for place, name in enumerate(FAULTS)}
-    made.cells.sort(
-        key=lambda cell: (
-            cell.seed,
-            len(cell.injections),
-            [(places.get(at, 0), columns[by]) for at, by in cell.injections],
-        )
-    )
+    columns = list(FAULTS)
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        struck = [(places.get(at, 0), columns.index(by)) for at, by in cell.injections]
+        return cell.seed, len(struck), struck
+
+    made.cells.sort(key=place)
     return made
 
 
@@ -339,9 +333,8 @@ def _end_at_first_red(
     try:
         minimise(drawn_for(first.seed, plan, base).injections, is_red)
     finally:
-        smallest = min(found, key=lambda cell: len(cell.injections))
-        keep(smallest)
-        made.cells.append(smallest)
+        made.cells.append(min(found, key=lambda cell: len(cell.injections)))
+        keep(made.cells[-1])
 
 
 def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
@@ -350,25 +343,19 @@ def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
     return drawn(seed, points, plan.timed(plan.faults, base))
 
 
-@record
-class TrialResult:
-    """What was seen of a trial, the verdict on it, and the plain data of the scenario file that repeats it."""
-
-    seen: Observed
-    made: Judged
-    scenario: dict[str, Any]
-
-
-def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
-    """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
+def try_one(
+    runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial
+) -> tuple[Observed, Judged, Mapping[str, Any]]:
+    """Run the command once under what is tried: what was seen, the verdict on it, and the plain data of the scenario
+    file that repeats it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
+    rules = [rule["id"] for rule in scenario["rules"]]
     has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
     if reference.money is not None and not has_books and not trial.is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    rules = [rule["id"] for rule in trial.rules]
     struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
     has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
     made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
@@ -377,28 +364,28 @@ def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tr
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
     names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
-    told = "; ".join([*([names] if names else []), *made.words])
+    told = "; ".join([names, *made.words] if names else made.words)
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
-    scenario["description"] = ended + (f": {told}" if told else "")
-    return TrialResult(seen, made, scenario)
+    scenario["description"] = f"{ended}: {told}" if told else ended
+    return seen, made, scenario
 
 
 def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
-    tried = try_one(runner, plan, base, trial)
-    seen, has_survived = tried.seen, tried.made.verdict is Verdict.SURVIVED
+    seen, made, scenario = try_one(runner, plan, base, trial)
+    has_survived = made.verdict is Verdict.SURVIVED
     cell = Cell(
         trial.file,
         trial.point,
         trial.fault,
-        verdict=tried.made.verdict,
+        verdict=made.verdict,
         exit=seen.ended.exit,
         seconds=round(seen.ended.seconds, 3),
         findings=seen.findings,
         timeline=seen.timeline,
         calls=tuple(astuple(point) for point in seen.points),
-        scenario="" if has_survived else scenario_text(tried.scenario),
+        scenario="" if has_survived else scenario_text(scenario),
         output="" if has_survived else seen.printed(),
-        money=tuple(tried.made.words),
+        money=tuple(made.words),
     )
     seen.output.unlink()
     return cell

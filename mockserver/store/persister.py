@@ -23,7 +23,7 @@ from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import Form, row_form
+from mockserver.engine.codec import Form, row_form, write_plain
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import Change, size_of
 from mockserver.engine.result import First, FirstAnswer
@@ -70,6 +70,8 @@ _PLAIN = (
     *("inboxes.number", "inboxes.dropped"),
 )
 """Attributes of a sandbox that are plain data, by their paths."""
+
+_plain_of = attrgetter(*_PLAIN)
 
 _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
 
@@ -133,6 +135,8 @@ class SandboxPersister:
         self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
+        self._seldom: tuple[object, ...] = ()
+        self._seldom_plain: Mapping[str, Any] = {}
         self._judged = counters(sandbox.watch)
         self._fresh: Fresh = {}
         self.parts = [*self._parts_of(sandbox)]
@@ -211,37 +215,53 @@ class SandboxPersister:
             commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
             self._paged[name] = len(table)
         # The head is small, and written when its text has changed.
-        plain = row_form(Head).to_plain(self._head())
+        plain = self._head()
         if (written := hash(json_text(plain))) != self._written:
             self._written = written
             changes.put(HEAD, 0, plain)
 
-    def _head(self) -> Head:
-        sandbox = self.sandbox
+    def _head(self) -> dict[str, Any]:
+        """The plain data of the ``Head``. Most of its fields seldom change, and are worked out only then: a charge that
+        is alone in its commit pays for the whole head."""
+        sandbox, clock = self.sandbox, self.sandbox.clock
+        lag = sandbox.past.longest if sandbox.past is not None else 0
         config, tallies, journal = sandbox.config, sandbox.director.tallies, sandbox.journal
-        lengths = {name: len(getattr(sandbox, name)) for name in ROW_CLASSES}
-        return Head(
-            seed=Seed(config.seed),
-            opened_with=(config.assumed.profile, config.assumed.overrides),
-            clock_plan=config.clock,
-            assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
-            own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
-            clock=sandbox.clock,
-            is_held=sandbox.clock.holds > 0,
-            book=self._rulebook.present,
-            books=self._books,
-            tallies=Tallies(
-                tallies.first,
-                {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()},
-                tallies.calls,
-            ),
-            plain={path: attrgetter(path)(sandbox) for path in _PLAIN},
-            opened=sandbox.opened,
-            warned=sorted(sandbox.warned),
-            lag=sandbox.past.longest if sandbox.past is not None else 0,
-            lengths={**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
-            judged={name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
-        )
+        time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
+        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._books)
+        steady = self._seldom_plain
+        if seldom != self._seldom:
+            head = Head(
+                seed=Seed(config.seed),
+                opened_with=(config.assumed.profile, config.assumed.overrides),
+                clock_plan=config.clock,
+                assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
+                own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
+                clock=clock,
+                is_held=clock.holds > 0,
+                book=self._rulebook.present,
+                books=self._books,
+                tallies=Tallies(),
+                plain={},
+                opened=sandbox.opened,
+                warned=warned,
+                lag=lag,
+            )
+            steady = row_form(Head).to_plain(head)
+            if self._written is not None:
+                # Many sandboxes are used once.
+                self._seldom, self._seldom_plain = seldom, steady
+        counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
+        lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
+        return {
+            **steady,
+            "tallies": row_form(Tallies).to_plain(Tallies(tallies.first, counted, tallies.calls)),
+            "plain": {
+                path: value if type(value) in (int, str) else write_plain(value)
+                for path, value in zip(_PLAIN, _plain_of(sandbox), strict=True)
+            },
+            "lengths": {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
+            "judged": {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
+        }
 
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""

@@ -79,6 +79,8 @@ class TablePart(Part):
         return len(self._table.rows) - self._known + len(self._changed)
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        if not self._changed and len(self._table.rows) == self._known:
+            return
         some = list(islice(self._changed, most))
         end = min(self._known + most - len(some), len(self._table.rows))
         for seq in (*some, *range(self._known, end)):
@@ -118,6 +120,8 @@ class MemoryPart(Part):
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
         memory, known, before = getattr(self._owner, self._slot), self._known, 0
+        if not memory and not known:
+            return
         for key, value in memory.items():
             number, held = known.get(key, (0, None))
             if number > before and held is value:
