@@ -46,15 +46,6 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     return step.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
 
 
-def get_open(step: Step, payment_link_id: str) -> PaymentLink:
-    """A link that takes one more payment. Raises ``NotFound`` (116), ``WrongState`` (``link.limit_code``)."""
-    link = get(step, payment_link_id)
-    if not link.has_room:
-        words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
-    return link
-
-
 def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     """One payment on the page of a link; the charge may be declined, pending or waiting for a challenge.
 
@@ -66,7 +57,9 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
         return charges.get(step, made)
-    link = get_open(step, payment_link_id)
+    if not link.has_room:
+        words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
+        raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
     if not link.takes(payment.payment_type):
         words = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
         raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": words})
