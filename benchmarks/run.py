@@ -173,9 +173,9 @@ def reference() -> Iterator[Served]:
         yield server
 
 
-def wrk(server: Served, seconds: int, *args: str) -> Load:
+def wrk(server: Served, seconds: int, *args: str, connections: int = CONNECTIONS) -> Load:
     """Run wrk with ``load.lua``. Raises RuntimeError when an answer was a refusal or a connection failed."""
-    command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(HERE / "load.lua")]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(HERE / "load.lua")]
     address = [f"http://127.0.0.1:{server.port}", "--", *args]
     done = subprocess.run([*pinned(1, *command), *address], capture_output=True, text=True, check=True)
     seen = json.loads(done.stdout.splitlines()[-1])

@@ -28,9 +28,8 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
-from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan, TrialResult
+from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Before, Exploration, NoBaseline, NoReport, Plan
 from mockserver.explore.fault_table import (
     CRASH,
     FAULTS,
@@ -238,10 +237,8 @@ def _explore(runner: TrialRunner, plan: Plan, base: Baseline, kept: ExplorationF
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
     """What shows on a terminal how far it is, with the time left."""
-    if not sys.stderr.isatty():
-        yield lambda done, total: None
-        return
-    with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True) as bar:
+    is_hidden = not sys.stderr.isatty()
+    with click.progressbar(length=1, label="faults", file=sys.stderr, show_pos=True, hidden=is_hidden) as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
@@ -279,12 +276,11 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
 
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:
-    trial, tried = _try_named(runner, name, plan, "--replay")
-    rules = [str(rule["id"]) for rule in trial.rules]
-    return _show(tried.seen, tried.made, trial.story, rules)
+    trial, seen, made = _try_named(runner, name, plan, "--replay")
+    return _show(seen, made, trial.story, [str(rule["id"]) for rule in trial.rules])
 
 
-def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, TrialResult]:
+def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple[Trial, Observed, Judged]:
     """Run once what a name says, as in a whole exploration."""
     base = _baseline(runner, plan)
     try:
@@ -293,7 +289,8 @@ def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> tuple
         raise click.UsageError(f"{option}: {problem}") from None
     if trial.is_of == CRASH:
         base = exploration.crash_baseline(runner, base, plan.timeout)
-    return trial, exploration.try_one(runner, plan, base, trial)
+    seen, made, _ = exploration.try_one(runner, plan, base, trial)
+    return trial, seen, made
 
 
 def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
@@ -303,15 +300,14 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
         known = ", ".join(one for one in before.cells if before.verdict(one) is Verdict.UNSAFE) or "none"
         words = f"got '{name[:100]}', which was {was or 'not tried'} in {before.file}; unsafe there: {known}"
         raise click.UsageError(f"--fixed: {words}")
-    trial, tried = _try_named(runner, name, plan, "--fixed")
-    found, ended = tried.made.verdict, tried.seen.ended
-    is_fixed = found is Verdict.SURVIVED
-    told = ", ".join([*dict.fromkeys(row["finding"] for row in tried.seen.findings), *tried.made.words])
+    trial, seen, made = _try_named(runner, name, plan, "--fixed")
+    is_fixed = made.verdict is Verdict.SURVIVED
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in seen.findings), *made.words])
     click.echo(
         f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
         f"tried:  {trial.story}\n"
         f"before: {before.words(name)} ({before.file})\n"
-        f"now:    {found}, {ended}{f': {told}' if told else ''}\n"
+        f"now:    {made.verdict}, {seen.ended}{f': {told}' if told else ''}\n"
         f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
     )
     return is_fixed
@@ -347,24 +343,20 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
 
 def _report(made: Exploration, kept: ExplorationFolder, form: str, least: Any) -> None:
     scenarios = {cell.name: path for cell in made.cells if (path := kept.scenario_of(cell)) is not None}
-    page = report.page(made)
-    data = report.as_json(made, scenarios)
-    (kept.folder / "report.html").write_text(page, "utf-8")
-    (kept.folder / "report.json").write_text(data + "\n", "utf-8")
+    page, data, file = report.page(made), report.as_json(made, scenarios), kept.folder / "report.html"
+    file.write_text(page, "utf-8")
+    file.with_suffix(".json").write_text(data + "\n", "utf-8")
     match form:
         case "text":
-            shown = report.text(made) + f"\nfull report: {kept.folder / 'report.html'}"
+            click.echo(f"{report.text(made)}\nfull report: {file}")
         case "junit":
-            shown = explored(made, scenarios, least)
-        case "html":
-            shown = page
+            click.echo(explored(made, scenarios, least))
         case "markdown":
-            shown = report.markdown(made)
+            click.echo(report.markdown(made))
         case "sarif" | "github":
-            shown = REPORTS[form](report.rows(made))
+            click.echo(REPORTS[form](report.rows(made)))
         case _:
-            shown = data
-    click.echo(shown)
+            click.echo(page if form == "html" else data)
 
 
 def stop(code: int, words: str) -> NoReturn:

@@ -26,7 +26,7 @@ from mockserver.commands.findings import is_reached, others
 from mockserver.commands.options import options
 from mockserver.commands.reports import REPORTS, text
 from mockserver.domain.clock import Micros
-from mockserver.explore.aftermath import Aftermath, follow
+from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.trial import filled, given_to, variables_of
 from mockserver.findings.catalogue import reaches
@@ -157,12 +157,12 @@ def _judge(
             return (), ()
     commands = Commands(environment())
 
-    def beside(argv: Sequence[str], output: Path) -> Ended:
-        words, errors = [filled(word, given) for word in argv], output.with_suffix(".err")
+    def beside(argv: Sequence[str], output: Path, errors: Path) -> Ended:
+        words = [filled(word, given) for word in argv]
         with commands.run(words, variables_of(given), output.name, output, SHOP_SECONDS, errors=errors) as ended:
             return ended
 
-    after = follow(sandbox, aftermath, beside, folder / "after", ())
+    after = AfterRun(sandbox, aftermath, beside, folder / "after").end()
     words = [*filter(None, [after.failed]), *after.broken]
     try:
         sandbox.verify()

@@ -125,15 +125,9 @@ def real_due(clock: Clock, at: Micros) -> Micros | None:
     wait = at - clock.virtual
     if wait <= 0:
         return clock.real
-    if clock.holds:
+    if clock.holds or clock.mode is ClockMode.MANUAL:
         return None
-    match clock.mode:
-        case ClockMode.MANUAL:
-            return None
-        case ClockMode.REAL:
-            return clock.real + wait
-        case ClockMode.FAST:
-            return clock.real - (-wait // clock.rate)
+    return clock.real + (-(-wait // clock.rate) if clock.mode is ClockMode.FAST else wait)
 
 
 def instant_of(moment: datetime) -> Micros:

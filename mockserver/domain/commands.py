@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
-from enum import StrEnum
 
 from mockserver.domain.charge import Charge, FailedAttempt, Payer, WebhookTarget
 from mockserver.domain.clock import Instant, Micros
@@ -246,20 +245,14 @@ class NewTokenMethod:
     terms: MethodTerms
 
 
-class TokenKind(StrEnum):
-    """Whether a provider's own token lasts, or is exchanged for one that does."""
-
-    LASTING = "lasting"
-    SINGLE_USE = "single use"
-
-
 @record
 class NewProviderTokenMethod:
-    """Store a payment method that the provider already knows by a token of its own."""
+    """Store a payment method that the provider already knows by a token of its own, which lasts, or is exchanged for
+    one that does."""
 
     provider_id: str
     token: str
-    kind: TokenKind
+    lasts: bool
     terms: MethodTerms
     data: Mapping[str, str] | None = None
 

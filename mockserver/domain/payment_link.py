@@ -13,7 +13,6 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Annotated
 
-from mockserver.domain.addresses import is_web_address
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import MOST, Amount, ChargeId, CurrencyCode, Within
 from mockserver.domain.errors import Faults, nearest
@@ -137,11 +136,3 @@ def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
         size = 0
     if not size:
         faults.wrong("Image", f"got data that is not base64, {wanted}")
-
-
-def check_redirect(url: str | None, faults: Faults) -> None:
-    """A fault (90) for a redirect that is not an absolute http or https address."""
-    if url is None:
-        return
-    if not is_web_address(url):
-        faults.wrong("RedirectUrl", "wanted an absolute http or https address")

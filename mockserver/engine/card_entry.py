@@ -53,7 +53,7 @@ def check(
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
     if facts is None or (dated and expiry is None):
         return None
-    found = sandbox.cards.entered(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
+    found = sandbox.cards.entered(Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id))
     if details.ccv and expiry is not None and len(details.expiry or "") <= _USUAL_EXPIRY and not faults:
         sandbox.cards.accept(given, (_end_of(expiry), found))
     return found

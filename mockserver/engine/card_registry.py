@@ -9,15 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TypeAlias
 
-from mockserver.domain.cards import (
-    PREFIX_LENGTHS,
-    TEST_NUMBERS,
-    Card,
-    CardNumber,
-    fingerprint_of,
-    prefix_digest,
-    read_number,
-)
+from mockserver.domain import cards
 from mockserver.domain.clock import Micros
 from mockserver.domain.sources import Instrument, PaymentType
 
@@ -28,7 +20,7 @@ Given: TypeAlias = tuple[str | None, str | None, str | None, str | None]
 """What is given of a card: number, expiry, cardholder, id of the 3-D Secure server transaction."""
 
 
-Accepted: TypeAlias = tuple[Micros, tuple[Card, Instrument]]
+Accepted: TypeAlias = tuple[Micros, tuple[cards.Card, Instrument]]
 """A card that was accepted as it was given: the instant at which it expires, and what it became."""
 
 
@@ -40,20 +32,20 @@ class CardRegistry:
 
     def __init__(self, salt: str) -> None:
         self.salt = salt
-        self.facts: dict[str, CardNumber] = {}
+        self.facts: dict[str, cards.CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
-        self._instruments: dict[tuple[object, ...], tuple[Card, Instrument]] = {}
+        self._instruments: dict[tuple[object, ...], tuple[cards.Card, Instrument]] = {}
         self.accepted: dict[Given, Accepted] = {}
         self.alike: dict[Hashable, object] = {}
 
-    def known(self, number: str) -> CardNumber | None:
+    def known(self, number: str) -> cards.CardNumber | None:
         """The facts of a number that was met before, found by its digest."""
-        return self.facts.get(fingerprint_of(self.salt, number))
+        return self.facts.get(cards.fingerprint_of(self.salt, number))
 
-    def meet(self, number: str) -> CardNumber:
-        return self.remember(read_number(number, self.salt))
+    def meet(self, number: str) -> cards.CardNumber:
+        return self.remember(cards.read_number(number, self.salt))
 
-    def remember(self, facts: CardNumber) -> CardNumber:
+    def remember(self, facts: cards.CardNumber) -> cards.CardNumber:
         """Keep facts that were read elsewhere (an imported state), or give those already kept."""
         known = self.facts.setdefault(facts.fingerprint, facts)
         if known is facts:
@@ -61,37 +53,33 @@ class CardRegistry:
                 self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
         return known
 
-    def instrument(self, card: Card) -> Instrument:
+    def instrument(self, card: cards.Card) -> Instrument:
         """A card as something that can be charged and shown."""
-        given = card.number, card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
-        return self.entered(*given)[1]
+        return self.entered(card)[1]
 
-    def entered(
-        self, number: CardNumber, expiry: str | None, cardholder: str | None, ccv_given: bool, trans_id: str | None
-    ) -> tuple[Card, Instrument]:
+    def entered(self, card: cards.Card) -> tuple[cards.Card, Instrument]:
         """A card, and it as something that can be charged and shown. Payments with the same card share one: 220 bytes
         of a charge."""
-        key = number.fingerprint, expiry, cardholder, ccv_given, trans_id
-        known = self._instruments.get(key)
-        if known is None:
+        given = card.expiry, card.cardholder, card.ccv_given, card.three_ds_server_trans_id
+        key = card.number.fingerprint, *given
+        if key not in self._instruments:
             if len(self._instruments) >= MOST_INSTRUMENTS:
                 self._instruments.clear()
-            card = Card(number, expiry, cardholder, ccv_given, trans_id)
-            known = self._instruments[key] = card, Instrument(PaymentType.CARD, card, display_type=number.brand)
-        return known
+            self._instruments[key] = card, Instrument(PaymentType.CARD, card, display_type=card.number.brand)
+        return self._instruments[key]
 
     def accept(self, given: Given, accepted: Accepted) -> None:
         """Keep a card that was accepted; one whose number is not published is left."""
-        if given[0] in TEST_NUMBERS:
+        if given[0] in cards.TEST_NUMBERS:
             if len(self.accepted) >= MOST_INSTRUMENTS:
                 self.accepted.clear()
             self.accepted[given] = accepted
 
     def fingerprints(self, digits: str) -> list[str]:
         """Fingerprints of the cards whose number begins with, or is, ``digits`` (4, 6, 8 of them, or all)."""
-        if len(digits) in PREFIX_LENGTHS:
-            return self._by_prefix.get(prefix_digest(self.salt, digits), [])
-        return [fingerprint_of(self.salt, digits)]
+        if len(digits) in cards.PREFIX_LENGTHS:
+            return self._by_prefix.get(cards.prefix_digest(self.salt, digits), [])
+        return [cards.fingerprint_of(self.salt, digits)]
 
     def copied(self) -> CardRegistry:
         """A registry of its own that has seen the same cards."""

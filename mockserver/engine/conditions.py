@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from itertools import islice
 from typing import Any
 
@@ -17,7 +18,7 @@ from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS, value_at
 from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
-from mockserver.scenario.paths import STORED, followed, kind_of
+from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
 
 MOST_TESTS = 1_000
 _MOST_FAULTS = 20
@@ -26,7 +27,7 @@ _MOST_FAULTS = 20
 MOST_READ = 20_000
 """Fields that one look reads: of very many objects it looks at the newest."""
 
-Wanted = Mapping[str, object]
+_SHOWN_AS_THEY_ARE = frozenset({str, int, bool, Decimal})
 
 _FIELDS: Mapping[str, Mapping[str, Callable[[Any], object]]] = {
     "webhook": {
@@ -66,13 +67,14 @@ class WaitCondition:
             return f"no {self.kind} '{mask_start(self.id, 64)}' in this sandbox"
         most = most_looked_at(self.tests) if self.tests else 0
         fits, why = 0 if self.tests else count, None
+        tests = [(test, self._reader(sandbox, test.path)) for test in self.tests]
         for row in islice(rows, most):
             if fits >= self.count:
                 break
-            holds = all(test.holds(self._read(sandbox, row, test.path)) for test in self.tests)
+            holds = all(test.holds(read(row)) for test, read in tests)
             fits += holds
             if not holds and not why:
-                differences = (test.difference_of(self._read(sandbox, row, test.path)) for test in self.tests)
+                differences = (test.difference_of(read(row)) for test, read in tests)
                 why = next(filter(None, differences), None)
         if fits >= self.count:
             return None
@@ -95,11 +97,22 @@ class WaitCondition:
             found = table.rows if self.id is None else [] if row is None else [row]
         return reversed(found), len(found)
 
-    def _read(self, sandbox: Sandbox, row: Any, path: str) -> object:
+    def _reader(self, sandbox: Sandbox, path: str) -> Callable[[Any], object]:
+        """What reads the value of a path of a row."""
         if self.kind in _FIELDS:
-            return _FIELDS[self.kind][path](row)
-        value = value_at(sandbox, row, path)
-        return value_at(sandbox, row, "state") if value is None and path == "status" else value
+            return _FIELDS[self.kind][path]
+        name = snake(path)
+        is_open = name not in SECRET
+
+        def read(row: Any) -> object:
+            # A look reads thousands of rows, and most values are as they are shown.
+            held = getattr(row, name, None) if is_open else None
+            if type(held) in _SHOWN_AS_THEY_ARE:
+                return held
+            value = value_at(sandbox, row, path)
+            return value_at(sandbox, row, "state") if value is None and path == "status" else value
+
+        return read
 
 
 def most_looked_at(tests: Sequence[object]) -> int:
@@ -112,32 +125,30 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     with every fault. ``sandbox`` is any sandbox: it knows which fields the objects of a kind have."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
-    kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
     found: list[WaitCondition] = []
     faults: dict[str, str] = {}
     for kind, tests in wanted.items():
+        try:
+            found.append(_condition(sandbox, kind, tests))
+        except ValueError as problem:
+            faults[f"For.{kind[:40]}"] = str(problem)
         if len(faults) >= _MOST_FAULTS:
             break
-        place = f"For.{kind[:40]}"
-        if kind not in kinds:
-            faults[place] = f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}"
-            continue
-        if kind == "inbox" and isinstance(tests, str):
-            tests = {"name": tests}
-        if not isinstance(tests, dict):
-            form = '"shop" or {"name": "shop"}' if kind == "inbox" else '{"id": ..., "status": ...}'
-            faults[place] = f"wanted an object of tests, such as {form}"
-        else:
-            try:
-                found.append(_condition(sandbox, kind, tests))
-            except ValueError as problem:
-                faults[place] = str(problem)
     if faults:
         raise invalid(faults)
     return found
 
 
-def _condition(sandbox: Sandbox, kind: str, given: Wanted) -> WaitCondition:
+def _condition(sandbox: Sandbox, kind: str, given: object) -> WaitCondition:
+    """The condition of one kind. Raises ``ValueError`` with what is wrong with it."""
+    kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
+    if kind not in kinds:
+        raise ValueError(f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}")
+    if kind == "inbox" and isinstance(given, str):
+        given = {"name": given}
+    if not isinstance(given, dict):
+        form = '"shop" or {"name": "shop"}' if kind == "inbox" else '{"id": ..., "status": ...}'
+        raise ValueError(f"wanted an object of tests, such as {form}")
     tests = dict(given)
     count = tests.pop("count", 1)
     if type(count) is not int or not 1 <= count <= 1_000_000:

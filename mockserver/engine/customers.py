@@ -19,7 +19,7 @@ from mockserver.domain.states import Presence
 from mockserver.engine import payment_methods
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.step import Step, finder, unknown
+from mockserver.engine.step import Step, finder, method_in_use
 
 SHOWN = 2_000
 """Payment methods that show a change of their customer in one step: others wait no longer than that takes."""
@@ -58,10 +58,15 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
     customer = _present(step, customer_id)
     faults = Faults()
     if default_payment_method_id is not None:
-        _check_default(step.sandbox, customer, default_payment_method_id, faults)
+        method = step.sandbox.payment_methods.get(default_payment_method_id)
+        if method is None or method.customer_id == customer_id:
+            method_in_use(step, default_payment_method_id, "DefaultPaymentMethodId", faults)
+        else:
+            words = "this payment method is not the customer's"
+            faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", words)
     faults.refuse()
     after = customer.after_update(details, default_payment_method_id)
-    _show_on_methods(step, after)
+    show_on(step, after)
     return step.change(customer, after, "updated")
 
 
@@ -78,7 +83,7 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
         payer = after.payer()
         for method in kept:
             payment_methods.remove(step, method, payer)
-    _show_on_methods(step, after)
+    show_on(step, after)
     return step.change(customer, after, "removed")
 
 
@@ -103,26 +108,13 @@ def _present(step: Step, customer_id: str) -> Customer:
     return customer
 
 
-def _check_default(sandbox: Sandbox, customer: Customer, method_id: str, faults: Faults) -> None:
-    method = sandbox.payment_methods.get(method_id)
-    if method is None or method.customer_id != customer.customer_id:
-        known = "this payment method is not the customer's"
-        text = unknown("payment_method", method_id) if method is None else known
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", text)
-    elif method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, "DefaultPaymentMethodId", "this payment method was removed")
-
-
-def show_on(step: Step, customer: Customer, start: str) -> None:
-    """A customer has changed: the payment methods that follow those of the step before show it."""
-    _show_on_methods(step, customer, whole_of(start, 0, len(step.sandbox.payment_methods)) or 0)
-
-
-def _show_on_methods(step: Step, customer: Customer, start: int = 0) -> None:
-    """Of very many, which can only be removed ones, the rest follows in the next steps of this instant."""
-    payer, methods, end = customer.payer(), step.sandbox.payment_methods, start + SHOWN
-    for method in islice(methods.find("customer", customer.customer_id), start, end):
+def show_on(step: Step, customer: Customer, begin: str = "0") -> None:
+    """A customer has changed: its payment methods show it. Of very many, which can only be removed ones, the rest
+    follows in the next steps of this instant; ``begin`` counts those that show it already."""
+    payer, methods = customer.payer(), step.sandbox.payment_methods
+    start = whole_of(begin, 0, len(methods)) or 0
+    for method in islice(methods.find("customer", customer.customer_id), start, start + SHOWN):
         if method.payer != payer:
             step.change(method, replace(method, payer=payer))
-    if methods.count("customer", customer.customer_id) > end:
-        step.sandbox.schedule.plan(step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(end))
+    if methods.count("customer", customer.customer_id) > start + SHOWN:
+        step.sandbox.schedule.plan(step.sandbox.now, Due.CUSTOMER_SHOWN, customer.customer_id, str(start + SHOWN))

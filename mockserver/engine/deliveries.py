@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from mockserver.domain.addresses import is_web_address
@@ -58,7 +58,10 @@ def plan(step: Step) -> None:
         if event.subject is Subject.WEBHOOK_SUBSCRIPTION and event.what == PresenceEvent.REMOVED:
             _withdraw(sandbox, event.subject_id)
         kind = TYPES.get(event.subject)
-        if kind is not None and (sandbox.webhook_subscriptions.rows or _has_own_receiver(sandbox, event)):
+        if kind is None:
+            continue
+        is_heard = event.subject is Subject.PAYTO or sandbox.webhook_subscriptions.rows
+        if is_heard or _named(KEPT[event.subject](sandbox).get(event.subject_id), event):
             for news in news_of(sandbox, kind, event):
                 planned += _plan_for(step, news, MOST_OF_STEP - planned)
 
@@ -208,13 +211,15 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
             _end(sandbox, delivery)
 
 
-def _has_own_receiver(sandbox: Sandbox, event: Event) -> bool:
-    """Whether the object of an event may name its receiver itself."""
-    if event.subject is Subject.PAYTO:
-        return True
-    subject = KEPT[event.subject](sandbox).get(event.subject_id)
-    own, shop = getattr(subject, "webhook", None), getattr(subject, "three_ds_notification_url", None)
-    return own is not None or shop is not None
+def _named(subject: Any, event: Event) -> list[_Target]:
+    """The receivers that the object of an event names itself: its webhook, and of a charge whose 3-D Secure challenge
+    has ended its ``threeDSNotificationUrl``."""
+    own: WebhookTarget | None = getattr(subject, "webhook", None)
+    named: list[_Target] = [] if own is None else [(own, None)]
+    if isinstance(subject, Charge) and event.before == ChargeState.PENDING_CHECKOUT:
+        url = subject.three_ds_notification_url
+        named += [(WebhookTarget(url), None)] if url is not None and is_web_address(url) else []
+    return named
 
 
 def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]:
@@ -229,10 +234,8 @@ def _plan_for(step: Step, news: News, room: int) -> int:
     sandbox, planned = step.sandbox, 0
     plans = (decision.outcome.webhook for decision in step.result.decisions if decision.rule is not None)
     scripted = next(filter(None, plans), None)
-    own: WebhookTarget | None = getattr(news.subject, "webhook", None)
-    named: list[_Target] = [(one, None) for one in (own, _shop_of_challenge(news)) if one is not None]
     notice = cache(lambda stale: notice_of(sandbox, news, stale=stale))
-    for place, target in enumerate(chain(named, _subscribed(sandbox, news.type))):
+    for place, target in enumerate(chain(_named(news.subject, news.event), _subscribed(sandbox, news.type))):
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
@@ -261,15 +264,6 @@ def _warn_of_more(step: Step) -> None:
     words = f"a step sends {MOST_OF_STEP} webhooks at most: what it causes beyond these is not sent"
     if words not in step.result.warnings:
         step.result.warnings += (words,)
-
-
-def _shop_of_challenge(news: News) -> WebhookTarget | None:
-    """Who hears that a 3-D Secure challenge has ended: the charge's ``threeDSNotificationUrl``."""
-    charge = news.subject
-    if not isinstance(charge, Charge) or news.event.before != ChargeState.PENDING_CHECKOUT:
-        return None
-    url = charge.three_ds_notification_url
-    return WebhookTarget(url) if url is not None and is_web_address(url) else None
 
 
 def _planned_by_rule(step: Step, news: News, url: str, notice: Callable[[bool], Notice]) -> WebhookPlan:

@@ -5,7 +5,6 @@ Source: docs/control-api.md (``/__admin/scenarios/dry-run``).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import field, replace
 from heapq import nsmallest
 
@@ -72,10 +71,6 @@ class DryRun:
         self.rules = [DryRule(rule, rule.text in built_in) for rule in ruleset.rules if rule.text in tried]
         kept = tuple(sandbox.journal.entries)
         self.entries = kept[-max(_MOST_TRIALS // max(len(self.rules), 1), 1) :]
-        self._by_operation = defaultdict[tuple[Stage, str | None], list[DryRule]](list)
-        for one in self.rules:
-            for op in one.rule.operations:
-                self._by_operation[one.rule.stage, op].append(one)
 
     def ask(self, entry: JournalEntry) -> None:
         """Ask all rules about the next of the entries."""
@@ -85,8 +80,8 @@ class DryRun:
             decision = self._director.decide(stage, attempt)
             if decision.rule is not None:
                 fired.add(decision.rule)
-            for op in (attempt.op, attempt.also):
-                for asked in self._by_operation[stage, op]:
+            for asked in self.rules:
+                if asked.rule.stage is stage and not asked.rule.operations.isdisjoint((attempt.op, attempt.also)):
                     meant.setdefault(asked.rule.id, (asked, []))[1].append(attempt)
         for rule_id, (asked, attempts) in meant.items():
             asked.concerned += 1

@@ -29,16 +29,13 @@ class Offer:
 
     @property
     def paypal(self) -> list[Provider]:
-        return [provider for provider in self.able[Capability.CHECKOUT] if provider.summary.type == PAYPAL]
+        return [one for one in self.able[Capability.CHECKOUT] if one.summary.type == PAYPAL]
 
     @property
     def pay_later(self) -> list[Provider]:
         """Those that are nothing but a checkout of their own."""
-        return [
-            provider
-            for provider in self.able[Capability.CHECKOUT]
-            if Capability.CARD not in provider.capabilities and provider.summary.type != PAYPAL
-        ]
+        others = (one for one in self.able[Capability.CHECKOUT] if one.summary.type != PAYPAL)
+        return [one for one in others if Capability.CARD not in one.capabilities]
 
 
 def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:

@@ -5,12 +5,13 @@ Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``
 
 from __future__ import annotations
 
+from mockserver.domain.addresses import is_web_address
 from mockserver.domain.charge import Charge
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import LinkPayment, NewCharge, NewPaymentLink
 from mockserver.domain.errors import Faults, Invalid, WrongState, invalid
 from mockserver.domain.money import check_positive, currency, positive
-from mockserver.domain.payment_link import PaymentLink, check_image, check_redirect, check_types
+from mockserver.domain.payment_link import PaymentLink, check_image, check_types
 from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
@@ -37,20 +38,12 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
         faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
     check_image(command.image, step.assume("link.image_maximum"), faults)
-    check_redirect(command.redirect_url, faults)
+    if command.redirect_url is not None and not is_web_address(command.redirect_url):
+        faults.wrong("RedirectUrl", "wanted an absolute http or https address")
     faults.refuse()
     code = money.code if money is not None and command.currency else None
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
     return step.add(replace(updated(bare, command), amount=amount, currency=code, allowed_types=types))
-
-
-def get_open(step: Step, payment_link_id: str) -> PaymentLink:
-    """A link that takes one more payment. Raises ``NotFound`` (116), ``WrongState`` (``link.limit_code``)."""
-    link = get(step, payment_link_id)
-    if not link.has_room:
-        words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
-        raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
-    return link
 
 
 def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
@@ -64,7 +57,9 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     made = link.attempts.get(payment.attempt_key)
     if made is not None:
         return charges.get(step, made)
-    link = get_open(step, payment_link_id)
+    if not link.has_room:
+        words = f"limitPayments is {link.limit}; paid are {link.payments}, under way {link.under_way}"
+        raise WrongState(Code(step.assume("link.limit_code")), {"LimitPayments": words})
     if not link.takes(payment.payment_type):
         words = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
         raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": words})

@@ -267,7 +267,7 @@ def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod, 
     provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
     if provider is None:
         return None
-    lasting = command.token if command.kind is commands.TokenKind.LASTING else None
+    lasting = command.token if command.lasts else None
     known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
     return Prepared("token", provider, _draft(sandbox, provider, Instrument(PaymentType.CARD), command.terms, **known))
 

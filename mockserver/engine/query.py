@@ -40,17 +40,14 @@ class ListPage(Generic[R]):
 
 @record
 class Bound(Generic[R]):
-    """Whether a row has a value, as ``read``, above or below another."""
+    """Whether a row has a value, as ``read``, beyond another: ``is_beyond`` is a comparison of ``operator``."""
 
     read: Callable[[R], Any]
     value: Any
-    above: bool
-    inclusive: bool
+    is_beyond: Callable[[Any, Any], bool]
 
     def __call__(self, row: R) -> bool:
-        value = self.read(row)
-        is_beyond: bool = value > self.value if self.above else value < self.value
-        return is_beyond or (self.inclusive and bool(value == self.value))
+        return self.is_beyond(self.read(row), self.value)
 
 
 @record

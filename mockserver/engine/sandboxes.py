@@ -61,8 +61,9 @@ class SandboxStorage:
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins; ``on_open`` prepares it;
     their journals and inboxes share ``quota``. ``on_leave`` hears of each that has lost its key and is not kept aside.
-    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first. ``named_times`` counts
-    the names that were given, ``dropped`` the sandboxes that were dropped or put away on the ``storage``."""
+    ``in_memory`` are those that no storage has put away, by their secret keys, the oldest first; ``names`` those that
+    sandboxes were given for people. ``named_times`` counts how often that was, ``dropped`` the sandboxes that were
+    dropped or put away on the ``storage``."""
 
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Sandboxes:
         self.in_memory: dict[str, Sandbox] = {}
         self._by_id: dict[str, str] = {}
         self._by_public_key: dict[str, Sandbox] = {}
-        self._names: dict[str, str] = {}
+        self.names: dict[str, str] = {}
         self._aside: dict[str, Sandbox] = {}
         self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
         self.named_times = 0
@@ -108,21 +109,15 @@ class Sandboxes:
         """Whether a sandbox is still the one of its key."""
         return self.in_memory.get(sandbox.key) is sandbox
 
-    def is_away(self, key: str) -> bool:
-        return key not in self.in_memory
-
     def present(self, sandbox: Sandbox) -> Sandbox:
         """The sandbox that the key of one opens by now: a reset or an import may have put another in its place."""
         return self.in_memory.get(sandbox.key, sandbox)
 
     def name(self, sandbox: Sandbox, name: str) -> None:
         """Give the sandbox of a key a name for people. A reset or an import leaves it."""
-        self._names[sandbox.key] = name
+        self.names[sandbox.key] = name
         self.named_times += 1
         self.storage.note(sandbox)
-
-    def name_of(self, key: str) -> str | None:
-        return self._names.get(key)
 
     def named(self, headers: Mapping[str, str]) -> Sandbox | None:
         """The sandbox of a secret key among the headers, else of an id, else of a public key, if it is open."""
@@ -229,7 +224,7 @@ class Sandboxes:
         del self.in_memory[key], self._by_public_key[sandbox.public_key]
         if not kept:
             del self._by_id[sandbox_id_of(key)]
-            self._names.pop(key, None)
+            self.names.pop(key, None)
         self._leave(sandbox)
         self.on_leave(sandbox)
 
@@ -237,7 +232,7 @@ class Sandboxes:
         """The key of a sandbox in the storage, and its name."""
         self._by_id[sandbox_id_of(key)] = key
         if name is not None:
-            self._names[key] = name
+            self.names[key] = name
 
     def drop(self, sandbox: Sandbox) -> None:
         """Forget an open sandbox, its name and what was kept aside for it: its key opens another."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
-from operator import attrgetter
+from operator import attrgetter, ge, gt, le, lt
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from mockserver.domain.batch import Batch
@@ -84,11 +84,12 @@ amount_of = attrgetter("amount")
 """The amount of a charge or a subscription: lists are sorted and bounded by the same."""
 
 
-def amount_beyond(*, above: bool) -> Parameter:
+def amount_beyond(exclusive: Callable[[Any, Any], bool], inclusive: Callable[[Any, Any], bool]) -> Parameter:
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
     def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
-        query.where.append(Bound(amount_of, bound, above, step.assume("search.bounds") == "inclusive"))
+        is_beyond = inclusive if step.assume("search.bounds") == "inclusive" else exclusive
+        query.where.append(Bound(amount_of, bound, is_beyond))
 
     return add
 
@@ -167,7 +168,7 @@ def _order(step: Step, given: Mapping[str, Any], sorts: Sorts, faults: Faults) -
 
 _NEWEST: Mapping[str, Sort] = {"date": None}
 _ADDED: Mapping[str, Sort] = {"dateadded": None, **_NEWEST}
-_AMOUNTS = {"amount_greater_than": amount_beyond(above=True), "amount_less_than": amount_beyond(above=False)}
+_AMOUNTS = {"amount_greater_than": amount_beyond(gt, ge), "amount_less_than": amount_beyond(lt, le)}
 
 
 def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> None:

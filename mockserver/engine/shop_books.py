@@ -42,7 +42,7 @@ class ShopBooks:
     """
 
     def __init__(self, sandbox: Sandbox, rows: Iterable[ShopRow], *, is_settled: bool = False) -> None:
-        self._sandbox, self._is_settled = sandbox, is_settled
+        self._sandbox, self.is_settled = sandbox, is_settled
         self.rows = defaultdict[OrderKey, list[tuple[int, ShopRow]]](list)
         for place, row in enumerate(rows):
             self.rows[row.key].append((place, row))
@@ -86,13 +86,9 @@ class ShopBooks:
             rows[row.currency or next(iter(orders), "")].append(row)
         for currency in dict.fromkeys((*orders, *rows)):
             order, belief = orders.get(currency) or OrderMoney(key, currency), Belief(name, rows[currency])
-            found = difference(belief, order, is_settled=self._is_settled)
+            found = difference(belief, order, is_settled=self.is_settled)
             if found is not None:
                 yield BookDifference(*found, belief, order)
-
-    def parting(self, found: BookDifference, entries: Sequence[JournalEntry]) -> JournalEntry | None:
-        """The journal entry with which the books and an order parted for good, if there is one."""
-        return parted(found.belief, found.order, entries, is_settled=self._is_settled)
 
     def _charges(self, key: OrderKey) -> list[Charge]:
         if key in self.unknown:
@@ -121,7 +117,7 @@ class Report:
         steps = [story[number] for number in sorted(story)]
         both = f"the shop's books: {found.belief.told(currency)}", f"the sandbox: {order.figures.told(currency)}"
         lines = [Evidence(mask_text(line)) for line in (found.words, *both)]
-        parting = self._books.parting(found, steps)
+        parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)
         if parting is not None:
             how = f"{parting.asked.op}: {_ending(parting)}"
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))

@@ -242,19 +242,18 @@ def _money(
 
 
 def _check_steps(frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults) -> None:
-    if not 1 <= frequency <= MOST_STEPS:
-        faults.wrong("Frequency", f"got {frequency}, wanted 1 to {MOST_STEPS}")
+    def bound(field: str, number: int, least: int) -> None:
+        if not least <= number <= MOST_STEPS:
+            faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")
+
+    bound("Frequency", frequency, 1)
     if end is not None:
         if end.count is not None and end.count < 0:
             faults.wrong("EndAfter.Count", f"got {end.count}, wanted 1 or more")
         if end.amount is not None and end.amount < 0:
-            words = f"got {number_text(end.amount)}, wanted more than 0"
-            faults.wrong("EndAfter.Amount", words)
+            faults.wrong("EndAfter.Amount", f"got {number_text(end.amount)}, wanted more than 0")
         if end.date is not None and end.date < start and not faults.blames("StartDate"):
-            words = f"got {iso(end.date)}, wanted {iso(start)} or later"
-            faults.wrong("EndAfter.Date", words)
+            faults.wrong("EndAfter.Date", f"got {iso(end.date)}, wanted {iso(start)} or later")
     if retry is not None:
-        if not 0 <= retry.maximum <= MOST_STEPS:
-            faults.wrong("Retry.Maximum", f"got {retry.maximum}, wanted 0 to {MOST_STEPS}")
-        if not 1 <= retry.frequency <= MOST_STEPS:
-            faults.wrong("Retry.Frequency", f"got {retry.frequency}, wanted 1 to {MOST_STEPS}")
+        bound("Retry.Maximum", retry.maximum, 0)
+        bound("Retry.Frequency", retry.frequency, 1)

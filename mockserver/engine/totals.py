@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
-from mockserver.books.figures import Figures, money_of, transferred
-from mockserver.domain.charge import ZERO, Charge
+from mockserver.books.figures import Figures, figures_of, money_of, transferred
+from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.transfer import Transfer
 from mockserver.engine.indexed_table import Table
@@ -28,7 +29,7 @@ class Totals:
 
     def __init__(self, tables: Sequence[Table[Any]]) -> None:
         self._learnt = dict.fromkeys(tables, 0)
-        self._sums = defaultdict[str, _Sums](_Sums)
+        self._sums = defaultdict[str, dict[str, Decimal]](partial(defaultdict, Decimal))
         self._waiting: dict[str, Charge] = {}
         for table in tables:
             table.watch(self._changed)
@@ -47,31 +48,27 @@ class Totals:
         """The sums at an instant, by currency in alphabetical order."""
         for charge in list(self._waiting.values()):
             if all(refund.moved <= now for refund in charge.refunds):
-                self._sums[charge.currency].add(_money(self._waiting.pop(charge.charge_id)))
-        sums = {currency: _Sums(self._sums[currency]) for currency in sorted(self._sums)}
-        for charge in self._waiting.values():
-            sums[charge.currency].add(money_of(charge, now))
-        return {currency: Figures(**of) for currency, of in sums.items()}
+                self._add(self._waiting.pop(charge.charge_id))
+        waiting = self._waiting.values()
+        currencies = sorted(self._sums.keys() | {charge.currency for charge in waiting})
+        totals = {currency: Figures(**self._sums[currency]) for currency in currencies}
+        for charge in waiting:
+            totals[charge.currency] += figures_of(charge, now)
+        return totals
 
     def _changed(self, table: Table[Any], after: Any, before: Any | None) -> None:
         if before is not None and before.seq < self._learnt[table]:
             if self._waiting.pop(table.id_of(before), None) is None:
-                self._sums[before.currency].add((name, -amount) for name, amount in _money(before))
+                self._add(before, -1)
             self._count(after)
 
     def _count(self, row: Charge | Transfer) -> None:
-        sums = self._sums[row.currency]
         if isinstance(row, Charge) and row.refunds and any(refund.settles is not None for refund in row.refunds):
             self._waiting[row.charge_id] = row
         else:
-            sums.add(_money(row))
+            self._add(row)
 
-
-class _Sums(dict[str, Decimal]):
-    def add(self, money: Iterable[tuple[str, Decimal]]) -> None:
-        for name, amount in money:
-            self[name] = self.get(name, ZERO) + amount
-
-
-def _money(row: Charge | Transfer) -> Iterator[tuple[str, Decimal]]:
-    return money_of(row, _EVER) if isinstance(row, Charge) else transferred(row)
+    def _add(self, row: Charge | Transfer, sign: int = 1) -> None:
+        sums = self._sums[row.currency]
+        for name, amount in money_of(row, _EVER) if isinstance(row, Charge) else transferred(row):
+            sums[name] += sign * amount

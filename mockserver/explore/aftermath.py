@@ -29,8 +29,9 @@ _ANSWER_SECONDS = 30.0
 _LOOK_AGAIN = 0.05
 _LONGEST_WORDS = 400
 
-Run = Callable[[Sequence[str], Path], Ended]
-"""Runs another command of the shop as the command itself was run; its output goes to a file."""
+Run = Callable[[Sequence[str], Path, Path], Ended]
+"""Runs another command of the shop as the command itself was run; what it prints goes to a file, what it writes to
+standard error to another."""
 
 
 class ShopFailed(Exception):
@@ -81,50 +82,6 @@ class RunEnd:
         return [row for row in self.findings if row["finding"] in COMPARED]
 
 
-def follow(
-    sandbox: RemoteSandbox,
-    asked: Aftermath,
-    run: Run,
-    files: Path,
-    ignored: Collection[tuple[str, str]],
-    *,
-    is_loud: bool = False,
-) -> RunEnd:
-    """Everything between the end of the command and the verdict. What the shop's other commands print goes to files
-    whose names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for. A command
-    that ``is_loud`` has ended with another exit code than 0: somebody looks after what it was in doubt about."""
-    shop = _Shop(sandbox, asked, run, files, ignored)
-    rows: Sequence[Any] = ()
-    differed: Sequence[Any] = ()
-    compared: Sequence[Any] = ()
-    failed = ""
-    books = settled_down(sandbox)
-    try:
-        if asked.has_books and (asked.settle is not None or asked.reconcile):
-            differed = shop.compared(shop.rows())
-        if asked.settle is not None:
-            sandbox.clock.advance(duration_text(asked.settle))
-            books = settled_down(sandbox)
-        if asked.reconcile:
-            shop.printed("reconcile", asked.reconcile)
-            books = settled_down(sandbox)
-    except ShopFailed as problem:
-        failed = str(problem)
-    # What was in doubt is forgotten when the story ends.
-    money, findings = RunMoney.of(books), sandbox.findings(finish=True)
-    try:
-        if asked.has_books and not failed:
-            rows = shop.rows()
-            told = money.untold(rows) if is_loud else []
-            compared = shop.compared([*rows, *told], is_settled=asked.settle is not None)
-    except ShopFailed as problem:
-        failed = str(problem)
-    judged = [row for row in findings if row["finding"] not in COMPARED]
-    sandbox.invariants = [*asked.invariants]
-    broken = sandbox.end_of_test(None, rules=False)["rules"]
-    return RunEnd(money, [*judged, *compared], differed=differed, rows=rows, failed=failed, broken=broken)
-
-
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
     """The money, since the last mark when one was set, once the answers on their way, the batches that run and the
     webhooks that are being sent have ended; after five seconds at most."""
@@ -135,25 +92,60 @@ def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:
 
 
 @record
-class _Shop:
-    """The shop after a run: what its other commands print, and what its books say."""
+class AfterRun:
+    """The shop after a run in a sandbox, and all that follows then. What its other commands print goes to files whose
+    names begin with that of ``files``; ``ignored`` are orders of its books that no run ever asks for."""
 
     sandbox: RemoteSandbox
     asked: Aftermath
     run: Run
     files: Path
-    ignored: Collection[tuple[str, str]]
+    ignored: Collection[tuple[str, str]] = ()
 
-    def rows(self) -> list[Any]:
+    def end(self, *, is_loud: bool = False) -> RunEnd:
+        """Everything between the end of the command and the verdict. A command that ``is_loud`` has ended with another
+        exit code than 0: somebody looks after what it was in doubt about."""
+        sandbox, asked = self.sandbox, self.asked
+        rows: Sequence[Any] = ()
+        differed: Sequence[Any] = ()
+        compared: Sequence[Any] = ()
+        failed = ""
+        books = settled_down(sandbox)
+        try:
+            if asked.has_books and (asked.settle is not None or asked.reconcile):
+                differed = self._compared(self._rows())
+            if asked.settle is not None:
+                sandbox.clock.advance(duration_text(asked.settle))
+                books = settled_down(sandbox)
+            if asked.reconcile:
+                self._printed("reconcile", asked.reconcile)
+                books = settled_down(sandbox)
+        except ShopFailed as problem:
+            failed = str(problem)
+        # What was in doubt is forgotten when the story ends.
+        money, findings = RunMoney.of(books), sandbox.findings(finish=True)
+        try:
+            if asked.has_books and not failed:
+                rows = self._rows()
+                told = money.untold(rows) if is_loud else []
+                compared = self._compared([*rows, *told], is_settled=asked.settle is not None)
+        except ShopFailed as problem:
+            failed = str(problem)
+        judged = [row for row in findings if row["finding"] not in COMPARED]
+        sandbox.invariants = [*asked.invariants]
+        broken = sandbox.end_of_test(None, rules=False)["rules"]
+        return RunEnd(money, [*judged, *compared], differed=differed, rows=rows, failed=failed, broken=broken)
+
+    def _rows(self) -> list[Any]:
         """The rows of its books. Raises ``ShopFailed``."""
         url = self.asked.url
-        raw = self.printed("books", self.asked.books) if url is None else _fetched(url)
+        raw = self._printed("books", self.asked.books) if url is None else _fetched(url)
         try:
             return checked_rows(raw, self.asked.states)
         except BadRow as bad:
             raise ShopFailed(f"--books: {bad}") from None
 
-    def compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> Sequence[Any]:
+    def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> Sequence[Any]:
         """What the rows and the sandbox say differently. Raises ``ShopFailed``."""
         judged = [row for row in rows if key_of(row) not in self.ignored]
         try:
@@ -162,14 +154,13 @@ class _Shop:
             raise ShopFailed(f"--books: {refused}") from None
         return list(found["findings"])
 
-    def printed(self, option: str, argv: Sequence[str]) -> bytes:
+    def _printed(self, option: str, argv: Sequence[str]) -> bytes:
         """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does not end well."""
-        output = Path(f"{self.files}.{option}")
+        output, errors = Path(f"{self.files}.{option}"), Path(f"{self.files}.err")
         try:
-            ended = self.run(argv, output)
+            ended = self.run(argv, output, errors)
         except OSError as problem:
             raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
-        errors = output.with_suffix(".err")
         with output.open("rb") as file:
             raw = file.read(LONGEST + 1)
         said = mask_printed((errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,12 +14,10 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.before import Before
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, followed, name_of, trials
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, drawn, followed, name_of, trials
 from mockserver.explore.minimise import minimise
 from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.swarm import drawn
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
 from mockserver.scenario.failures import InjectionPoint
@@ -136,6 +135,43 @@ class Cell:
     def found(self) -> list[str]:
         """The names of its findings, each once."""
         return list(dict.fromkeys(row["finding"] for row in self.findings))
+
+
+class NoReport(Exception):
+    """A file is no report of an exploration: the text says so."""
+
+
+@record
+class Before:
+    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands."""
+
+    file: Path
+    cells: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, file: Path) -> Before:
+        """The report in a file. Raises ``NoReport``, and ``OSError``."""
+        try:
+            rows = json.loads(file.read_text("utf-8"))["cells"]
+            cells = {str(row.get("name") or f"{row['point']}/{row['fault']}"): row for row in rows}
+            for row in cells.values():
+                Verdict(row["verdict"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise NoReport(f"{file} is no report.json of an exploration") from None
+        return cls(file, cells)
+
+    def verdict(self, name: str) -> Verdict | None:
+        """What a cell was; None for one that was not tried."""
+        row = self.cells.get(name)
+        return None if row is None else Verdict(row["verdict"])
+
+    def words(self, name: str) -> str:
+        """How a cell ended and what was found, in words."""
+        row = self.cells[name]
+        code = row.get("exit")
+        end = "not done in time" if code is None else f"exit code {code}"
+        told = [*row.get("findings", ()), *row.get("money", ())]
+        return f"{row['verdict']}, {end}" + (f": {', '.join(map(str, told))}" if told else "")
 
 
 @mutable
@@ -259,25 +295,20 @@ def explore(
     made = Exploration(runner.argv, runner.seed, base)
     points = [point for point in base.points if point.op in plan.operations]
     faults = plan.timed(plan.faults, base)
-    seeds = range(runner.seed, runner.seed + plan.seeds)
-    drawn = [trial for seed in seeds if (trial := drawn_for(seed, plan, base)).injections]
-    queue = drawn if seeds else trials(points, faults)
-    total = len(queue)
+    drawn = (drawn_for(seed, plan, base) for seed in range(runner.seed, runner.seed + plan.seeds))
+    queue = [trial for trial in drawn if trial.injections] if plan.seeds else trials(points, faults)
     running: dict[Future[Cell], Trial] = {}
 
     def take(cell: Cell, trial: Trial) -> None:
-        nonlocal total
         made.cells.append(cell)
         if plan.pairs and len(trial.injections) == 1 and cell.verdict in (Verdict.SURVIVED, Verdict.FAILED):
             calls = [point for call in cell.calls if (point := InjectionPoint(*call)).op in plan.operations]
-            more = followed(trial, calls, faults)
-            queue.extend(more)
+            queue.extend(followed(trial, calls, faults))
             queue.sort(key=lambda one: -one.priority)
-            total += len(more)
         if trial.seed is not None and not plan.has_all and cell.verdict.reaches(plan.least):
             made.left_out, made.why = [*queue, *made.left_out], "first red"
             queue.clear()
-        progress(len(made.cells), total)
+        progress(len(made.cells), len(made.cells) + len(queue) + len(running))
 
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:
@@ -307,14 +338,13 @@ def explore(
             raise
     made.left_out += queue
     places = {str(point): place for place, point in enumerate(base.points)}
-    columns = {name: place for place, name in enumerate(FAULTS)}
-    made.cells.sort(
-        key=lambda cell: (
-            cell.seed,
-            len(cell.injections),
-            [(places.get(at, 0), columns[by]) for at, by in cell.injections],
-        )
-    )
+    columns = list(FAULTS)
+
+    def place(cell: Cell) -> tuple[object, ...]:
+        struck = [(places.get(at, 0), columns.index(by)) for at, by in cell.injections]
+        return cell.seed, len(struck), struck
+
+    made.cells.sort(key=place)
     return made
 
 
@@ -339,9 +369,8 @@ def _end_at_first_red(
     try:
         minimise(drawn_for(first.seed, plan, base).injections, is_red)
     finally:
-        smallest = min(found, key=lambda cell: len(cell.injections))
-        keep(smallest)
-        made.cells.append(smallest)
+        made.cells.append(min(found, key=lambda cell: len(cell.injections)))
+        keep(made.cells[-1])
 
 
 def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
@@ -350,25 +379,19 @@ def drawn_for(seed: int, plan: Plan, base: Baseline) -> Trial:
     return drawn(seed, points, plan.timed(plan.faults, base))
 
 
-@record
-class TrialResult:
-    """What was seen of a trial, the verdict on it, and the plain data of the scenario file that repeats it."""
-
-    seen: Observed
-    made: Judged
-    scenario: dict[str, Any]
-
-
-def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> TrialResult:
-    """Run the command once under what is tried, and judge it. Raises what ``TrialRunner.try_out`` raises."""
+def try_one(
+    runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial
+) -> tuple[Observed, Judged, Mapping[str, Any]]:
+    """Run the command once under what is tried: what was seen, the verdict on it, and the plain data of the scenario
+    file that repeats it. Raises what ``TrialRunner.try_out`` raises."""
     timeout = plan.timeout if plan.timeout is not None else 10 * base.seconds + 10
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
+    rules = [rule["id"] for rule in scenario["rules"]]
     has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
     if reference.money is not None and not has_books and not trial.is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    rules = [rule["id"] for rule in trial.rules]
     struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
     has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
     made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
@@ -377,28 +400,28 @@ def try_one(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Tr
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
     names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
-    told = "; ".join([*([names] if names else []), *made.words])
+    told = "; ".join([names, *made.words] if names else made.words)
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
-    scenario["description"] = ended + (f": {told}" if told else "")
-    return TrialResult(seen, made, scenario)
+    scenario["description"] = f"{ended}: {told}" if told else ended
+    return seen, made, scenario
 
 
 def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
-    tried = try_one(runner, plan, base, trial)
-    seen, has_survived = tried.seen, tried.made.verdict is Verdict.SURVIVED
+    seen, made, scenario = try_one(runner, plan, base, trial)
+    has_survived = made.verdict is Verdict.SURVIVED
     cell = Cell(
         trial.file,
         trial.point,
         trial.fault,
-        verdict=tried.made.verdict,
+        verdict=made.verdict,
         exit=seen.ended.exit,
         seconds=round(seen.ended.seconds, 3),
         findings=seen.findings,
         timeline=seen.timeline,
         calls=tuple(astuple(point) for point in seen.points),
-        scenario="" if has_survived else scenario_text(tried.scenario),
+        scenario="" if has_survived else scenario_text(scenario),
         output="" if has_survived else seen.printed(),
-        money=tuple(tried.made.words),
+        money=tuple(made.words),
     )
     seen.output.unlink()
     return cell

@@ -53,10 +53,6 @@ class ExplorationFolder:
         """The file that reproduces a cell."""
         return self.folder / f"{cell.file}.yaml" if cell.scenario else None
 
-    def output_of(self, cell: Cell) -> Path:
-        """What its command printed."""
-        return self.folder / f"{cell.file}.log"
-
     def begin(self, command: Sequence[str], seed: int, client_timeout: str) -> None:
         """Begin anew: what the last exploration kept here goes."""
         if self._cells.exists():
@@ -76,11 +72,9 @@ class ExplorationFolder:
 
     def keep(self, cell: Cell) -> None:
         """Add a cell."""
-        scenario = self.scenario_of(cell)
-        if scenario is not None:
-            scenario.write_text(cell.scenario, "utf-8")
-        if cell.output:
-            self.output_of(cell).write_text(cell.output, "utf-8")
+        for suffix, text in ((".yaml", cell.scenario), (".log", cell.output)):
+            if text:
+                (self.folder / f"{cell.file}{suffix}").write_text(text, "utf-8")
         with self._cells.open("a", encoding="utf-8") as file:
             file.write(_line(asdict(cell)))
 
@@ -96,9 +90,8 @@ class ExplorationFolder:
 
     def _remove(self, cells: Iterable[Cell]) -> None:
         for cell in cells:
-            for path in (self.scenario_of(cell), self.output_of(cell)):
-                if path is not None:
-                    path.unlink(missing_ok=True)
+            for suffix in (".yaml", ".log"):
+                (self.folder / f"{cell.file}{suffix}").unlink(missing_ok=True)
 
     def _read(self) -> tuple[dict[str, object], list[Cell]]:
         lines = self._cells.read_text("utf-8", "replace").splitlines(keepends=True)

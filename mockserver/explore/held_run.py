@@ -62,9 +62,6 @@ class HeldRun:
         found: Mapping[str, Any] = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
         return found
 
-    def _release(self) -> None:
-        self.sandbox.call("DELETE", "/__admin/hold")
-
     def _kill(self, kill: Callable[[], object]) -> None:
         kill()
         seen, self.why_not = self._look(until="gone", timeout=_GONE), ""
@@ -74,14 +71,14 @@ class HeldRun:
             )
         elif not seen["all"]:
             self.why_not = "what was held went on before it was killed: it was released, or the sandbox was emptied"
-        self._release()
+        self.sandbox.call("DELETE", "/__admin/hold")
 
     def _run_twice(self, second: Callable[[], Ended], took: float) -> None:
         self.why_not = ""
         with ThreadPoolExecutor(1) as pool:
             other = pool.submit(second)
             self._wait_for(other, took)
-            self._release()
+            self.sandbox.call("DELETE", "/__admin/hold")
         self.ended = other.result()
 
     def _wait_for(self, other: Future[Ended], took: float) -> None:

@@ -32,46 +32,45 @@ def word(verdict: Verdict) -> str:
     return verdict.upper() if verdict is Verdict.UNSAFE else verdict.value
 
 
-def _matrix(
-    points: Sequence[str], cells: Mapping[tuple[str, str], T]
-) -> list[tuple[str, list[str], list[list[T | None]]]]:
-    """The cells, by point and fault, as tables, one for each place in an operation's life: the place, its faults, and
-    for each point a row of cells; None where nothing was tried. Faults without a cell are left out."""
+def _groups(points: Sequence[str], cells: Mapping[tuple[str, str], object]) -> dict[str, list[str]]:
+    """The faults with a cell, by their place in an operation's life."""
     tried = [fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)]
-    groups = {at: [fault.name for fault in tried if fault.at == at] for at in dict.fromkeys(one.at for one in tried)}
-    return [
-        (at, faults, [[cells.get((point, name)) for name in faults] for point in points])
-        for at, faults in groups.items()
-    ]
+    return {at: [fault.name for fault in tried if fault.at == at] for at in dict.fromkeys(one.at for one in tried)}
+
+
+def _rows(
+    points: Sequence[str], faults: Sequence[str], cells: Mapping[tuple[str, str], T]
+) -> list[tuple[str, list[T | None]]]:
+    """The cells of each point with any, fault by fault; None where nothing was tried."""
+    rows = [(point, [cells.get((point, name)) for name in faults]) for point in points]
+    return [(point, row) for point, row in rows if any(row)]
+
+
+def _tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> Iterator[list[list[str]]]:
+    """A table for each place in an operation's life: points down, its faults across, the word of each cell."""
+    for at, faults in _groups(points, words).items():
+        shown = [[point, *(cell or _NOT_TRIED for cell in row)] for point, row in _rows(points, faults, words)]
+        yield [[at, *faults], *shown]
 
 
 def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[str]:
-    """A table for each place in an operation's life: points down, its faults across, the word of each cell. What has no
-    word was not tried."""
-    lines: list[str] = []
-    for at, faults, rows in _matrix(points, words):
-        tried = [(point, row) for point, row in zip(points, rows, strict=True) if any(row)]
-        shown = [[point, *(cell or _NOT_TRIED for cell in row)] for point, row in tried]
-        lines += [*_aligned([[at, *faults], *shown]), ""]
-    return lines
+    """The lines of these tables. What has no word was not tried."""
+    return [line for table in _tables(points, words) for line in (*_aligned(table), "")]
 
 
 def text(made: Exploration) -> str:
     """For people: the tables, then what did harm or needs a look, with findings. A single fault
     under which the command failed stands in the tables only: it noticed."""
-    single = [cell for cell in made.cells if cell.is_single]
-    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in single}
+    words = {(cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single}
     lines = tables(list(map(str, made.baseline.points)), words)
     worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
     listed = [[word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in worst]
     for cell, line in zip(worst, _aligned(listed) if listed else (), strict=True):
         drawn = [" and ".join(f"{by} at {at}" for at, by in cell.injections)] if cell.is_drawn else []
         lines += [line, *(f"    {told}" for told in (*drawn, *cell.money))]
-    found = warnings(made)
-    lines += [
-        f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}" for name, cells in found.items()
-    ]
-    lines += [""] if listed or found else []
+    for name, cells in warnings(made).items():
+        lines.append(f"warning   {name} in {len(cells)} of {len(made.cells)} runs: {cells[0]}")
+    lines += [""] if lines and lines[-1] else []
     if made.cells:
         name, command = (worst or made.cells)[0].name, mask_text(shlex.join(made.command))
         lines += [f"To see one alone: mockserver explore --replay {name} -- {command}", ""]
@@ -113,7 +112,7 @@ def rows(made: Exploration) -> list[Mapping[str, Any]]:
 
 def markdown(made: Exploration) -> str:
     """For a pull request or the summary of a step: the figures, what needs a look, and the matrix folded away."""
-    worst = [cell for cell in _worst_first(made.cells) if not _is_quiet(cell)]
+    worst, runs = _worst_first([cell for cell in made.cells if not _is_quiet(cell)]), len(made.cells)
     lines = ["## Every failure, tried", "", *(f"- {line}" for line in summary(made)), ""]
     if worst:
         lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
@@ -122,21 +121,13 @@ def markdown(made: Exploration) -> str:
             for cell in worst
         ]
         lines.append("")
-    runs = len(made.cells)
-    lines += [
-        f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`" for name, cells in warnings(made).items()
-    ]
+    for name, cells in warnings(made).items():
+        lines.append(f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`")
     lines += ["", "<details><summary>The matrix</summary>", ""]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in made.cells if cell.is_single}
-    points = list(map(str, made.baseline.points))
-    for at, faults, cells in _matrix(points, words):
-        lines += [f"| {' | '.join([at, *faults])} |", "| --- " * (len(faults) + 1) + "|"]
-        lines += [
-            f"| {' | '.join([point, *(cell or _NOT_TRIED for cell in row)])} |"
-            for point, row in zip(points, cells, strict=True)
-            if any(row)
-        ]
-        lines.append("")
+    for table in _tables(list(map(str, made.baseline.points)), words):
+        head, *others = (f"| {' | '.join(row)} |" for row in table)
+        lines += [head, "| --- " * len(table[0]) + "|", *others, ""]
     return "\n".join([*lines, "</details>"])
 
 
@@ -263,12 +254,9 @@ def page(made: Exploration) -> str:
         lstrip_blocks=True,
     )
     points = [str(point) for point in made.baseline.points]
-    tables = _matrix(points, {(cell.point, cell.fault): cell for cell in made.cells if cell.is_single})
-    rows = [
-        (point, [cell for _, _, table in tables for cell in table[place]])
-        for place, point in enumerate(points)
-        if any(cell for _, _, table in tables for cell in table[place])
-    ]
+    single = {(cell.point, cell.fault): cell for cell in made.cells if cell.is_single}
+    groups = _groups(points, single)
+    faults = [name for names in groups.values() for name in names]
     counts = Counter(cell.verdict for cell in made.cells)
     worst, costs = _worst_first(made.cells), dict[str, list[Cell]]()
     for cell in worst:
@@ -279,9 +267,9 @@ def page(made: Exploration) -> str:
         seed=made.seed,
         baseline=made.baseline,
         summary=summary(made),
-        groups=[(at, len(faults)) for at, faults, _ in tables],
-        faults=[FAULTS[name] for _, faults, _ in tables for name in faults],
-        rows=rows,
+        groups=[(at, len(names)) for at, names in groups.items()],
+        faults=[FAULTS[name] for name in faults],
+        rows=_rows(points, faults, single),
         pairs=_worst_first([cell for cell in made.cells if not cell.is_single]),
         cells=worst,
         costs=costs,

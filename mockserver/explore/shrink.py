@@ -287,7 +287,7 @@ class Shrinking:
     def shrink(self) -> Shrunk:
         """The smallest set of faults that still fails. Raises ``NoFailure``, ``NotRepeated``, ``Stopped``, and what
         ``TrialRunner.try_out`` raises."""
-        plain = self._run((), self.timeout or FIRST_TIMEOUT)
+        plain = self._run(())
         failure = failure_of(plain, self.finding)
         if failure is not None:
             raise NotRepeated(f"without any fault the command {_in_words(failure)} too{plain.words}")
@@ -326,7 +326,7 @@ class Shrinking:
 
     def _first(self) -> tuple[str, Sequence[FiredFault]]:
         """The failure under the scenario as it is, and what fired."""
-        first = self._try(dict(self.source))
+        first = self._run(None)
         failure, name = failure_of(first, self.finding), self.source["name"]
         if failure is None:
             missing = "exit code 0, no finding of severity error"
@@ -370,12 +370,11 @@ class Shrinking:
         )
         return Shrunk(failure, calls, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
 
-    def _run(self, faults: Sequence[FiredFault], timeout: float | None = None) -> Observed:
-        scenario = scenario_of(faults, self.source, name=str(self.source["name"]), story="")
-        return self._try(scenario, timeout)
-
-    def _try(self, scenario: dict[str, Any], timeout: float | None = None) -> Observed:
-        return self.runner.try_out(_RUN, scenario, timeout or self.timeout or FIRST_TIMEOUT, key=self.key)
+    def _run(self, faults: Sequence[FiredFault] | None) -> Observed:
+        """What is seen when these strike and nothing else; None: under the scenario as it is."""
+        name = str(self.source["name"])
+        scenario = dict(self.source) if faults is None else scenario_of(faults, self.source, name=name, story="")
+        return self.runner.try_out(_RUN, scenario, self.timeout or FIRST_TIMEOUT, key=self.key)
 
 
 def _parts(faults: Sequence[FiredFault]) -> str:

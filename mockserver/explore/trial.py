@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from os import SEEK_END
 from pathlib import Path
 from shutil import rmtree
@@ -18,7 +19,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, RunEnd, follow
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun, RunEnd
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -237,21 +238,17 @@ class TrialRunner:
         given = given_to(sandbox, own)
         variables = variables_of(given)
 
-        def beside(argv: Sequence[str], printed: Path) -> Ended:
-            errors = printed.with_suffix(".err")
-            with running(argv, printed.name, printed, errors=errors) as ended:
-                return ended
-
         def running(argv: Sequence[str], mark: str, printed: Path, **more: Any) -> AbstractContextManager[Ended]:
             words = [filled(word, given) for word in argv]
             return self.commands.run(words, variables, f"{self.run}-{mark}", printed, timeout, **more)
 
-        def second() -> Ended:
-            with running(self.argv, f"{name}-second", other) as ended:
+        def beside(argv: Sequence[str], printed: Path, errors: Path | None = None) -> Ended:
+            with running(argv, printed.name, printed, errors=errors) as ended:
                 return ended
 
         until, other = held_until(scenario), self.folder / f"{name}.second"
-        held = HeldRun(sandbox, second if until == "released" else None) if until is not None else None
+        second = partial(beside, self.argv, other) if until == "released" else None
+        held = HeldRun(sandbox, second) if until is not None else None
         try:
             with ExitStack() as runs:
                 ended = runs.enter_context(running(self.argv, name, output, **({"beside": held.go} if held else {})))
@@ -265,7 +262,7 @@ class TrialRunner:
                 # What the shop does afterwards is not the command's: no fault is aimed at it.
                 entries = sandbox.journal()
                 is_loud = ended.exit not in (0, None)
-                after = follow(sandbox, self.aftermath, beside, self.folder / name, ignored, is_loud=is_loud)
+                after = AfterRun(sandbox, self.aftermath, beside, self.folder / name, ignored).end(is_loud=is_loud)
                 why_not = held.why_not if held is not None else ""
                 story, rules = sandbox.report("timeline"), {rule["id"] for rule in scenario.get("rules", ())}
                 fired = _fired(sandbox, rules, entries, story)

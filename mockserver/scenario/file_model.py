@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, TypeVar, cast, dataclass_transform, get_args, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, model_validator
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError, ValidationError
 
@@ -229,6 +229,11 @@ def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
         # A short form may stand for two fields: its fault is named once.
         problems.add_all(dict.fromkeys(in_words(fault, data) for fault in refused.errors(include_url=False)))
         return None
+
+
+def short_for(key: str, model: Any) -> BeforeValidator:
+    """Reads anything but a map as a part that has this key alone; ``model`` is what may stand there, for editors."""
+    return BeforeValidator(lambda value: value if isinstance(value, dict) else {key: value}, model)
 
 
 @cache

@@ -25,7 +25,7 @@ from mockserver.domain.codes import MESSAGES, Code
 from mockserver.domain.record import record, replace, updated
 from mockserver.domain.reference_data import read_table
 from mockserver.domain.states import ChargeEvent
-from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, needs
+from mockserver.scenario.file_model import Empty, any_of, file_model, given, given_as, needs, short_for
 from mockserver.scenario.operations import FOREIGN_DECLINES, PROVIDER_OPERATIONS, TAKING, hint
 from mockserver.scenario.scalars import Duration, Flag, Period, Positive, Text, whole
 
@@ -205,12 +205,7 @@ class Latency:
         return f"latency {low}" if low == high else f"latency {low} to {high}"
 
 
-LatencyWord = Annotated[
-    Latency,
-    BeforeValidator(
-        lambda value: value if isinstance(value, dict) else {"min": value}, json_schema_input_type=Duration | Latency
-    ),
-]
+LatencyWord = Annotated[Latency, short_for("min", Duration | Latency)]
 
 
 def draw_latency(latency: Latency, draw: int) -> Micros:

@@ -20,7 +20,7 @@ from mockserver.domain.clock import DAY, EARLIEST, UTC_ZONE, Micros, Zone
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.file_model import file_model, keys_of
+from mockserver.scenario.file_model import file_model, keys_of, short_for
 from mockserver.scenario.matching import Reader, shown
 from mockserver.scenario.outcome import Outcome, OutcomeMap, StepMap, ThenMap
 from mockserver.scenario.paths import NAMED
@@ -171,12 +171,7 @@ class Limit:
     per: Literal["key"] | None = None
 
 
-LimitWord = Annotated[
-    Limit,
-    BeforeValidator(
-        lambda value: value if isinstance(value, dict) else {"times": value}, json_schema_input_type=Count | Limit
-    ),
-]
+LimitWord = Annotated[Limit, short_for("times", Count | Limit)]
 
 
 def _read_key(value: object) -> object:

@@ -11,7 +11,6 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Coroutine
-from typing import TypeAlias
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.domain.record import record, replace
@@ -43,10 +42,6 @@ class Listeners:
     settings: Settings
     plain: socket.socket
     tls: tuple[socket.socket, ...] = ()
-
-    @property
-    def address(self) -> str:
-        return self.settings.address
 
     @property
     def tls_address(self) -> str:
@@ -125,11 +120,7 @@ OUT_OF_FILES_SECONDS = 0.1
 """How long nothing is accepted once the system has refused to."""
 
 
-Welcome: TypeAlias = Callable[[socket.socket], Coroutine[None, None, None]]
-"""What is done with a connection that is accepted."""
-
-
-async def accept(listener: socket.socket, welcome: Welcome) -> None:
+async def accept(listener: socket.socket, welcome: Callable[[socket.socket], Coroutine[None, None, None]]) -> None:
     """Accept until cancelled, and welcome each connection."""
     loop = asyncio.get_running_loop()
     shaking: set[asyncio.Task[None]] = set()

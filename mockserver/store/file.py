@@ -23,7 +23,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from secrets import randbelow
-from threading import Lock
+from threading import RLock
 from typing import BinaryIO
 from weakref import WeakSet
 from zlib import crc32
@@ -43,6 +43,7 @@ SLICE = 5_000
 _APPLICATION = 0x6D6F636B
 _MOST_NAMED = 5
 _ROWS = "SELECT world, part, number, value, sum FROM rows"
+_PUT = "INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)"
 _MAGIC = b"SQLite format 3\x00"
 PAGE = 8_192
 """Bytes of a page of a new file: most commits write some entries of a journal, of 4 KB each."""
@@ -82,12 +83,13 @@ class StoreDamaged(StoreRefused):
 
 class StoreFile:
     """An open store. Any thread may call its methods; a lock lets one in at a time. ``sandboxes`` is the index as it
-    was found, ``next_world`` a number that no world has."""
+    was found, ``next_world`` a number that no world has; ``waits_for_disk`` whether each commit does."""
 
     def __init__(self, path: str | Path, *, full: bool = False) -> None:
         """Open the file, or make it. Raises ``StoreRefused``."""
         self.path = Path(path)
-        self._lock = Lock()
+        self.waits_for_disk = full
+        self._lock = RLock()
         is_new = _is_new(self.path)
         self.sandboxes: list[StoredSandbox] = []
         worlds: set[int] = set()
@@ -106,12 +108,19 @@ class StoreFile:
         self._garbage = sorted(worlds.difference(self._named.values(), (SERVER,)))
         self.next_world = max((SERVER, *worlds)) + 1
 
+    def claim(self) -> bool:
+        """Keep the file for this thread until ``release``, when it is free; whether it was."""
+        return not self.waits_for_disk and self._lock.acquire(blocking=False)
+
+    def release(self) -> None:
+        """Let other threads use the file again."""
+        self._lock.release()
+
     def write(self, commit: Commit) -> None:
         """Write a commit. Raises ``NotWritten``: then nothing of it is there."""
         with self._transaction():
             self._write(commit)
-        with self._lock:
-            self._logged(len(commit.puts) + len(commit.drops), sum(len(row[3]) for row in commit.puts))
+            self._in_log += len(commit.puts) + len(commit.drops) + _LEAST_PAGES + commit.size // PAGE
         self._garbage += [self._named.pop(key) for key in commit.gone if key in self._named]
         for kept in commit.kept:
             before = self._named.get(kept.key, kept.world)
@@ -139,11 +148,22 @@ class StoreFile:
             for table, keys in (("rows", "world, part, number"), ("pages", "id, world")):
                 some = f"SELECT {keys} FROM {table} WHERE world = ? LIMIT ?"
                 gone += self._db.execute(f"DELETE FROM {table} WHERE ({keys}) IN ({some})", (world, SLICE)).rowcount
-        with self._lock:
-            self._logged(gone // 5, 0)
+            self._in_log += gone // 5 + _LEAST_PAGES
+        self.shorten_log()
         if not gone:
             self._garbage.remove(world)
         return bool(self._garbage)
+
+    @property
+    def is_log_long(self) -> bool:
+        """Whether the log is to be put into the file."""
+        return self._in_log >= _MOST_PAGES
+
+    def shorten_log(self) -> None:
+        """Put a long log into the file, which waits for the disk. Commits go on when that fails."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
+            if self.is_log_long:
+                self._into_file()
 
     def compact(self) -> None:
         """Rewrite the file without its unused space; that temporarily takes the same space again. Raises
@@ -176,15 +196,17 @@ class StoreFile:
                 raise NotWritten(str(problem)) from None
 
     def _write(self, commit: Commit) -> None:
-        run = self._db.executemany
-        run("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts)
-        run("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops)
-        rows = ((*row, row_sum(*row)) for row in commit.puts)
-        run("INSERT OR REPLACE INTO rows VALUES (?, ?, ?, ?, ?)", rows)
-        pages = ((*page, page_sum(*page)) for page in commit.pages)
-        run("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages)
-        run("DELETE FROM sandboxes WHERE key = ?", ((key,) for key in commit.gone))
-        run("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", (one.row for one in commit.kept))
+        pages = [(*page, page_sum(*page)) for page in commit.pages]
+        for statement, values in (
+            ("DELETE FROM rows WHERE world = ? AND part = ? AND number <= ?", commit.cuts),
+            ("DELETE FROM rows WHERE world = ? AND part = ? AND number = ?", commit.drops),
+            (_PUT, [(*row, row_sum(*row)) for row in commit.puts]),
+            ("INSERT OR IGNORE INTO pages VALUES (?, ?, ?)", pages),
+            ("DELETE FROM sandboxes WHERE key = ?", [(key,) for key in commit.gone]),
+            ("INSERT OR REPLACE INTO sandboxes VALUES (?, ?, ?, ?, ?, ?, ?)", [one.row for one in commit.kept]),
+        ):
+            if values:
+                self._db.executemany(statement, values)
 
     def _begin(self, is_new: bool, *, full: bool) -> None:
         """Take the lock, for as long as the file is open."""
@@ -215,13 +237,6 @@ class StoreFile:
         finally:
             run(f"PRAGMA user_version = {version & ~IN_LOG}")
         self._in_log = 0
-
-    def _logged(self, rows: int, size: int) -> None:
-        """Count what was put into the log. A commit does not fail when the log cannot be put into the file."""
-        self._in_log += rows + _LEAST_PAGES + size // PAGE
-        if self._in_log >= _MOST_PAGES:
-            with contextlib.suppress(sqlite3.Error):
-                self._into_file()
 
 
 _OPEN: WeakSet[StoreFile] = WeakSet()

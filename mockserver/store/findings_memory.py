@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-from mockserver.domain.bounded_cache import Recent
+from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.codec import row_form
 from mockserver.findings.ledger import Finding, Ledger
@@ -18,28 +17,24 @@ from mockserver.store.table_rows import ALL, MemoryPart, Part
 def memories(watch: Watch) -> Iterator[Part]:
     """The findings, and what the judges remember."""
     yield FindingsPart(watch.ledger)
-    judges: Mapping[str, Any] = watch.judges
-    for name, judge in judges.items():
-        for slot, hint in _hints(judge.__class__):
-            if get_origin(hint) is Recent:
-                pair: Any = tuple
-                yield MemoryPart(f"findings.{name}{slot}", judge, slot, row_form(pair[get_args(hint)]))
+    for name, judge, slot, hint in _slots(watch):
+        if get_origin(hint) is Recent:
+            pair: Any = tuple
+            yield MemoryPart(f"findings.{name}{slot}", judge, slot, row_form(pair[get_args(hint)]))
 
 
 def counters(watch: Watch | None) -> dict[str, tuple[object, str]]:
     """The counters of the judges, by name: each with the object that has it."""
-    judges: Mapping[str, Any] = watch.judges if watch is not None else {}
-    return {
-        f"{name}.{slot}": (judge, slot)
-        for name, judge in judges.items()
-        for slot, hint in _hints(judge.__class__)
-        if hint is int
-    }
+    slots = _slots(watch) if watch is not None else ()
+    return {f"{name}.{slot}": (judge, slot) for name, judge, slot, hint in slots if hint is int}
 
 
-@cache
-def _hints(cls: type) -> list[tuple[str, Any]]:
-    return list(get_type_hints(cls).items())
+def _slots(watch: Watch) -> list[tuple[str, Any, str, Any]]:
+    judges: Mapping[str, Any] = watch.judges
+    return [(name, judge, slot, hint) for name, judge in judges.items() for slot, hint in _hints(type(judge)).items()]
+
+
+_hints = by_type(get_type_hints)
 
 
 class FindingsPart(Part):

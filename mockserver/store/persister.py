@@ -23,7 +23,7 @@ from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
 from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.codec import Form, row_form
+from mockserver.engine.codec import Form, row_form, write_plain
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import Change, size_of
 from mockserver.engine.result import First, FirstAnswer
@@ -70,6 +70,8 @@ _PLAIN = (
     *("inboxes.number", "inboxes.dropped"),
 )
 """Attributes of a sandbox that are plain data, by their paths."""
+
+_plain_of = attrgetter(*_PLAIN)
 
 _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
 
@@ -133,14 +135,21 @@ class SandboxPersister:
         self._rulebook = Rulebook(sandbox.config.rules, book, self._rules_of)
         self._paged = dict.fromkeys(PAGES, 0)
         self._written: int | None = None
+        self._seldom: tuple[object, ...] = ()
+        self._seldom_plain: Mapping[str, Any] = {}
         self._judged = counters(sandbox.watch)
         self._fresh: Fresh = {}
+        self._news: dict[Part, None] = {}
+        # Tables first, which say themselves what is new; last the memories of judges, of which most stay empty.
         self.parts = [*self._parts_of(sandbox)]
+        judges = [part for part in self.parts if isinstance(part, MemoryPart) and part.name.startswith("findings.")]
+        self._memories = tuple(part.memory for part in judges)
+        self._remembers = True
 
     def _parts_of(self, sandbox: Sandbox) -> Iterator[Part]:
         for name, row in ROW_CLASSES.items():
             if row is not Batch:
-                yield TablePart(name, getattr(sandbox, name), row, self._fresh)
+                yield TablePart(name, getattr(sandbox, name), row, self._fresh, self._news)
         yield BatchPart(sandbox.batches)
         yield schedule_part(sandbox)
         yield PastPart(sandbox)
@@ -153,8 +162,6 @@ class SandboxPersister:
         yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
         yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(row_form(First), rows))
         yield MemoryPart("replays", sandbox, "replays", _first_form(row_form(FirstAnswer), rows))
-        if sandbox.watch is not None:
-            yield from memories(sandbox.watch)
         yield GrowingPart(
             "journal",
             journal.since,
@@ -170,6 +177,8 @@ class SandboxPersister:
             change.to_plain,
             lambda changes, _: stories.take(map(change.to_value, changes)),
         )
+        if sandbox.watch is not None:
+            yield from memories(sandbox.watch)
 
     def close(self) -> None:
         """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
@@ -203,45 +212,66 @@ class SandboxPersister:
         changes, sandbox = Changes(commit, self.world), self.sandbox
         if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
             self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
-        for part in self.parts:
+        first, last = len(ROW_CLASSES) - 1, len(self.parts) - len(self._memories)
+        is_remembered = any(self._memories)
+        for part in (*self._news, *self.parts[first : None if is_remembered or self._remembers else last]):
             part.gather(changes)
+        self._remembers = is_remembered
+        self._news.clear()
         self._fresh.clear()
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
-            commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
-            self._paged[name] = len(table)
+            if len(table.rows) > length:
+                commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
+                self._paged[name] = len(table)
         # The head is small, and written when its text has changed.
-        plain = row_form(Head).to_plain(self._head())
-        if (written := hash(json_text(plain))) != self._written:
+        text = json_text(self._head())
+        if (written := hash(text)) != self._written:
             self._written = written
-            changes.put(HEAD, 0, plain)
+            commit.puts.append((self.world, HEAD, 0, text))
 
-    def _head(self) -> Head:
-        sandbox = self.sandbox
+    def _head(self) -> dict[str, Any]:
+        """The plain data of the ``Head``. Most of its fields seldom change, and are worked out only then: a charge that
+        is alone in its commit pays for the whole head."""
+        sandbox, clock = self.sandbox, self.sandbox.clock
+        lag = sandbox.past.longest if sandbox.past is not None else 0
         config, tallies, journal = sandbox.config, sandbox.director.tallies, sandbox.journal
-        lengths = {name: len(getattr(sandbox, name)) for name in ROW_CLASSES}
-        return Head(
-            seed=Seed(config.seed),
-            opened_with=(config.assumed.profile, config.assumed.overrides),
-            clock_plan=config.clock,
-            assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
-            own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
-            clock=sandbox.clock,
-            is_held=sandbox.clock.holds > 0,
-            book=self._rulebook.present,
-            books=self._books,
-            tallies=Tallies(
-                tallies.first,
-                {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()},
-                tallies.calls,
-            ),
-            plain={path: attrgetter(path)(sandbox) for path in _PLAIN},
-            opened=sandbox.opened,
-            warned=sorted(sandbox.warned),
-            lag=sandbox.past.longest if sandbox.past is not None else 0,
-            lengths={**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
-            judged={name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
-        )
+        time, warned = (clock.mode, clock.virtual, clock.real, clock.rate, clock.holds > 0), sorted(sandbox.warned)
+        seldom = config, sandbox.assumed, sandbox.own, time, sandbox.opened, warned, lag, len(self._books)
+        steady = self._seldom_plain
+        if seldom != self._seldom:
+            head = Head(
+                seed=Seed(config.seed),
+                opened_with=(config.assumed.profile, config.assumed.overrides),
+                clock_plan=config.clock,
+                assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
+                own=(sandbox.own.profile, sandbox.own.overrides) if sandbox.own is not None else None,
+                clock=clock,
+                is_held=clock.holds > 0,
+                book=self._rulebook.present,
+                books=self._books,
+                tallies=Tallies(),
+                plain={},
+                opened=sandbox.opened,
+                warned=warned,
+                lag=lag,
+            )
+            steady = row_form(Head).to_plain(head)
+            if self._written is not None:
+                # Many sandboxes are used once.
+                self._seldom, self._seldom_plain = seldom, steady
+        counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
+        lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
+        return {
+            **steady,
+            "tallies": row_form(Tallies).to_plain(Tallies(tallies.first, counted, tallies.calls)),
+            "plain": {
+                path: value if type(value) in (int, str) else write_plain(value)
+                for path, value in zip(_PLAIN, _plain_of(sandbox), strict=True)
+            },
+            "lengths": {**lengths, "journal": len(journal.entries), "stories": len(journal.stories)},
+            "judged": {name: getattr(judge, slot) for name, (judge, slot) in self._judged.items()},
+        }
 
     def load(self, stored: StoredRows, head: Head) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises ``DamagedSandbox``."""

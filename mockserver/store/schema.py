@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 import orjson
@@ -44,6 +44,11 @@ def is_part(name: str) -> bool:
     return name in _PARTS or name.startswith(_MEMORIES)
 
 
+SMALL = 64
+SMALL_BYTES = 256 * 1024
+"""Rows and bytes of a small commit, at most."""
+
+
 class Unreadable(MockserverError):
     """Something in the file that cannot be read. The text says what."""
 
@@ -52,8 +57,7 @@ class NotWritten(MockserverError):
     """A commit that did not succeed: nothing of it is in the file. The text says why."""
 
 
-@record
-class StoredSandbox:
+class StoredSandbox(NamedTuple):
     """A sandbox as the index knows it. ``due`` is the machine's time at which something is to be done in it, ``used``
     and ``touched`` as the sandbox has them."""
 
@@ -67,16 +71,12 @@ class StoredSandbox:
     @property
     def sum(self) -> int:
         """The sum of its content."""
-        return crc32(repr(self._content).encode("utf-8", "backslashreplace"))
+        return crc32(repr(tuple(self)).encode("utf-8", "backslashreplace"))
 
     @property
     def row(self) -> tuple[object, ...]:
         """Its row in the file."""
-        return *self._content, self.sum
-
-    @property
-    def _content(self) -> tuple[object, ...]:
-        return self.key, self.world, self.name, self.used, self.touched, self.due
+        return *self, self.sum
 
 
 @mutable
@@ -90,6 +90,16 @@ class Commit:
     pages: list[tuple[str, int]] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     kept: list[StoredSandbox] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Bytes of its rows."""
+        return sum(len(row[3]) for row in self.puts)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is written in a few milliseconds, also on a slow machine."""
+        return len(self.puts) <= SMALL and not (self.drops or self.cuts or self.gone) and self.size <= SMALL_BYTES
 
 
 @record

@@ -14,7 +14,6 @@ import contextlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import chain
 from time import perf_counter
@@ -59,6 +58,13 @@ RECENT = 0.01
 MOST_COMPANY = 64
 """Answers for which a commit waits at most."""
 
+QUICK = 0.03
+"""Seconds that a commit may take on the event loop. After two that took longer, a thread writes for a while: one may
+have waited for other programs instead of the disk."""
+
+THREADED = 50
+"""How many times as long as the second took."""
+
 WAIT = 5
 """Seconds that a client is asked to wait when its request could not be stored."""
 
@@ -98,7 +104,12 @@ class Store(SandboxStorage):
         self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
+        self._newest = self.last_used()
         self._expected, self._ended = 0, 0.0
+        self._called: asyncio.AbstractEventLoop | None = None
+        self._is_writing = self._has_written = False
+        self._is_slow = False
+        self._threaded_until = 0.0
         self._task: asyncio.Task[None] | None = None
         self._due: list[tuple[Micros, str]] = []
         self._is_earlier = asyncio.Event()
@@ -116,7 +127,7 @@ class Store(SandboxStorage):
     async def fetch(self, keys: Iterable[str]) -> None:
         """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises ``NotKept`` (43)."""
         for key in keys:
-            if key in self._index and self._sandboxes.is_away(key):
+            if key in self._index and key not in self._sandboxes.in_memory:
                 await self._fetched(self._index[key])
 
     async def fetch_with_page(self, page_id: str) -> Sequence[str]:
@@ -127,7 +138,7 @@ class Store(SandboxStorage):
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
         """How sandboxes began that are only in the file; their content is not read. Raises ``NotKept`` (43)."""
-        away = [self._index[key] for key in keys if key in self._index and self._sandboxes.is_away(key)]
+        away = [self._index[key] for key in keys if key in self._index and key not in self._sandboxes.in_memory]
         return await asyncio.get_running_loop().run_in_executor(self._reader, self._beginnings, away)
 
     async def _fetched(self, kept: StoredSandbox) -> None:
@@ -140,14 +151,16 @@ class Store(SandboxStorage):
         finally:
             if reading.done():
                 self._fetching.pop(kept.key, None)
-        if self._sandboxes.is_away(kept.key) and self._index[kept.key] == kept:
+        if kept.key not in self._sandboxes.in_memory and self._index[kept.key] == kept:
             self._placed(persister)
 
     def _made(self, kept: StoredSandbox) -> SandboxPersister:
         """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
         with _readable():
             rows = by_part(self._file.rows(kept.world))
-            return stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
+            persister = stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
+            persister.sandbox.used = kept.used
+            return persister
 
     def _beginnings(self, some: Iterable[StoredSandbox]) -> dict[str, Beginning]:
         found = {}
@@ -194,12 +207,21 @@ class Store(SandboxStorage):
         self._begin()
 
     def _begin(self) -> None:
-        if self._task is None:
-            try:
-                self._task = asyncio.get_running_loop().create_task(self._commit_all())
-            except RuntimeError:
-                # The server does not run yet: a sandbox is opened ahead.
-                return
+        """Let a commit begin once all that is ready has had its turn."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # The server does not run yet: a sandbox is opened ahead.
+            return
+        if not self._is_writing and self._called is not loop:
+            self._called = loop
+            loop.call_soon(self._begin_now)
+
+    def _begin_now(self) -> None:
+        loop, self._called, self._has_written = self._called, None, False
+        if not self._is_writing and loop is not None and (self._changed or self._gone):
+            self._is_writing = True
+            self._task = loop.create_task(self._commit_all())
 
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
@@ -212,7 +234,7 @@ class Store(SandboxStorage):
             mine = self._growing - growing
         else:
             mine = {sandbox}
-            failed = await self._next_ended(mine)
+            failed = await (self._commit_alone() if self._is_alone(sandbox) else self._next_ended(mine))
         while failed is None and not mine.isdisjoint(self._growing):
             failed = await self._next_ended(mine)
         if failed is None and self.failures and not mine.isdisjoint(self._lost):
@@ -254,7 +276,7 @@ class Store(SandboxStorage):
             self._is_earlier.clear()
             while self._due and self._due[0][0] <= self._now():
                 due, key = heappop(self._due)
-                if key in self._index and self._index[key].due == due and self._sandboxes.is_away(key):
+                if key in self._index and self._index[key].due == due and key not in self._sandboxes.in_memory:
                     await self._wake(key)
             with contextlib.suppress(NotWritten):
                 while await loop.run_in_executor(self._writer, self._file.clear_away):
@@ -291,10 +313,9 @@ class Store(SandboxStorage):
 
     def _end_of(self, waiting: list[asyncio.Future[str | None]]) -> asyncio.Future[str | None]:
         """The end of a commit: a future among those that wait for it."""
-        loop = asyncio.get_running_loop()
-        self._task = self._task or loop.create_task(self._commit_all())
-        end: asyncio.Future[str | None] = loop.create_future()
+        end: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         waiting.append(end)
+        self._begin()
         return end
 
     async def _commit_all(self) -> None:
@@ -304,7 +325,7 @@ class Store(SandboxStorage):
                 await self._wait_for_company()
                 await self._commit()
         finally:
-            self._task = None
+            self._is_writing, self._task = False, None
 
     async def _wait_for_company(self) -> None:
         """Wait for the clients that the last commit answered: most ask again at once, and a commit for half of them
@@ -318,8 +339,28 @@ class Store(SandboxStorage):
             if len(self._waiting) > waiting:
                 until = perf_counter() + COMPANY
 
-    async def _commit(self) -> None:
-        loop = asyncio.get_running_loop()
+    def _is_alone(self, sandbox: Sandbox) -> bool:
+        """Whether the change of a sandbox may be written in this very step: nothing else is to be written, nor has
+        been in this turn of the event loop, and no company is expected."""
+        return (
+            sandbox in self._changed
+            and len(self._changed) == 1
+            and not (self._is_writing or self._has_written or self._waiting or self._gone)
+            and (not self._expected or perf_counter() >= self._ended + RECENT)
+        )
+
+    async def _commit_alone(self) -> str | None:
+        """Write a commit without a task of its own: why it failed."""
+        self._is_writing = self._has_written = True
+        try:
+            return await self._commit(is_alone=True)
+        finally:
+            self._is_writing = False
+            if self._changed or self._gone:
+                self._begin()
+
+    async def _commit(self, *, is_alone: bool = False) -> str | None:
+        """Write what has changed, and say so to those who wait: why that failed."""
         self._batch, self._changed = self._changed, {}
         self._written, self._waiting = self._waiting, []
         failed: str | None = "the server stops"
@@ -329,7 +370,7 @@ class Store(SandboxStorage):
             commit = await self._gathered(growing)
             commit.gone = list(self._going)
             if commit.puts or commit.drops or commit.cuts or commit.gone or commit.kept:
-                await loop.run_in_executor(self._writer, self._file.write, commit)
+                await self._write(commit, is_alone=is_alone)
                 self.commits += 1
                 self._context.note_written(commit)
                 # A commit that was on its way has named them again.
@@ -363,19 +404,37 @@ class Store(SandboxStorage):
             self._expected = min(clients, MOST_COMPANY) if clients > 2 else 0
             self._ended = perf_counter()
             self._written, self._batch, self._going = [], {}, {}
+        return failed
+
+    async def _write(self, commit: Commit, *, is_alone: bool) -> None:
+        """Write a commit in a thread; a small one that no other answer shares on the event loop, as long as the disk
+        takes it at once: two changes of threads cost more than it does. Raises ``NotWritten``."""
+        loop, began = asyncio.get_running_loop(), perf_counter()
+        if is_alone and commit.is_small and began >= self._threaded_until and self._file.claim():
+            try:
+                self._file.write(commit)
+            finally:
+                self._file.release()
+            was_slow, self._is_slow = self._is_slow, (taken := perf_counter() - began) > QUICK
+            if was_slow and self._is_slow:
+                self._threaded_until = began + THREADED * taken
+        else:
+            await loop.run_in_executor(self._writer, self._file.write, commit)
+        if self._file.is_log_long:
+            loop.run_in_executor(self._writer, self._file.shorten_log)
 
     async def _gathered(self, growing: set[Sandbox]) -> Commit:
         """What is to be written; sandboxes with more to write are in ``growing`` afterwards. Other requests are served
         meanwhile: a reset of all changes many sandboxes."""
         commit, rested = Commit(), 0
         for sandbox in self._batch:
+            if len(commit.puts) - rested >= PAUSE:
+                rested = len(commit.puts)
+                await asyncio.sleep(0)
             if sandbox in self._lost or not self._sandboxes.is_live(sandbox):
                 continue
             if not self._gather(self._persister(sandbox), commit):
                 growing.add(sandbox)
-            if len(commit.puts) - rested >= PAUSE:
-                rested = len(commit.puts)
-                await asyncio.sleep(0)
         self._growing |= growing
         commit.puts += self._context.unwritten
         return commit
@@ -400,11 +459,20 @@ class Store(SandboxStorage):
         persister.gather(commit)
         at = next_due(sandbox)
         due = None if at is None else real_due(sandbox.clock, at)
-        name, world = self._sandboxes.name_of(key), persister.world
+        name, world = self._sandboxes.names.get(key), persister.world
         kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
-        if known is None or replace(kept, touched=known.touched) != known:
+        if known is None or self._is_news(kept, known):
             commit.kept.append(kept)
+            self._newest = max(self._newest, kept.used)
         return True
+
+    def _is_news(self, kept: StoredSandbox, known: StoredSandbox) -> bool:
+        """Whether the index is to be written anew: not for the use alone of the sandbox that was the last used of all,
+        but once a second."""
+        if (kept.world, kept.name, kept.due) != (known.world, known.name, known.due):
+            return True
+        is_used_alone = known.used == self._newest and len(self._batch) == 1
+        return kept.used != known.used and not (is_used_alone and 0 <= kept.touched - known.touched < SECOND)
 
     def _lose(self, sandbox: Sandbox) -> None:
         """Drop a sandbox that differs from the file: the next use reads it again."""

@@ -241,7 +241,7 @@ class Directory:
         sandboxes, table_of = self.sandboxes, attrgetter(table)
         keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
-            here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if not sandboxes.is_away(key)]
+            here = [key for key in sandboxes.keys_of({"x-publickey": public_key}) if key in sandboxes.in_memory]
             named = sandboxes.get(here[0]) if here else None
             return named if named is not None and object_id in table_of(named) else None
         copy = None

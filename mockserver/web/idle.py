@@ -36,7 +36,7 @@ async def sweep(world: World, length: Micros) -> int:
     sandboxes, store, since = world.sandboxes, world.store, world.real_clock() - length
 
     def drop(key: str) -> bool:
-        sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
+        sandbox = sandboxes.in_memory.get(key)
         if sandbox is None or not world.is_idle(sandbox, since):
             return False
         if store is None:

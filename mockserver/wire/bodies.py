@@ -89,9 +89,9 @@ class TokenFields(MethodFields):
 
 
 class ProviderTokenFields(MethodFields):
-    """What a provider knows by a token of its own, of a ``kind``."""
+    """What a provider knows by a token of its own, which ``lasts`` or is for one use."""
 
-    kind: ClassVar = commands.TokenKind.LASTING
+    lasts: ClassVar = True
     named: ClassVar = {"provider_token": "token", "provider_token_data": "data"}
 
     provider_id: Required
@@ -100,7 +100,7 @@ class ProviderTokenFields(MethodFields):
     metadata: Map | None = None
 
     def method(self, terms: commands.MethodTerms) -> commands.NewProviderTokenMethod:
-        return self.made(commands.NewProviderTokenMethod, kind=self.kind, terms=terms)
+        return self.made(commands.NewProviderTokenMethod, lasts=self.lasts, terms=terms)
 
 
 class BankFields(MethodFields):
@@ -132,7 +132,7 @@ class ProviderTokenMethodCreation(ProviderTokenFields):
 class SingleUseTokenMethodCreation(PersonFields, ProviderTokenFields):
     """A payment method that the provider knows by a token for one use, with customer details."""
 
-    kind = commands.TokenKind.SINGLE_USE
+    lasts = False
 
     ip: str | None = None
     fallback_payment_method_id: str | None = None
@@ -251,7 +251,7 @@ class ProviderTokenCustomer(ProviderTokenFields, CustomerFields):
 class SingleUseTokenCustomer(ProviderTokenFields, CustomerFields):
     """A customer with a payment method that the provider knows by a token for one use."""
 
-    kind = commands.TokenKind.SINGLE_USE
+    lasts = False
 
     fallback_payment_method_id: str | None = None
 

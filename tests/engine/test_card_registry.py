@@ -45,18 +45,18 @@ def test_a_card_that_paid_is_found_again_as_it_was_entered() -> None:
     cards = CardRegistry("salt")
     number = cards.meet(next(filter(passes_luhn, TEST_CARDS.values())))
     ways = [
-        (number, expiry, holder, ccv, trans)
+        Card(number, expiry, holder, ccv, trans)
         for expiry in (None, "12/40")
         for holder in (None, "Ann")
         for ccv in (False, True)
         for trans in (None, "t")
     ]
-    made = [cards.entered(*way) for way in ways]
-    assert [card for card, _ in made] == [Card(*way) for way in ways]
+    made = [cards.entered(way) for way in ways]
+    assert [card for card, _ in made] == ways
     assert [shown for _, shown in made] == [
-        Instrument(PaymentType.CARD, Card(*way), display_type=number.brand) for way in ways
+        Instrument(PaymentType.CARD, way, display_type=number.brand) for way in ways
     ]
-    assert all(again is first for again, first in zip((cards.entered(*way) for way in ways), made, strict=True))
+    assert all(again is first for again, first in zip((cards.entered(way) for way in ways), made, strict=True))
     assert cards.instrument(made[0][0]) is made[0][1]
 
 

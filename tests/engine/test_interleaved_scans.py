@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -59,7 +60,7 @@ def asked(random: Random, rows: int) -> Query[Stored]:
     if random.random() < 0.3:
         equal.append(("tag", [random.choice("xyz")]))
     bounds = [
-        Bound(price, random.randrange(-1, 10), above=random.random() < 0.5, inclusive=random.random() < 0.5)
+        Bound(price, random.randrange(-1, 10), random.choice((operator.gt, operator.ge, operator.lt, operator.le)))
         for _ in range(random.choice([0, 0, 1, 2]))
     ]
     return Query(

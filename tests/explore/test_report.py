@@ -263,7 +263,7 @@ def test_what_commands_printed_is_kept_where_they_did_not_survive(made: Explorat
         kept.keep(one)
     kept_of = [one for one in made.cells if one.verdict is not Verdict.SURVIVED]
     assert {path.name for path in tmp_path.glob("*.log")} == {f"{one.file}.log" for one in kept_of}
-    assert kept.output_of(kept_of[0]).read_text() == kept_of[0].output
+    assert (kept.folder / f"{kept_of[0].file}.log").read_text() == kept_of[0].output
 
 
 def test_a_card_number_in_the_command_is_in_no_report(made: Exploration, tmp_path: Path) -> None:

@@ -30,43 +30,313 @@ def passed(done: subprocess.CompletedProcess[str]) -> int:
     return int(found.group(1)) if found and done.returncode == 0 else -1
 
 
-def test_each_test_has_a_sandbox_of_its_own(run: Run) -> None:
-    done = run(
-        test_shop="""
-        import httpx, pytest
+TWICE = """
+version: 1
+clock: {start: "2020-01-01T00:00:00Z", mode: manual}
+rules:
+  - id: declined-twice
+    when: {op: charge.create}
+    key: [request.reference]
+    sequence: [{decline: insufficient_funds, times: 2}]
+"""
+OUTAGE = """
+version: 1
+rules:
+  - {id: down, when: {op: charge.create}, then: {provider_down: {}}}
+"""
 
-        @pytest.mark.parametrize("turn", [1, 2])
-        def test_alone(mockserver, turn):
-            assert mockserver.client.get("/charge").json()["count"] == 0
-            assert mockserver.client.post("/charge/card", json=CHARGE).json()["status"] == "SUCCESS"
-            assert mockserver.client.get("/charge").json()["count"] == 1
-
-        def test_with_a_client_of_the_shops_own(mockserver):
-            headers = {"x-secretkey": mockserver.secret_key}
-            assert httpx.post(mockserver.url + "/charge/card", json=CHARGE, headers=headers).status_code == 201
-            assert mockserver.client.get("/charge").json()["count"] == 1
-
-        def test_public_key(mockserver):
-            assert mockserver.public_key == "pk_" + mockserver.secret_key.removeprefix("sk_")
-
-        def test_server(mockserver, mockserver_server):
-            assert mockserver.url == mockserver_server.url
-
-        def test_journal(mockserver):
-            mockserver.client.post("/charge/card", json=CHARGE)
-            mockserver.client.get("/charge")
-            assert [entry["op"] for entry in mockserver.journal] == ["charge.create", "charge.search"]
-            assert len(mockserver.journal(op="charge.create")) == 1
-            assert mockserver.journal.read(mockserver.journal[0]["id"]) == mockserver.journal[0]
-            assert "4111111111111111" not in str(mockserver.journal())
-
-        def test_reset(mockserver):
-            mockserver.client.post("/charge/card", json=CHARGE)
-            mockserver.reset()
-            assert mockserver.client.get("/charge").json()["count"] == 0
+TOGETHER = {
+    "test_shop": (
+        7,
         """
-    )
-    assert passed(done) == 7, done.stdout
+    import httpx, pytest
+
+    @pytest.mark.parametrize("turn", [1, 2])
+    def test_alone(mockserver, turn):
+        assert mockserver.client.get("/charge").json()["count"] == 0
+        assert mockserver.client.post("/charge/card", json=CHARGE).json()["status"] == "SUCCESS"
+        assert mockserver.client.get("/charge").json()["count"] == 1
+
+    def test_with_a_client_of_the_shops_own(mockserver):
+        headers = {"x-secretkey": mockserver.secret_key}
+        assert httpx.post(mockserver.url + "/charge/card", json=CHARGE, headers=headers).status_code == 201
+        assert mockserver.client.get("/charge").json()["count"] == 1
+
+    def test_public_key(mockserver):
+        assert mockserver.public_key == "pk_" + mockserver.secret_key.removeprefix("sk_")
+
+    def test_server(mockserver, mockserver_server):
+        assert mockserver.url == mockserver_server.url
+
+    def test_journal(mockserver):
+        mockserver.client.post("/charge/card", json=CHARGE)
+        mockserver.client.get("/charge")
+        assert [entry["op"] for entry in mockserver.journal] == ["charge.create", "charge.search"]
+        assert len(mockserver.journal(op="charge.create")) == 1
+        assert mockserver.journal.read(mockserver.journal[0]["id"]) == mockserver.journal[0]
+        assert "4111111111111111" not in str(mockserver.journal())
+
+    def test_reset(mockserver):
+        mockserver.client.post("/charge/card", json=CHARGE)
+        mockserver.reset()
+        assert mockserver.client.get("/charge").json()["count"] == 0
+    """,
+    ),
+    "test_clock": (
+        2,
+        """
+    import datetime, pytest
+    from mockserver.remote import ControlRefused
+
+    @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+    def test_moves(mockserver):
+        start = datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC)
+        assert mockserver.clock.now == start
+        assert mockserver.clock.advance("1h30m") == start + datetime.timedelta(minutes=90)
+        assert mockserver.clock.to(start + datetime.timedelta(days=1)) == mockserver.clock.now
+        assert mockserver.clock.to("2031-03-09") == datetime.datetime(2031, 3, 9, tzinfo=datetime.UTC)
+        with pytest.raises(ControlRefused, match="never goes back") as refused:
+            mockserver.clock.to(start)
+        assert refused.value.status == 400
+
+    def test_vault_item_expires(mockserver):
+        mockserver.clock.freeze()
+        body = {"CardNumber": "4111111111111111", "ExpireSeconds": 3600}
+        path = "/vault/" + mockserver.client.post("/vault", json=body).json()["vaultId"]
+        mockserver.clock.advance("3599s")
+        assert mockserver.client.get(path).status_code == 200
+        mockserver.clock.advance("1s")
+        assert mockserver.client.get(path).status_code == 404
+    """,
+    ),
+    "test_scenarios": (
+        6,
+        """
+    import datetime, pytest
+    from mockserver.remote import ControlRefused
+
+    TWICE = open("twice.yaml").read()
+
+    def codes(mockserver, count):
+        answers = [mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r"}) for _ in range(count)]
+        return [answer.json().get("code", answer.json().get("status")) for answer in answers]
+
+    @pytest.mark.mockserver(scenario=TWICE)
+    def test_text(mockserver):
+        assert codes(mockserver, 3) == [15, 15, "SUCCESS"]
+        assert [rule["hits"] for rule in mockserver.rules() if rule["id"] == "declined-twice"] == [2]
+        assert mockserver.clock.now.year == 2020
+
+    @pytest.mark.mockserver(scenario="outage.yaml", clock="2031-03-01T00:00:00Z")
+    def test_file_beside_the_test_with_a_clock(mockserver):
+        assert codes(mockserver, 1) == [34]
+        assert mockserver.clock.now == datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC)
+
+    @pytest.mark.mockserver(scenario=TWICE, clock="2031-03-01T00:00:00Z")
+    def test_the_clock_of_the_marker_counts_before_that_of_the_scenario(mockserver):
+        assert mockserver.clock.now.year == 2031
+
+    @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+    def test_a_later_scenario_leaves_the_clock_alone(mockserver):
+        now = mockserver.clock.advance("1h")
+        mockserver.scenario("outage.yaml")
+        assert mockserver.clock.now == now
+        assert codes(mockserver, 1) == [34]
+
+    def test_library(mockserver):
+        mockserver.scenario("test-values")
+        assert codes(mockserver, 1) == ["SUCCESS"]
+
+    def test_a_bad_one_is_refused_and_changes_nothing(mockserver):
+        mockserver.scenario("outage.yaml")
+        with pytest.raises(ControlRefused, match="line 2, column 1: .*ruels.*rules"):
+            mockserver.scenario("version: 1\\nruels: []")
+        assert codes(mockserver, 1) == [34]
+    """,
+    ),
+    "test_written": (
+        3,
+        """
+    import datetime, pytest
+    from mockserver.remote import VerificationFailed
+
+    @pytest.fixture(autouse=True)
+    def charged(mockserver):
+        mockserver.clock.freeze()
+        target = {"url": mockserver.inbox.url("shop")}
+        mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-1", "webhook": target})
+
+    def test_the_name_of_an_inbox(mockserver):
+        mockserver.wait_for(inbox="shop")
+        with pytest.raises(TypeError, match="such as wait_for.inbox='shop'"):
+            mockserver.wait_for("shop")
+
+    def test_an_expectation(mockserver):
+        mockserver.verify("charge.create")
+        mockserver.verify({"op": "charge.create", "request.reference": "r-1"})
+        mockserver.verify(op="charge.create", where={"request.reference": "r-1"}, count=1)
+        mockserver.verify(op="charge.create", source="card", count=1, rules=False)
+        for wrong in ({"request.reference": "r-2"}, {"source": "token"}):
+            with pytest.raises(VerificationFailed, match="wanted at least 1, got 0"):
+                mockserver.verify({"op": "charge.create", **wrong})
+
+    def test_how_long(mockserver):
+        start = mockserver.clock.now
+        mockserver.clock.advance(datetime.timedelta(days=7))
+        mockserver.clock.advance(90)
+        mockserver.clock.advance(0.5)
+        assert mockserver.clock.now - start == datetime.timedelta(days=7, seconds=90.5)
+        with pytest.raises(VerificationFailed, match="waited 0.01s: "):
+            mockserver.wait_for(charge={"status": "FAILED"}, timeout=0.01)
+        with pytest.raises(VerificationFailed, match="moved the clock by 0s: .*nothing more is due"):
+            mockserver.wait_for(charge={"status": "FAILED"}, within=10, advance=True)
+    """,
+    ),
+    "test_inbox": (
+        3,
+        """
+    import httpx
+
+    def test_arrives(mockserver):
+        target = {"url": mockserver.inbox.url("shop"), "authorization": "Bearer shop"}
+        mockserver.client.post("/charge/card", json={**CHARGE, "webhook": target})
+        (message,) = mockserver.inbox.messages("shop")
+        assert (message["signature"], message["headers"]["authorization"]) == ("valid", "Bearer shop")
+        assert message["body"]["data"]["status"] == "SUCCESS"
+        assert mockserver.inbox.messages("other") == []
+        mockserver.inbox.clear("shop")
+        assert mockserver.inbox.messages("shop") == []
+
+    def test_anything_may_be_sent_there(mockserver):
+        httpx.post(mockserver.inbox.url(), json={"told": "by hand"})
+        (message,) = mockserver.inbox.messages()
+        assert (message["signature"], message["body"]) == ("missing", {"told": "by hand"})
+
+    def test_nobody_elses(mockserver):
+        assert mockserver.inbox.messages("shop") == []
+    """,
+    ),
+    "test_waits": (
+        4,
+        """
+    import pytest
+    from mockserver.remote import ControlRefused, VerificationFailed
+
+    @pytest.fixture
+    def charge(mockserver):
+        body = {**CHARGE, "capture": False, "webhook": {"url": mockserver.inbox.url("shop")}}
+        return mockserver.client.post("/charge/card", json=body).json()["chargeId"]
+
+    def test_what_is_so_already(mockserver, charge):
+        answer = mockserver.wait_for(charge={"id": charge, "status": "Authorised"}, inbox={"name": "shop"})
+        assert answer["held"]
+
+    @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+    def test_what_the_clock_brings(mockserver, charge):
+        mockserver.wait_for(charge={"id": charge, "status": "AUTHORISE_CANCELLED"}, timeout="8d", advance=True)
+        assert mockserver.clock.now.day == 8
+
+    @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
+    def test_what_never_comes(mockserver, charge):
+        with pytest.raises(VerificationFailed, match="waited 20ms: .*charge.*advance: true"):
+            mockserver.wait_for(charge={"id": charge, "status": "SUCCESS"}, timeout="20ms")
+
+    def test_senseless(mockserver):
+        with pytest.raises(ControlRefused, match="chargee"):
+            mockserver.wait_for(chargee={"id": "x"})
+    """,
+    ),
+    "test_verified": (
+        4,
+        """
+    import pytest
+    from mockserver.remote import ControlRefused, VerificationFailed
+
+    ONCE = {"op": "charge.create", "where": {"request.reference": "r-1"}, "count": {"exactly": 1}}
+
+    def test_so(mockserver):
+        mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-1"})
+        mockserver.verify(ONCE, {"op": "charge.refund", "count": {"max": 0}})
+
+    def test_not_so(mockserver):
+        mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-2"})
+        with pytest.raises(AssertionError, match="wanted exactly 1, got 0.*nearest is entry 1: .*r-2"):
+            mockserver.verify(ONCE)
+
+    @pytest.mark.mockserver(scenario="never.yaml")
+    def test_a_rule_that_should_have_fired(mockserver):
+        mockserver.verify({"op": "charge.create", "count": {"max": 0}}, rules=False)
+        with pytest.raises(VerificationFailed, match="never"):
+            mockserver.verify()
+
+    def test_senseless(mockserver):
+        with pytest.raises(ControlRefused, match="charge.creat"):
+            mockserver.verify({"op": "charge.creat", "count": {"exactly": 1}})
+    """,
+    ),
+    "test_profiles": (
+        5,
+        """
+    import pytest
+
+    def charge(mockserver):
+        answer = mockserver.client.post("/charge/card", json={**CHARGE, "capture": False})
+        return answer.status_code, answer.json()["status"]
+
+    def test_default(mockserver):
+        assert charge(mockserver) == (201, "Authorised")
+
+    def test_assumptions(mockserver):
+        mockserver.assume({"charge.status.authorised": "AUTHORISE"})
+        assert charge(mockserver) == (201, "AUTHORISE")
+
+    @pytest.mark.mockserver(profile="sdk")
+    class TestSdk:
+        def test_of_the_class(self, mockserver):
+            assert charge(mockserver) == (200, "AUTHORISE")
+
+        @pytest.mark.mockserver(scenario="test-values", clock="2031-03-01")
+        def test_with_scenario_and_clock(self, mockserver):
+            assert charge(mockserver) == (200, "AUTHORISE")
+
+        @pytest.mark.mockserver(profile="documented")
+        def test_the_nearest_marker_wins(self, mockserver):
+            assert charge(mockserver) == (201, "Authorised")
+    """,
+    ),
+    "test_map": (
+        1,
+        """
+    import pytest
+
+    RULE = {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
+    POOR = {"version": 1, "rules": [RULE]}
+
+    @pytest.mark.mockserver(scenario=POOR)
+    def test_pays(mockserver):
+        assert mockserver.client.post("/charge/card", json=CHARGE).json()["code"] == 15
+        mockserver.scenario({"version": 1})
+        assert mockserver.client.post("/charge/card", json={**CHARGE, "amount": 7}).status_code == 201
+    """,
+    ),
+}
+"""Files of tests that pass, run in one session: how many tests each has, and its text."""
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the session prints, with a line for each test that has passed."""
+    folder = tmp_path_factory.mktemp("together")
+    never = OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1)
+    for name, text in (("outage", OUTAGE), ("twice", TWICE), ("never", never)):
+        (folder / f"{name}.yaml").write_text(text)
+    return run_pytest(folder, "-rA", **{name: text for name, (_, text) in TOGETHER.items()}).stdout
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_a_file_of_tests_passes(together: str, name: str) -> None:
+    count, _ = TOGETHER[name]
+    assert re.findall(rf"^(\w+) {name}\.py::", together, re.MULTILINE) == ["PASSED"] * count, together
 
 
 @NEEDS_INSTALLATION
@@ -90,102 +360,6 @@ def test_the_same_test_gives_the_same_ids_in_every_session(run: Run, tmp_path: P
     assert passed(run(test_ids=text)) == passed(run(test_ids=text)) == 1
     first, second = (tmp_path / "ids.txt").read_text().split()
     assert first == second
-
-
-def test_the_clock(run: Run) -> None:
-    done = run(
-        test_clock="""
-        import datetime, pytest
-        from mockserver.remote import ControlRefused
-
-        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
-        def test_moves(mockserver):
-            start = datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC)
-            assert mockserver.clock.now == start
-            assert mockserver.clock.advance("1h30m") == start + datetime.timedelta(minutes=90)
-            assert mockserver.clock.to(start + datetime.timedelta(days=1)) == mockserver.clock.now
-            assert mockserver.clock.to("2031-03-09") == datetime.datetime(2031, 3, 9, tzinfo=datetime.UTC)
-            with pytest.raises(ControlRefused, match="never goes back") as refused:
-                mockserver.clock.to(start)
-            assert refused.value.status == 400
-
-        def test_vault_item_expires(mockserver):
-            mockserver.clock.freeze()
-            body = {"CardNumber": "4111111111111111", "ExpireSeconds": 3600}
-            path = "/vault/" + mockserver.client.post("/vault", json=body).json()["vaultId"]
-            mockserver.clock.advance("3599s")
-            assert mockserver.client.get(path).status_code == 200
-            mockserver.clock.advance("1s")
-            assert mockserver.client.get(path).status_code == 404
-        """
-    )
-    assert passed(done) == 2, done.stdout
-
-
-TWICE = """
-version: 1
-clock: {start: "2020-01-01T00:00:00Z", mode: manual}
-rules:
-  - id: declined-twice
-    when: {op: charge.create}
-    key: [request.reference]
-    sequence: [{decline: insufficient_funds, times: 2}]
-"""
-OUTAGE = """
-version: 1
-rules:
-  - {id: down, when: {op: charge.create}, then: {provider_down: {}}}
-"""
-
-
-def test_scenarios_come_from_text_file_and_library(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "outage.yaml").write_text(OUTAGE)
-    (tmp_path / "twice.yaml").write_text(TWICE)
-    done = run(
-        test_scenarios="""
-        import datetime, pytest
-        from mockserver.remote import ControlRefused
-
-        TWICE = open("twice.yaml").read()
-
-        def codes(mockserver, count):
-            answers = [mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r"}) for _ in range(count)]
-            return [answer.json().get("code", answer.json().get("status")) for answer in answers]
-
-        @pytest.mark.mockserver(scenario=TWICE)
-        def test_text(mockserver):
-            assert codes(mockserver, 3) == [15, 15, "SUCCESS"]
-            assert [rule["hits"] for rule in mockserver.rules() if rule["id"] == "declined-twice"] == [2]
-            assert mockserver.clock.now.year == 2020
-
-        @pytest.mark.mockserver(scenario="outage.yaml", clock="2031-03-01T00:00:00Z")
-        def test_file_beside_the_test_with_a_clock(mockserver):
-            assert codes(mockserver, 1) == [34]
-            assert mockserver.clock.now == datetime.datetime(2031, 3, 1, tzinfo=datetime.UTC)
-
-        @pytest.mark.mockserver(scenario=TWICE, clock="2031-03-01T00:00:00Z")
-        def test_the_clock_of_the_marker_counts_before_that_of_the_scenario(mockserver):
-            assert mockserver.clock.now.year == 2031
-
-        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
-        def test_a_later_scenario_leaves_the_clock_alone(mockserver):
-            now = mockserver.clock.advance("1h")
-            mockserver.scenario("outage.yaml")
-            assert mockserver.clock.now == now
-            assert codes(mockserver, 1) == [34]
-
-        def test_library(mockserver):
-            mockserver.scenario("test-values")
-            assert codes(mockserver, 1) == ["SUCCESS"]
-
-        def test_a_bad_one_is_refused_and_changes_nothing(mockserver):
-            mockserver.scenario("outage.yaml")
-            with pytest.raises(ControlRefused, match="line 2, column 1: .*ruels.*rules"):
-                mockserver.scenario("version: 1\\nruels: []")
-            assert codes(mockserver, 1) == [34]
-        """
-    )
-    assert passed(done) == 6, done.stdout
 
 
 def test_the_report_of_a_failing_test_ends_with_the_timeline(run: Run) -> None:
@@ -345,172 +519,6 @@ def test_a_report_shows_the_line_of_the_test_and_nothing_of_the_plugin(run: Run)
     assert "VerificationFailed: charge.refund: wanted at least 1, got 0" in done.stdout
     assert 'For.inbox: wanted an object of tests, such as "shop" or {"name": "shop"}' in done.stdout
     assert "did you mean 'rules'?" in done.stdout
-
-
-def test_what_people_write_is_understood(run: Run) -> None:
-    done = run(
-        test_written="""
-        import datetime, pytest
-        from mockserver.remote import VerificationFailed
-
-        @pytest.fixture(autouse=True)
-        def charged(mockserver):
-            mockserver.clock.freeze()
-            target = {"url": mockserver.inbox.url("shop")}
-            mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-1", "webhook": target})
-
-        def test_the_name_of_an_inbox(mockserver):
-            mockserver.wait_for(inbox="shop")
-            with pytest.raises(TypeError, match="such as wait_for.inbox='shop'"):
-                mockserver.wait_for("shop")
-
-        def test_an_expectation(mockserver):
-            mockserver.verify("charge.create")
-            mockserver.verify({"op": "charge.create", "request.reference": "r-1"})
-            mockserver.verify(op="charge.create", where={"request.reference": "r-1"}, count=1)
-            mockserver.verify(op="charge.create", source="card", count=1, rules=False)
-            for wrong in ({"request.reference": "r-2"}, {"source": "token"}):
-                with pytest.raises(VerificationFailed, match="wanted at least 1, got 0"):
-                    mockserver.verify({"op": "charge.create", **wrong})
-
-        def test_how_long(mockserver):
-            start = mockserver.clock.now
-            mockserver.clock.advance(datetime.timedelta(days=7))
-            mockserver.clock.advance(90)
-            mockserver.clock.advance(0.5)
-            assert mockserver.clock.now - start == datetime.timedelta(days=7, seconds=90.5)
-            with pytest.raises(VerificationFailed, match="waited 0.01s: "):
-                mockserver.wait_for(charge={"status": "FAILED"}, timeout=0.01)
-            with pytest.raises(VerificationFailed, match="moved the clock by 0s: .*nothing more is due"):
-                mockserver.wait_for(charge={"status": "FAILED"}, within=10, advance=True)
-        """
-    )
-    assert passed(done) == 3, done.stdout
-
-
-def test_webhooks_arrive_in_an_inbox_of_the_tests_own(run: Run) -> None:
-    done = run(
-        test_inbox="""
-        import httpx
-
-        def test_arrives(mockserver):
-            target = {"url": mockserver.inbox.url("shop"), "authorization": "Bearer shop"}
-            mockserver.client.post("/charge/card", json={**CHARGE, "webhook": target})
-            (message,) = mockserver.inbox.messages("shop")
-            assert (message["signature"], message["headers"]["authorization"]) == ("valid", "Bearer shop")
-            assert message["body"]["data"]["status"] == "SUCCESS"
-            assert mockserver.inbox.messages("other") == []
-            mockserver.inbox.clear("shop")
-            assert mockserver.inbox.messages("shop") == []
-
-        def test_anything_may_be_sent_there(mockserver):
-            httpx.post(mockserver.inbox.url(), json={"told": "by hand"})
-            (message,) = mockserver.inbox.messages()
-            assert (message["signature"], message["body"]) == ("missing", {"told": "by hand"})
-
-        def test_nobody_elses(mockserver):
-            assert mockserver.inbox.messages("shop") == []
-        """
-    )
-    assert passed(done) == 3, done.stdout
-
-
-def test_waiting(run: Run) -> None:
-    done = run(
-        test_waits="""
-        import pytest
-        from mockserver.remote import ControlRefused, VerificationFailed
-
-        @pytest.fixture
-        def charge(mockserver):
-            body = {**CHARGE, "capture": False, "webhook": {"url": mockserver.inbox.url("shop")}}
-            return mockserver.client.post("/charge/card", json=body).json()["chargeId"]
-
-        def test_what_is_so_already(mockserver, charge):
-            answer = mockserver.wait_for(charge={"id": charge, "status": "Authorised"}, inbox={"name": "shop"})
-            assert answer["held"]
-
-        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
-        def test_what_the_clock_brings(mockserver, charge):
-            mockserver.wait_for(charge={"id": charge, "status": "AUTHORISE_CANCELLED"}, timeout="8d", advance=True)
-            assert mockserver.clock.now.day == 8
-
-        @pytest.mark.mockserver(clock="2031-03-01T00:00:00Z")
-        def test_what_never_comes(mockserver, charge):
-            with pytest.raises(VerificationFailed, match="waited 20ms: .*charge.*advance: true"):
-                mockserver.wait_for(charge={"id": charge, "status": "SUCCESS"}, timeout="20ms")
-
-        def test_senseless(mockserver):
-            with pytest.raises(ControlRefused, match="chargee"):
-                mockserver.wait_for(chargee={"id": "x"})
-        """
-    )
-    assert passed(done) == 4, done.stdout
-
-
-def test_what_was_asked_is_verified(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "never.yaml").write_text(OUTAGE.replace("}}}", "}}, expect: {min: 1}}").replace("down", "never", 1))
-    done = run(
-        test_verified="""
-        import pytest
-        from mockserver.remote import ControlRefused, VerificationFailed
-
-        ONCE = {"op": "charge.create", "where": {"request.reference": "r-1"}, "count": {"exactly": 1}}
-
-        def test_so(mockserver):
-            mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-1"})
-            mockserver.verify(ONCE, {"op": "charge.refund", "count": {"max": 0}})
-
-        def test_not_so(mockserver):
-            mockserver.client.post("/charge/card", json={**CHARGE, "reference": "r-2"})
-            with pytest.raises(AssertionError, match="wanted exactly 1, got 0.*nearest is entry 1: .*r-2"):
-                mockserver.verify(ONCE)
-
-        @pytest.mark.mockserver(scenario="never.yaml")
-        def test_a_rule_that_should_have_fired(mockserver):
-            mockserver.verify({"op": "charge.create", "count": {"max": 0}}, rules=False)
-            with pytest.raises(VerificationFailed, match="never"):
-                mockserver.verify()
-
-        def test_senseless(mockserver):
-            with pytest.raises(ControlRefused, match="charge.creat"):
-                mockserver.verify({"op": "charge.creat", "count": {"exactly": 1}})
-        """
-    )
-    assert passed(done) == 4, done.stdout
-
-
-def test_the_profile(run: Run) -> None:
-    done = run(
-        test_profiles="""
-        import pytest
-
-        def charge(mockserver):
-            answer = mockserver.client.post("/charge/card", json={**CHARGE, "capture": False})
-            return answer.status_code, answer.json()["status"]
-
-        def test_default(mockserver):
-            assert charge(mockserver) == (201, "Authorised")
-
-        def test_assumptions(mockserver):
-            mockserver.assume({"charge.status.authorised": "AUTHORISE"})
-            assert charge(mockserver) == (201, "AUTHORISE")
-
-        @pytest.mark.mockserver(profile="sdk")
-        class TestSdk:
-            def test_of_the_class(self, mockserver):
-                assert charge(mockserver) == (200, "AUTHORISE")
-
-            @pytest.mark.mockserver(scenario="test-values", clock="2031-03-01")
-            def test_with_scenario_and_clock(self, mockserver):
-                assert charge(mockserver) == (200, "AUTHORISE")
-
-            @pytest.mark.mockserver(profile="documented")
-            def test_the_nearest_marker_wins(self, mockserver):
-                assert charge(mockserver) == (201, "Authorised")
-        """
-    )
-    assert passed(done) == 5, done.stdout
 
 
 def test_server_options_are_given_by_overriding_a_fixture(run: Run) -> None:
@@ -745,21 +753,3 @@ def test_the_summary_names_each_test_whose_scenario_did_nothing(run: Run) -> Non
     assert done.returncode == 0, done.stdout
     told = [line for line in done.stdout.splitlines() if "no rule" in line]
     assert told == ["test_one.py::test_pays[99]: no rule of three-ds-passed fired: it waits for amount >= 100"]
-
-
-def test_a_scenario_may_be_a_map(run: Run) -> None:
-    done = run(
-        test_one="""
-    import pytest
-
-    RULE = {"id": "poor", "when": {"op": "charge.create"}, "then": {"decline": "insufficient_funds"}}
-    POOR = {"version": 1, "rules": [RULE]}
-
-    @pytest.mark.mockserver(scenario=POOR)
-    def test_pays(mockserver):
-        assert mockserver.client.post("/charge/card", json=CHARGE).json()["code"] == 15
-        mockserver.scenario({"version": 1})
-        assert mockserver.client.post("/charge/card", json={**CHARGE, "amount": 7}).status_code == 201
-    """
-    )
-    assert done.returncode == 0, done.stdout

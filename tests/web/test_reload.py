@@ -57,7 +57,7 @@ def test_sandboxes_that_are_reset_and_copied_meanwhile_get_them_too(tmp_path: Pa
     def change(turn: int) -> None:
         last = world.sandboxes.open("sk_99", NOW)
         world.sandboxes.reopen("sk_99", last.beginning, NOW)
-        if world.sandboxes.is_away("sk_copy"):
+        if "sk_copy" not in world.sandboxes.in_memory:
             from mockserver.engine.state_document import copied
 
             world.sandboxes.install(run_to_end(copied(last, "sk_copy", NOW)))

@@ -117,7 +117,7 @@ async def _reset(call: ControlCall, keys: Sequence[str]) -> None:
     beginnings = await store.begun(keys) if store is not None else {}
 
     def emptied(key: str) -> Sandbox | None:
-        sandbox = None if sandboxes.is_away(key) else sandboxes.get(key)
+        sandbox = sandboxes.in_memory.get(key)
         beginning = sandbox.beginning if sandbox is not None else beginnings.get(key)
         if beginning is None:
             # It was dropped meanwhile.
@@ -155,7 +155,7 @@ def _shown(call: ControlCall, sandbox: Sandbox, public_key: str) -> dict[str, ob
         "NamedSandboxAnswer",
         sandbox,
         id=sandbox_id_of(sandbox.key),
-        name=call.world.sandboxes.name_of(sandbox.key),
+        name=call.world.sandboxes.names.get(sandbox.key),
         key=masked_key(sandbox.key),
         publicKey=public_key,
         scenarios=[scenario.name for scenario in sandbox.config.scenarios],
