@@ -191,8 +191,7 @@ def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSan
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that passed while a rule's ``expect`` is not met, unless a verification has reported that already,
-    or while its client did something wrong."""
+    """Fail a test that passed while its client did something wrong, or a rule's ``expect`` is not met nor reported."""
     yield
     sandbox = item.stash.get(_sandbox_key, None)
     if sandbox is not None:

@@ -282,8 +282,7 @@ class RemoteSandbox:
             raise VerificationFailed("\n".join(errors))
 
     def invariant(self, text: str) -> None:
-        """What must hold of the money when the test ends, such as ``net("order-1") <= 20`` (docs/books.md). Raises
-        ``ValueError`` for what is not such a sentence."""
+        """What must hold of the money at the end: ``net("order-1") <= 20`` (docs/books.md). Raises ``ValueError``."""
         from mockserver.books.invariants import Invariant
 
         self.invariants.append(Invariant(text))
@@ -316,8 +315,7 @@ class RemoteSandbox:
         *,
         settled: bool = False,
     ) -> dict[str, Any]:
-        """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
-        :class:`ControlRefused` for a bad row."""
+        """What the shop's books and the sandbox say differently, as findings. Raises :class:`ControlRefused`."""
         asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
         text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)
