@@ -185,8 +185,8 @@ def serve(**flags: Any) -> None:
 
         mount(app)
     if settings.log_format == "text":
-        log.info(f"control page: {listeners.address}/__admin")
-        log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.address}/charge")
+        log.info(f"control page: {listeners.settings.address}/__admin")
+        log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.settings.address}/charge")
     code = serving.serve(app, listeners, echo=click.echo, collector=collector)
     if traces is not None:
         from mockserver.adapters.trace_export import close_export

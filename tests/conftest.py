@@ -64,6 +64,14 @@ def api() -> Api:
     return Api()
 
 
+@pytest.fixture(scope="module")
+def shared() -> Api:
+    """A caller of one application for the tests of a file that leave nothing in it, as what is refused does."""
+    from tests.driving import Api
+
+    return Api()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Set up the depth and the cache of compiled modules."""
     if config.getoption("--deep"):

@@ -39,14 +39,14 @@ CARD = {"cardNumber": VISA, "expiryDate": "12/40", "ccv": "123", "cardholder": "
 SHIPPED = sorted((Path(__file__).resolve().parents[1] / "scenarios").glob("*.yaml"))
 """The files of the scenarios that come with the product."""
 
-_read = cache(load)
+_read, _read_text = cache(load), cache(read_text)
 # Each application compiles some three hundred paths of routes, the same ones.
 routing.compile_path = cache(routing.compile_path)
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """Scenario files, read once for all tests, under a scenario and assumptions of the test's own."""
+    """Scenario files and texts, read once for all tests, under assumptions of the test's own."""
 
     names: tuple[str, ...]
     text: str | None
@@ -55,7 +55,7 @@ class _Given:
 
     def load(self) -> list[Scenario]:
         own = [Scenario("assumed", "assumed.yaml", assumptions=self.assumptions)] if self.assumptions else []
-        given = [self.read_text(self.text, "given.yaml")] if self.text else []
+        given = [_read_text(self.text, "given.yaml")] if self.text else []
         behind = _read((), test_values=True) if self.test_values else []
         named = [one for one in _read(self.names, test_values=False) if not behind or one.name != behind[0].name]
         return [*own, *given, *named, *behind]

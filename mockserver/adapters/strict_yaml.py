@@ -118,13 +118,10 @@ class _Reader:
     def document(self) -> Document:
         """The plain data. Raises ``ScenarioRefused``, and what the reader of YAML raises."""
         data: object = None
-        documents = 0
         for event in self._events:
-            if isinstance(event, yaml.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    self._stop(event, "got a second document (---), a file holds one scenario")
-            elif isinstance(event, yaml.NodeEvent):
+            if isinstance(event, yaml.DocumentStartEvent) and () in self.positions:
+                self._stop(event, "got a second document (---), a file holds one scenario")
+            if isinstance(event, yaml.NodeEvent):
                 data = self._node(event, ())
         if self._problems:
             raise ScenarioRefused(self._problems)

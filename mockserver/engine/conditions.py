@@ -125,32 +125,30 @@ def read(sandbox: Sandbox, wanted: object) -> list[WaitCondition]:
     with every fault. ``sandbox`` is any sandbox: it knows which fields the objects of a kind have."""
     if not isinstance(wanted, dict) or not wanted:
         raise invalid({"For": 'wanted an object such as {"charge": {"id": ..., "status": ...}}'})
-    kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
     found: list[WaitCondition] = []
     faults: dict[str, str] = {}
     for kind, tests in wanted.items():
+        try:
+            found.append(_condition(sandbox, kind, tests))
+        except ValueError as problem:
+            faults[f"For.{kind[:40]}"] = str(problem)
         if len(faults) >= _MOST_FAULTS:
             break
-        place = f"For.{kind[:40]}"
-        if kind not in kinds:
-            faults[place] = f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}"
-            continue
-        if kind == "inbox" and isinstance(tests, str):
-            tests = {"name": tests}
-        if not isinstance(tests, dict):
-            form = '"shop" or {"name": "shop"}' if kind == "inbox" else '{"id": ..., "status": ...}'
-            faults[place] = f"wanted an object of tests, such as {form}"
-        else:
-            try:
-                found.append(_condition(sandbox, kind, tests))
-            except ValueError as problem:
-                faults[place] = str(problem)
     if faults:
         raise invalid(faults)
     return found
 
 
-def _condition(sandbox: Sandbox, kind: str, given: Mapping[str, object]) -> WaitCondition:
+def _condition(sandbox: Sandbox, kind: str, given: object) -> WaitCondition:
+    """The condition of one kind. Raises ``ValueError`` with what is wrong with it."""
+    kinds = [*(camel(kind) for kind in KINDS), "webhook", "inbox"]
+    if kind not in kinds:
+        raise ValueError(f"no such kind{nearest(kind, kinds)}, allowed: {', '.join(kinds)}")
+    if kind == "inbox" and isinstance(given, str):
+        given = {"name": given}
+    if not isinstance(given, dict):
+        form = '"shop" or {"name": "shop"}' if kind == "inbox" else '{"id": ..., "status": ...}'
+        raise ValueError(f"wanted an object of tests, such as {form}")
     tests = dict(given)
     count = tests.pop("count", 1)
     if type(count) is not int or not 1 <= count <= 1_000_000:

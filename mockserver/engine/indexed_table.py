@@ -33,7 +33,7 @@ STEP_ROWS = 5_000
 """Rows that are looked at in one step. A table that has no more is searched at once."""
 
 MOST_CHANGES = 10_000
-"""Changed rows beyond which what a long search has worked out is kept no longer."""
+"""New or changed rows beyond which what a long search has worked out is kept no longer."""
 
 _MOST_SEARCHES = 8
 _MOST_TEXTS = 2
@@ -147,13 +147,11 @@ class LongSearch(Generic[R]):
     def learn(self) -> Cooperative[None]:
         """Look at what has come or changed since, but for the last few rows."""
         for _ in range((len(self.changed) + len(self._rows) - self.known) // _FEW_ROWS):
-            self._take_in(_FEW_ROWS)
+            self.take_in(_FEW_ROWS)
             yield
 
-    def catch_up(self) -> None:
-        self._take_in(len(self.changed) + len(self._rows))
-
-    def _take_in(self, most: int) -> None:
+    def take_in(self, most: int) -> None:
+        """Look at what has come or changed since, at most so many of each."""
         places, total = self.places, len(self._rows)
         start = min(self.known, total)
         self.known = min(start + most, total)
@@ -217,7 +215,7 @@ class LongSearches(Generic[R]):
         """The search for the rows of a query, all but the last few of which it has looked at; ``checks`` are what a row
         must pass."""
         search = next((one for one in self._searches if one.wanted == query.wanted), None)
-        if search is None:
+        if search is None or len(self._rows) - search.known > MOST_CHANGES:
             search = LongSearch(self._rows, query, map(self._with_texts, checks))
             self._listeners.add(search)
             yield from search.build()
@@ -354,7 +352,7 @@ class Table(Generic[R]):
         places, checks = self._candidates(query)
         if _is_long(places, checks, query):
             found = run_to_end(self._long_search(query))
-            found.catch_up()
+            found.take_in(len(found.changed) + len(self.rows))
             return query.page(found.places, rows)
         if checks:
             places = [seq for seq in places if all(check(rows[seq]) for check in checks)]

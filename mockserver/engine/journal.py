@@ -272,11 +272,6 @@ class Journal(QuotaMember):
         """Entries that a bound has pushed out."""
         return self.last - len(self.entries)
 
-    @property
-    def overflown(self) -> int:
-        """Entries that the bound of this journal alone has pushed out."""
-        return self.dropped - self.given_up
-
     def note(self, entry: JournalEntry) -> None:
         """Keep the next entry: its number is one above ``last``."""
         self.last = entry.number

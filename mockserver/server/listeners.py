@@ -44,10 +44,6 @@ class Listeners:
     tls: tuple[socket.socket, ...] = ()
 
     @property
-    def address(self) -> str:
-        return self.settings.address
-
-    @property
     def tls_address(self) -> str:
         name = "localhost" if self.settings.host == "127.0.0.1" else bracketed(self.settings.host)
         return f"https://{name}:{self.settings.tls_port}"

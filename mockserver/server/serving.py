@@ -117,7 +117,7 @@ async def _run(
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
-                log.address(f"ready on {bound.address}")
+                log.address(f"ready on {settings.address}")
                 async with (
                     watching(settings.scenario, reloading(app, log)) if settings.watch else contextlib.nullcontext()
                 ):

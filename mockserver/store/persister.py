@@ -139,12 +139,17 @@ class SandboxPersister:
         self._seldom_plain: Mapping[str, Any] = {}
         self._judged = counters(sandbox.watch)
         self._fresh: Fresh = {}
+        self._news: dict[Part, None] = {}
+        # Tables first, which say themselves what is new; last the memories of judges, of which most stay empty.
         self.parts = [*self._parts_of(sandbox)]
+        judges = [part for part in self.parts if isinstance(part, MemoryPart) and part.name.startswith("findings.")]
+        self._memories = tuple(part.memory for part in judges)
+        self._remembers = True
 
     def _parts_of(self, sandbox: Sandbox) -> Iterator[Part]:
         for name, row in ROW_CLASSES.items():
             if row is not Batch:
-                yield TablePart(name, getattr(sandbox, name), row, self._fresh)
+                yield TablePart(name, getattr(sandbox, name), row, self._fresh, self._news)
         yield BatchPart(sandbox.batches)
         yield schedule_part(sandbox)
         yield PastPart(sandbox)
@@ -157,8 +162,6 @@ class SandboxPersister:
         yield MemoryPart("setup", sandbox, "setup", row_form(tuple[str, dict[str, object]]))
         yield MemoryPart("idempotency", sandbox, "idempotency", _first_form(row_form(First), rows))
         yield MemoryPart("replays", sandbox, "replays", _first_form(row_form(FirstAnswer), rows))
-        if sandbox.watch is not None:
-            yield from memories(sandbox.watch)
         yield GrowingPart(
             "journal",
             journal.since,
@@ -174,6 +177,8 @@ class SandboxPersister:
             change.to_plain,
             lambda changes, _: stories.take(map(change.to_value, changes)),
         )
+        if sandbox.watch is not None:
+            yield from memories(sandbox.watch)
 
     def close(self) -> None:
         """Stop listening to the sandbox and let go of it, without cyclic garbage, which may be frozen."""
@@ -207,18 +212,23 @@ class SandboxPersister:
         changes, sandbox = Changes(commit, self.world), self.sandbox
         if self._rulebook.put_in_force(sandbox.config.rules) or not self._books:
             self._books[self._rulebook.present] = [self._context.place_of(one) for one in sandbox.config.scenarios]
-        for part in self.parts:
+        first, last = len(ROW_CLASSES) - 1, len(self.parts) - len(self._memories)
+        is_remembered = any(self._memories)
+        for part in (*self._news, *self.parts[first : None if is_remembered or self._remembers else last]):
             part.gather(changes)
+        self._remembers = is_remembered
+        self._news.clear()
         self._fresh.clear()
         for name, length in self._paged.items():
             table = getattr(sandbox, name)
-            commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
-            self._paged[name] = len(table)
+            if len(table.rows) > length:
+                commit.pages += [(table.id_of(row), self.world) for row in table.rows[length:] if PAGES[name](row)]
+                self._paged[name] = len(table)
         # The head is small, and written when its text has changed.
-        plain = self._head()
-        if (written := hash(json_text(plain))) != self._written:
+        text = json_text(self._head())
+        if (written := hash(text)) != self._written:
             self._written = written
-            changes.put(HEAD, 0, plain)
+            commit.puts.append((self.world, HEAD, 0, text))
 
     def _head(self) -> dict[str, Any]:
         """The plain data of the ``Head``. Most of its fields seldom change, and are worked out only then: a charge that

@@ -10,7 +10,7 @@ row without its transactions, which are written by the block.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify
 from itertools import groupby, islice
 from operator import attrgetter
@@ -60,10 +60,12 @@ class Part:
 
 class TablePart(Part):
     """The rows of one table, by their place: the first ``_known`` were gathered, of which some have changed since.
-    ``fresh`` gets what is written of them, for the journal of the same commit."""
+    ``fresh`` gets what is written of them, for the journal of the same commit; ``news`` has each part with a change."""
 
-    def __init__(self, name: str, table: Table[Any], row: type, fresh: Fresh) -> None:
+    def __init__(self, name: str, table: Table[Any], row: type, fresh: Fresh, news: dict[Part, None]) -> None:
         self.name = name
+        self._news = news
+        news[self] = None
         self._fresh = fresh
         self._table = table
         self._form = row_form(row)
@@ -72,6 +74,7 @@ class TablePart(Part):
         table.watch(self._hear)
 
     def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
+        self._news[self] = None
         if row.seq < self._known:
             self._changed[row.seq] = None
 
@@ -79,8 +82,6 @@ class TablePart(Part):
         return len(self._table.rows) - self._known + len(self._changed)
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        if not self._changed and len(self._table.rows) == self._known:
-            return
         some = list(islice(self._changed, most))
         end = min(self._known + most - len(some), len(self._table.rows))
         for seq in (*some, *range(self._known, end)):
@@ -118,10 +119,14 @@ class MemoryPart(Part):
         self._known: dict[Any, tuple[int, Any]] = {}
         self._last = 0
 
+    @property
+    def memory(self) -> Mapping[Any, Any]:
+        """What it stores."""
+        found: Mapping[Any, Any] = getattr(self._owner, self._slot)
+        return found
+
     def gather(self, changes: Changes, most: int = ALL) -> None:
-        memory, known, before = getattr(self._owner, self._slot), self._known, 0
-        if not memory and not known:
-            return
+        memory, known, before = self.memory, self._known, 0
         for key, value in memory.items():
             number, held = known.get(key, (0, None))
             if is_moved := number <= before:

@@ -469,9 +469,10 @@ class Store(SandboxStorage):
     def _is_news(self, kept: StoredSandbox, known: StoredSandbox) -> bool:
         """Whether the index is to be written anew: not for the use alone of the sandbox that was the last used of all,
         but once a second."""
+        if (kept.world, kept.name, kept.due) != (known.world, known.name, known.due):
+            return True
         is_used_alone = known.used == self._newest and len(self._batch) == 1
-        was_just_used = is_used_alone and 0 <= kept.touched - known.touched < SECOND
-        return kept._replace(used=known.used if was_just_used else kept.used, touched=known.touched) != known
+        return kept.used != known.used and not (is_used_alone and 0 <= kept.touched - known.touched < SECOND)
 
     def _lose(self, sandbox: Sandbox) -> None:
         """Drop a sandbox that differs from the file: the next use reads it again."""

@@ -174,13 +174,12 @@ def test_the_default_currency_is_an_assumption() -> None:
         ({"paymentInformation": card(threeDSServerTransID="no uuid")}, 59, ["ThreeDSServerTransID"]),
     ],
 )
-def test_what_a_card_charge_refuses(fields: dict[str, object], code: int, details: list[str]) -> None:
-    api = Api()
-    refused = api.post("/charge/card", card_charge(**fields))
+def test_what_a_card_charge_refuses(shared: Api, fields: dict[str, object], code: int, details: list[str]) -> None:
+    refused = shared.post("/charge/card", card_charge(**fields))
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == details
     assert refused["resource"] == "/charge/card"
-    assert api.get("/charge")["count"] == 0
+    assert shared.get("/charge")["count"] == 0
 
 
 def test_the_published_example_of_a_refusal_field_by_field(api: Api) -> None:

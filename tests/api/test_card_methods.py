@@ -83,9 +83,8 @@ def test_a_vault_expiry_date_counts_too(api: Api) -> None:
         ({"metadata": "x"}, 90, ["Metadata"]),
     ],
 )
-def test_what_is_refused(fields: dict[str, object], code: int, details: list[str]) -> None:
-    api = Api()
-    refused = api.post("/payment_method/card", body(**fields))
+def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, details: list[str]) -> None:
+    refused = shared.post("/payment_method/card", body(**fields))
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == details
 

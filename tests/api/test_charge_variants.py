@@ -80,11 +80,12 @@ def test_every_variant_takes_the_common_fields(variant: str) -> None:
         ({"initiator": "NOBODY"}, 90, "Initiator"),
     ],
 )
-def test_every_variant_refuses_a_bad_field(variant: str, fields: dict[str, object], code: int, name: str) -> None:
-    api = Api()
-    reply = api.post(f"/charge/{variant}", {"amount": 5, **sources(api)[variant], **fields})
+def test_every_variant_refuses_a_bad_field(
+    shared: Api, variant: str, fields: dict[str, object], code: int, name: str
+) -> None:
+    reply = shared.post(f"/charge/{variant}", {"amount": 5, **sources(shared)[variant], **fields})
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [name])
-    assert api.get("/charge")["count"] == 0
+    assert shared.get("/charge")["count"] == 0
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

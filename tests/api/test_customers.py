@@ -387,9 +387,8 @@ def test_removed_customers_are_found_on_demand_only(three: Api) -> None:
         ({"includeRemoved": "perhaps"}, "IncludeRemoved"),
     ],
 )
-def test_a_bad_search_is_refused(query: dict[str, object], name: str) -> None:
-    api = Api()
-    reply = api.get("/customer", **query)
+def test_a_bad_search_is_refused(shared: Api, query: dict[str, object], name: str) -> None:
+    reply = shared.get("/customer", **query)
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name])
 
 

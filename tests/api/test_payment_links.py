@@ -117,12 +117,11 @@ def test_pascal_case_and_indexes_are_taken(api: Api) -> None:
         ("metadata", {"a": {"b": 1}}, 90, "Metadata"),
     ],
 )
-def test_a_bad_field_is_refused(field: str, value: object, code: int, place: str) -> None:
-    api = Api()
-    reply = api.post("/payment_link", {"title": "A lamp", "amount": 20, field: value})
+def test_a_bad_field_is_refused(shared: Api, field: str, value: object, code: int, place: str) -> None:
+    reply = shared.post("/payment_link", {"title": "A lamp", "amount": 20, field: value})
     assert problem_of(reply) == (400, code)
     assert list(reply["details"]) == [place]
-    assert api.get("/payment_link")["count"] == 0
+    assert shared.get("/payment_link")["count"] == 0
 
 
 def test_an_image_may_be_as_large_as_the_assumption_says() -> None:

@@ -110,9 +110,8 @@ def test_a_maximum_within_bounds_is_taken(api: Api, maximum: object) -> None:
         ({"description": ""}, "Description"),
     ],
 )
-def test_a_bad_agreement_is_refused(fields: dict[str, object], name: str) -> None:
-    api = Api()
-    reply = api.post("/payment_method/payto", {**AGREEMENT, **fields})
+def test_a_bad_agreement_is_refused(shared: Api, fields: dict[str, object], name: str) -> None:
+    reply = shared.post("/payment_method/payto", {**AGREEMENT, **fields})
     assert (problem_of(reply), list(reply["details"])) == ((400, 90), [name])
 
 
@@ -201,11 +200,10 @@ def test_a_new_number_of_a_vaulted_card_gets_a_vault_item_of_its_own(api: Api) -
         ({"card": {"cardNumber": "4111111111111112", "expiryDate": "1"}}, 90),
     ],
 )
-def test_a_bad_change_is_refused_and_changes_nothing(body: dict[str, object], code: int) -> None:
-    api = Api()
-    method = made(api)
-    assert problem_of(api.put(path_of(method), body)) == (400, code)
-    assert api.get(path_of(method)).body == method
+def test_a_bad_change_is_refused_and_changes_nothing(shared: Api, body: dict[str, object], code: int) -> None:
+    method = made(shared)
+    assert problem_of(shared.put(path_of(method), body)) == (400, code)
+    assert shared.get(path_of(method)).body == method
 
 
 def test_only_a_card_in_use_can_be_changed(api: Api) -> None:

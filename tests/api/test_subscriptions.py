@@ -101,11 +101,10 @@ def test_the_least_that_is_needed(api: Api) -> None:
         ("webhook", {"authorization": "x"}, 90, "Webhook.Url"),
     ],
 )
-def test_a_bad_field_is_refused(field: str, value: object, code: int, place: str) -> None:
-    api = Api()
-    reply = api.post("/subscription/payment_method", body(api, **{field: value}))
+def test_a_bad_field_is_refused(shared: Api, field: str, value: object, code: int, place: str) -> None:
+    reply = shared.post("/subscription/payment_method", body(shared, **{field: value}))
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
-    assert api.get("/subscription")["count"] == 0
+    assert shared.get("/subscription")["count"] == 0
 
 
 def test_nulls_inside_objects_are_absent(api: Api) -> None:

@@ -73,11 +73,10 @@ def test_a_public_key_makes_tokens_and_reads_none(api: Api) -> None:
         ({"providerId": "nobody", "paymentInformation": card(ccv="1")}, 90),
     ],
 )
-def test_a_bad_card_makes_no_token(fields: dict[str, object], code: int) -> None:
-    api = Api()
-    reply = api.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
+def test_a_bad_card_makes_no_token(shared: Api, fields: dict[str, object], code: int) -> None:
+    reply = shared.post("/token/card", {"providerId": DUMMY, "paymentInformation": card(), **fields})
     assert problem_of(reply) == (400, code)
-    assert api.get("/token")["count"] == 0
+    assert shared.get("/token")["count"] == 0
 
 
 def test_the_cheapest_provider_gets_a_token_without_one(api: Api) -> None:

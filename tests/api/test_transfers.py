@@ -71,11 +71,10 @@ def test_pascal_case_and_no_charge(api: Api) -> None:
         (group({"account": "a"}), 90, "Transfers.0.Amount"),
     ],
 )
-def test_a_bad_group_is_refused_as_a_whole(body: dict[str, object], code: int, place: str) -> None:
-    api = Api()
-    reply = api.post("/transfer", body)
+def test_a_bad_group_is_refused_as_a_whole(shared: Api, body: dict[str, object], code: int, place: str) -> None:
+    reply = shared.post("/transfer", body)
     assert (problem_of(reply), list(reply["details"])) == ((400, code), [place])
-    assert api.get("/transfer")["count"] == 0
+    assert shared.get("/transfer")["count"] == 0
 
 
 def test_references_of_forty_characters_are_taken(api: Api) -> None:

@@ -172,9 +172,8 @@ def test_the_length_of_the_delay_is_an_assumption() -> None:
         ({"CardNumber": None}, 90, "CardNumber"),
     ],
 )
-def test_what_is_refused(fields: dict[str, object], code: int, field: str) -> None:
-    api = Api()
-    refused = api.post("/vault", {"CardNumber": VISA, "Ccv": "123", **fields})
+def test_what_is_refused(shared: Api, fields: dict[str, object], code: int, field: str) -> None:
+    refused = shared.post("/vault", {"CardNumber": VISA, "Ccv": "123", **fields})
     assert problem_of(refused) == (400, code)
     assert list(refused["details"]) == [field]
 

@@ -442,12 +442,11 @@ def test_anything_can_be_told_to_all_subscriptions_of_its_type(api: Api) -> None
         ({"type": "batch", "url": URL, "when": "now"}, "When"),
     ],
 )
-def test_a_senseless_event_is_refused(body: object, field: str) -> None:
-    api = Api()
-    reply = api.post("/__admin/events", body)
+def test_a_senseless_event_is_refused(shared: Api, body: object, field: str) -> None:
+    reply = shared.post("/__admin/events", body)
     assert problem_of(reply) == (400, 90)
     assert field in reply["details"]
-    assert logged(api) == []
+    assert logged(shared) == []
 
 
 def test_the_log_is_filtered(api: Api) -> None:

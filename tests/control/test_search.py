@@ -105,10 +105,9 @@ def test_what_is_masked_is_not_found(told: Api) -> None:
         ("x " * 21, "at most 20"),
     ],
 )
-def test_a_search_that_means_nothing_is_refused(q: str, words: str) -> None:
-    api = Api()
+def test_a_search_that_means_nothing_is_refused(shared: Api, q: str, words: str) -> None:
     for path in ("/__admin/timeline", "/__admin/journal"):
-        reply = api.call("GET", f"{path}?{urlencode({'q': q})}")
+        reply = shared.call("GET", f"{path}?{urlencode({'q': q})}")
         assert reply.status == 400
         assert words in reply.body["details"]["Q"]
 

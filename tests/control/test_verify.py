@@ -132,9 +132,8 @@ def test_a_count_that_the_journal_cannot_vouch_for_does_not_hold() -> None:
         ({"request": []}, "Request"),
     ],
 )
-def test_senseless_expectations_are_refused(body: object, field: str) -> None:
-    api = Api()
-    reply = api.call("POST", "/__admin/verify", body)
+def test_senseless_expectations_are_refused(shared: Api, body: object, field: str) -> None:
+    reply = shared.call("POST", "/__admin/verify", body)
     assert (reply.status, list(reply.body["details"])) == (400, [field])
 
 

@@ -267,9 +267,8 @@ def test_in_real_time_a_wait_lasts_until_the_thing_comes_due() -> None:
         ({"for": {"charge": {}}, "until": "now"}, "Until"),
     ],
 )
-def test_a_senseless_wait_is_refused(body: object, field: str) -> None:
-    api = Api()
-    reply = api.call("POST", "/__admin/wait", body)
+def test_a_senseless_wait_is_refused(shared: Api, body: object, field: str) -> None:
+    reply = shared.call("POST", "/__admin/wait", body)
     assert (reply.status, reply.body["code"]) == (400, 90)
     assert field in reply.body["details"]
 
@@ -288,10 +287,9 @@ def test_a_senseless_wait_is_refused(body: object, field: str) -> None:
         ({"charge": {"colour": 1, "statuss": 2}}, "statuss: no such field"),
     ],
 )
-def test_an_unknown_field_is_refused_with_the_nearest_known(wanted: Any, words: str) -> None:
-    api = Api()
+def test_an_unknown_field_is_refused_with_the_nearest_known(shared: Api, wanted: Any, words: str) -> None:
     [kind] = wanted
-    reply = api.call("POST", "/__admin/wait", {"for": wanted})
+    reply = shared.call("POST", "/__admin/wait", {"for": wanted})
     assert (reply.status, reply.body["code"]) == (400, 90)
     assert words in reply.body["details"][f"For.{kind}"]
     assert all(

@@ -260,7 +260,7 @@ def test_a_wide_address_without_admin_token_is_warned_about(start: Start, token:
 def test_addresses_are_written_as_urls() -> None:
     listeners = listen(Settings(port=0, tls_port=0))
     try:
-        assert listeners.address == f"http://127.0.0.1:{listeners.plain.getsockname()[1]}"
+        assert listeners.settings.address == f"http://127.0.0.1:{listeners.plain.getsockname()[1]}"
         assert listeners.settings.port != 0
         assert listeners.tls_address == f"https://localhost:{listeners.settings.tls_port}"
     finally:
@@ -274,9 +274,9 @@ def test_an_ipv6_address_is_bracketed() -> None:
     except CannotListen as refusal:
         pytest.skip(f"no IPv6 loopback: {refusal}")
     listeners.close()
-    assert listeners.address.startswith("http://[::1]:")
+    assert listeners.settings.address.startswith("http://[::1]:")
     assert listeners.tls_address.startswith("https://[::1]:")
-    assert listeners.settings.url == listeners.address
+    assert listeners.settings.url == listeners.settings.address
 
 
 def test_an_address_of_another_machine_is_bad_usage() -> None:

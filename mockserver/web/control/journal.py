@@ -59,7 +59,7 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
         request=_request(entry, asked.headers) if entry.method else None,
         answer=answer,
         decisions=[_decision(one) for one in result.decisions],
-        events=[shown_event(event, profile) for event in result.events],
+        events=[reply_of("JournalEventAnswer", event, **moved(event, profile)) for event in result.events],
         assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
         ignored=[mask_start(name, _LONGEST_NAME) for name in result.ignored[:_MOST_NAMES]],
     )
@@ -84,12 +84,8 @@ def _decision(one: Decision) -> dict[str, object]:
     return reply_of("JournalDecisionAnswer", one, lost=lost)
 
 
-def shown_event(event: Event, profile: WireProfile) -> dict[str, object]:
-    """A change of state; ``before`` is null for an object that began."""
-    return reply_of("JournalEventAnswer", event, **moved(event, profile))
-
-
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:
+    """The states before and after a change; the first is null for an object that began."""
     states = {"before": event.before, "after": event.after}
     return {name: None if state is None else profile.word(state) for name, state in states.items()}
 

@@ -5,6 +5,7 @@ No label holds a key, an id or a value of a request, and each has a bounded numb
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from types import SimpleNamespace
@@ -105,7 +106,12 @@ async def read(call: ControlCall) -> bytes:
 
     families = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
     world = call.world
-    objects = await _objects(world)
+    objects = Counter(dict.fromkeys(ROW_CLASSES, 0))
+
+    def count(sandbox: Sandbox) -> None:
+        objects.update({kind: len(getattr(sandbox, kind)) for kind in ROW_CLASSES})
+
+    await for_each(tuple(world.sandboxes), count)
 
     found = []
     for metric in METRICS:
@@ -115,17 +121,6 @@ async def read(call: ControlCall) -> bytes:
         found.append(family)
     collected: Any = SimpleNamespace(collect=lambda: found)
     return generate_latest(collected)
-
-
-async def _objects(world: World) -> dict[str, int]:
-    counts = dict.fromkeys(ROW_CLASSES, 0)
-
-    def count(sandbox: Sandbox) -> None:
-        for kind in counts:
-            counts[kind] += len(getattr(sandbox, kind))
-
-    await for_each(tuple(world.sandboxes), count)
-    return counts
 
 
 def alive(call: ControlCall) -> object:

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from typing import Any, TypeVar
 
 from mockserver.books.invariants import Invariant
-from mockserver.domain.errors import invalid, nearest
+from mockserver.domain.errors import MOST_FAULTS, invalid, nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
@@ -42,7 +42,6 @@ _ELSEWHERE: Mapping[str, str] = {
 
 _MOST = 1_000_000_000
 _MOST_TESTS = 1_000
-_MOST_FAULTS = 100
 
 _LEAST = {"none": Severity.NOTE, "warning": Severity.WARNING, "error": Severity.ERROR}
 """The least severity that fails a verification, by its word: ``none`` allows no finding at all."""
@@ -95,7 +94,7 @@ def _read(read: Callable[[str], T], document: Mapping[str, Any], name: str, faul
             found.append(read(text if isinstance(text, str) else repr(text)))
         except ValueError as fault:
             faults[f"{name}[{place}]"] = mask_text(str(fault))
-        if len(faults) >= _MOST_FAULTS:
+        if len(faults) >= MOST_FAULTS:
             break
     return found
 
@@ -156,23 +155,21 @@ def _compare(expected: Expected, entry: JournalEntry) -> tuple[int, Sequence[Dif
     A request counts once, however many providers were tried; a step that was not asked for by a request of that
     operation (rows of a batch, renewals) counts once for each payment in it.
     """
-    attempts = [attempt for attempt in _attempts(entry) if expected.concerns(attempt)]
+    asked = entry.asked
+    made: Sequence[Attempt] = entry.result.attempts or (
+        Attempt(op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call),
+    )
+    # By its first or second name.
+    attempts = [one for one in made if not expected.operations.isdisjoint((one.op, one.also))]
     if not attempts:
         return 0, ()
     lacks = [expected.when.differences(attempt) for attempt in attempts]
     fits = [attempt for attempt, differences in zip(attempts, lacks, strict=True) if not differences]
     if not fits:
         return 0, min(lacks, key=len)
-    if entry.asked.op in expected.operations:
+    if asked.op in expected.operations:
         return 1, ()
     return len({(fit.row, fit.subject, fit.attempt) for fit in fits if fit.attempt == 1}) or 1, ()
-
-
-def _attempts(entry: JournalEntry) -> Sequence[Attempt]:
-    asked = entry.asked
-    if entry.result.attempts:
-        return entry.result.attempts
-    return [Attempt(op=asked.op, now=entry.at, request=asked.request, headers=asked.headers, call=asked.call)]
 
 
 @record
@@ -184,10 +181,6 @@ class Expected:
     when: When
     bounds: Expectation
 
-    def concerns(self, attempt: Attempt) -> bool:
-        """Whether an attempt is one at the expected operation, by its first or second name."""
-        return attempt.op in self.operations or attempt.also in self.operations
-
 
 def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
     """The expectations of plain data, and every fault by its place: with a fault they mean nothing."""
@@ -196,7 +189,7 @@ def expectations(given: object) -> tuple[list[Expected], dict[str, str]]:
         return [], {"Requests": "wanted a list of {op, where, count}"}
     found: list[Expected] = []
     for place, raw in enumerate(given):
-        if len(problems.found) >= _MOST_FAULTS:
+        if len(problems.found) >= MOST_FAULTS:
             break
         found += _expected(raw, problems.below("requests", place))
     return found, {problem.path: problem.message for problem in problems.found}
