@@ -28,9 +28,8 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
-from mockserver.explore.before import Before, NoReport
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Exploration, NoBaseline, Plan
+from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Before, Exploration, NoBaseline, NoReport, Plan
 from mockserver.explore.fault_table import (
     CRASH,
     FAULTS,

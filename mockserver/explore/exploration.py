@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,12 +14,10 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.before import Before
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, followed, name_of, trials
+from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, drawn, followed, name_of, trials
 from mockserver.explore.minimise import minimise
 from mockserver.explore.run_money import differences as money_differences
 from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.swarm import drawn
 from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
 from mockserver.explore.verdicts import Judged, Reference, excused, judged
 from mockserver.scenario.failures import InjectionPoint
@@ -136,6 +135,43 @@ class Cell:
     def found(self) -> list[str]:
         """The names of its findings, each once."""
         return list(dict.fromkeys(row["finding"] for row in self.findings))
+
+
+class NoReport(Exception):
+    """A file is no report of an exploration: the text says so."""
+
+
+@record
+class Before:
+    """The cells of an earlier report, by name, as it has them; ``file`` is where it stands."""
+
+    file: Path
+    cells: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, file: Path) -> Before:
+        """The report in a file. Raises ``NoReport``, and ``OSError``."""
+        try:
+            rows = json.loads(file.read_text("utf-8"))["cells"]
+            cells = {str(row.get("name") or f"{row['point']}/{row['fault']}"): row for row in rows}
+            for row in cells.values():
+                Verdict(row["verdict"])
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise NoReport(f"{file} is no report.json of an exploration") from None
+        return cls(file, cells)
+
+    def verdict(self, name: str) -> Verdict | None:
+        """What a cell was; None for one that was not tried."""
+        row = self.cells.get(name)
+        return None if row is None else Verdict(row["verdict"])
+
+    def words(self, name: str) -> str:
+        """How a cell ended and what was found, in words."""
+        row = self.cells[name]
+        code = row.get("exit")
+        end = "not done in time" if code is None else f"exit code {code}"
+        told = [*row.get("findings", ()), *row.get("money", ())]
+        return f"{row['verdict']}, {end}" + (f": {', '.join(map(str, told))}" if told else "")
 
 
 @mutable

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mockserver.cli import main
-from mockserver.explore.before import Before, NoReport
+from mockserver.explore.exploration import Before, NoReport
 from mockserver.explore.trial import Verdict
 
 slow = pytest.mark.slow

@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from mockserver.explore.exploration import Cell
-from mockserver.explore.fault_table import fault, faults_of
+from mockserver.explore.fault_table import BEYOND, MOST_FAULTS, drawn, fault, faults_of
 from mockserver.explore.folder import ExplorationFolder
-from mockserver.explore.swarm import BEYOND, MOST_FAULTS, drawn
 from mockserver.explore.trial import Verdict
 from tests.explore.test_exploration import DOUBLE, PAY, READ, RETRY, explored, prepared
 
