@@ -58,13 +58,6 @@ class Server:
         self.tests[test] += 1
         return f"sk_test_{sha256(f'{test} {self.tests[test]}'.encode()).hexdigest()[:32]}"
 
-    def stop(self) -> None:
-        """Let answers finish and wait for the end."""
-        from mockserver.adapters.local_server import stop
-
-        self.line.close()
-        stop(self.process)
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     pytest_findings.add_options(parser)
@@ -135,7 +128,7 @@ def mockserver_server(
 ) -> Iterator[Server]:
     """The session's server, on a free port of the loopback address; under xdist one for each worker."""
     __tracebackhide__ = True
-    from mockserver.adapters.local_server import start
+    from mockserver.adapters.local_server import start, stop
     from mockserver.remote import ControlLine
 
     url, process = start([*_QUIET, *mockserver_args], tmp_path_factory.mktemp("mockserver"))
@@ -143,7 +136,8 @@ def mockserver_server(
     yield server
     if request.config.getoption(_COVERAGE) or request.config.getoption(_EXPLORE):
         pytest_findings.note_coverage(request.config, server.url)
-    server.stop()
+    server.line.close()
+    stop(process)
 
 
 @pytest.fixture
@@ -197,8 +191,7 @@ def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSan
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that passed while a rule's ``expect`` is not met, unless a verification has reported that already,
-    or while its client did something wrong."""
+    """Fail a test that passed while its client did something wrong, or a rule's ``expect`` is not met nor reported."""
     yield
     sandbox = item.stash.get(_sandbox_key, None)
     if sandbox is not None:

@@ -222,15 +222,20 @@ class RemoteSandbox:
         given by keywords. Without ``where`` every request of the operation counts, without ``count`` one is enough.
         Raises :class:`VerificationFailed` with the differences and near misses.
         """
-        asked = [*requests, *([request] if request else [])]
-        try:
-            body = {"requests": asked, "rules": rules}
-            self.call("POST", "/__admin/verify", json=body, params=self.from_mark)
-        except ControlRefused as refused:
-            if refused.status != 409:
-                raise
+        found = self._verified({"requests": [*requests, *([request] if request else [])], "rules": rules})
+        if not found["verified"]:
             self.judged = True
-            raise VerificationFailed(_words(refused.body)) from None
+            raise VerificationFailed(_words(found))
+
+    def _verified(self, asked: Mapping[str, object]) -> dict[str, Any]:
+        """The answer of ``POST /__admin/verify``, whether what is asked holds or not."""
+        try:
+            found: dict[str, Any] = self.call("POST", "/__admin/verify", json=asked, params=self.from_mark)
+        except ControlRefused as refused:
+            if not isinstance(refused.body, dict) or "verified" not in refused.body:
+                raise
+            return refused.body
+        return found
 
     def end_of_test(self, findings: str | None, allow: Collection[str] = (), *, rules: bool = True) -> dict[str, Any]:
         """The answer of ``POST /__admin/verify`` when a test has ended: its story ends, and ``differences`` says which
@@ -242,12 +247,7 @@ class RemoteSandbox:
             body |= {"finish": True, "findings": findings}
         elif not (unsaid or self.invariants):
             return {"findings": [], "rules": []}
-        try:
-            found: dict[str, Any] = self.call("POST", "/__admin/verify", json=body, params=self.from_mark)
-        except ControlRefused as refused:
-            if refused.status != 409 or not isinstance(refused.body, dict):
-                raise
-            found = refused.body
+        found = self._verified(body)
         self.idle = found.get("idle", [])
         return found
 
@@ -282,8 +282,7 @@ class RemoteSandbox:
             raise VerificationFailed("\n".join(errors))
 
     def invariant(self, text: str) -> None:
-        """What must hold of the money when the test ends, such as ``net("order-1") <= 20`` (docs/books.md). Raises
-        ``ValueError`` for what is not such a sentence."""
+        """What must hold of the money at the end: ``net("order-1") <= 20`` (docs/books.md). Raises ``ValueError``."""
         from mockserver.books.invariants import Invariant
 
         self.invariants.append(Invariant(text))
@@ -316,8 +315,7 @@ class RemoteSandbox:
         *,
         settled: bool = False,
     ) -> dict[str, Any]:
-        """What the shop's books, ``rows``, and the sandbox say differently, as findings. Raises
-        :class:`ControlRefused` for a bad row."""
+        """What the shop's books and the sandbox say differently, as findings. Raises :class:`ControlRefused`."""
         asked = {"rows": rows, "since": since, "states": states, "settled": settled}
         # A Decimal goes as the text that it is.
         text = dumps({name: value for name, value in asked.items() if value is not None}, default=str)

@@ -370,8 +370,7 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def trace_protocol(environ: Mapping[str, str]) -> str | None:
-    """How spans are to be sent, as the variables of OpenTelemetry say; None when they are not: no endpoint is named, or
-    the SDK or its exporter is turned off."""
+    """How spans are sent, by the variables of OpenTelemetry; None without an endpoint, or if SDK or exporter is off."""
     named = [environ.get(f"OTEL_EXPORTER_OTLP_{name}", "").strip() for name in ("TRACES_ENDPOINT", "ENDPOINT")]
     is_off = environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     if is_off or not any(named) or environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() == "none":

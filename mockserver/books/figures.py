@@ -105,8 +105,7 @@ def transferred(transfer: Transfer) -> Iterator[tuple[str, Decimal]]:
 
 
 def peak(charges: Iterable[Charge], now: Micros) -> Decimal:
-    """The most that the customer of some charges has missed at once. Where several things happened at one instant,
-    money was taken before any was given back."""
+    """The most that the customer of some charges has missed at once; at one instant money was taken first."""
     moves = sorted(chain.from_iterable(_moves(charge, now) for charge in charges))
     return -min(accumulate(less for _, less in moves), default=ZERO)
 

@@ -98,8 +98,7 @@ def _members(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_row(row: Any, mapped: Mapping[str, str] | None = None) -> ShopRow:
-    """The claim of one row; members of other names are ignored. ``mapped`` gives states of the shop's own in known
-    words (``mapping_of``). Raises ``BadRow``."""
+    """The claim of a row, without other members; ``mapped``: states of the shop (``mapping_of``). Raises ``BadRow``."""
     if not isinstance(row, Mapping):
         raise BadRow("row", f'got {_kind(row)}, wanted an object such as {{"reference": "order-5", "paid": 20}}')
     key, given = key_of(row), _members(row)

@@ -43,8 +43,7 @@ class Finding:
 
 @mutable
 class Ledger:
-    """What was raised, oldest first. ``allowed`` kinds are never raised; ``raised`` counts every raise, ``cleared`` how
-    often all were forgotten."""
+    """What was raised, oldest first, but ``allowed`` kinds; ``raised`` and ``cleared`` count raises and clearings."""
 
     allowed: frozenset[str] = frozenset()
     raised: int = 0

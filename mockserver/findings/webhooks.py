@@ -151,8 +151,7 @@ class Webhooks:
                                 del self._refused[subject]
 
     def read(self, subject: str, entry: int) -> None:
-        """The client has read an object: what it does now rests on that, not on a webhook before it, not even on one
-        that the client takes all the while."""
+        """The client has read an object: what it does now rests on that, not on a webhook before it or meanwhile."""
         self._reported.pop(subject, None)
         if self._sent:
             self._seen.put(subject, entry)

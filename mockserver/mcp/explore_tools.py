@@ -140,8 +140,7 @@ def _words(given: str, name: str) -> Sequence[str]:
 
 
 async def _explored(words: Sequence[str], folder: Path, joined: tuple[str, str | None] | None) -> str:
-    """What the command printed. It ends, with all that it runs, when nobody waits for it any more. Raises
-    ``ToolRefused`` with that when it could not explore."""
+    """What the command printed. It ends when nobody waits any more. Raises ``ToolRefused`` when it did not explore."""
     url, token = joined or (None, None)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "mockserver", "explore", *(["--url", url] if url else []), *words),

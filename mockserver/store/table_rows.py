@@ -129,16 +129,14 @@ class MemoryPart(Part):
         memory, known, before = self.memory, self._known, 0
         for key, value in memory.items():
             number, held = known.get(key, (0, None))
-            if number > before and held is value:
-                before = number
-                continue
-            if number <= before:
+            if is_moved := number <= before:
                 if number:
                     changes.drop(self.name, number)
                 self._last = number = self._last + 1
-            known[key] = number, value
+            if is_moved or held is not value:
+                known[key] = number, value
+                changes.put(self.name, number, self._form.to_plain((key, value)))
             before = number
-            changes.put(self.name, number, self._form.to_plain((key, value)))
         if len(known) > len(memory):
             for key in [key for key in known if key not in memory]:
                 changes.drop(self.name, known.pop(key)[0])
