@@ -223,21 +223,12 @@ def finding_pages() -> str:
     return "\n\n".join(parts)
 
 
-_SHOWN_WITH = {
-    "commands": "cli",
-    "mcp": "cli",
-    "pytest_explore": "pytest_plugin",
-    "pytest_findings": "pytest_plugin",
-}
-"""Parts of the package that are drawn and listed as one with another."""
-
-
 def _layers() -> dict[str, set[str]]:
     """Every part of the package with the parts that it imports, those first that import none. ``mockserver`` itself
     only hands out what ``web`` makes."""
     found: dict[str, set[str]] = {}
     for module, imported in graph().items():
-        names = [_SHOWN_WITH.get(layer_of(name), layer_of(name)) for name in (module, *imported)]
+        names = [layer_of(name) for name in (module, *imported)]
         if names[0] != "root":
             found.setdefault(names[0], set()).update(set(names[1:]) - {"root", names[0]})
     order = TopologicalSorter({name: sorted(below) for name, below in sorted(found.items())}).static_order()

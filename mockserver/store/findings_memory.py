@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from sys import intern
 from typing import Any, get_args, get_origin, get_type_hints
 
 from mockserver.domain.bounded_cache import Recent, by_type
@@ -20,7 +21,8 @@ def memories(watch: Watch) -> Iterator[Part]:
     for name, judge, slot, hint in _slots(watch):
         if get_origin(hint) is Recent:
             pair: Any = tuple
-            yield MemoryPart(f"findings.{name}{slot}", judge, slot, row_form(pair[get_args(hint)]))
+            # One text for all sandboxes.
+            yield MemoryPart(intern(f"findings.{name}{slot}"), judge, slot, row_form(pair[get_args(hint)]))
 
 
 def counters(watch: Watch | None) -> dict[str, tuple[object, str]]:

@@ -108,7 +108,6 @@ class Store(SandboxStorage):
         for one in self._index.values():
             self._note_use(one)
         self._expected, self._ended = 0, 0.0
-        self._called: asyncio.AbstractEventLoop | None = None
         self._is_writing = self._has_written = False
         self._is_slow = False
         self._threaded_until = 0.0
@@ -210,20 +209,12 @@ class Store(SandboxStorage):
 
     def _begin(self) -> None:
         """Let a commit begin once all that is ready has had its turn."""
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            # The server does not run yet: a sandbox is opened ahead.
-            return
-        if not self._is_writing and self._called is not loop:
-            self._called = loop
-            loop.call_soon(self._begin_now)
-
-    def _begin_now(self) -> None:
-        loop, self._called, self._has_written = self._called, None, False
-        if not self._is_writing and loop is not None and (self._changed or self._gone):
-            self._is_writing = True
-            self._task = loop.create_task(self._commit_all())
+        if not self._is_writing and (self._task is None or self._task.done()):
+            try:
+                self._task = asyncio.get_running_loop().create_task(self._commit_all())
+            except RuntimeError:
+                # The server does not run yet: a sandbox is opened ahead.
+                return
 
     async def kept(self, sandbox: Sandbox | None) -> None:
         """What has happened in a sandbox until now (None: in any) is in the file. Raises ``NotKept`` (43): then
@@ -322,6 +313,11 @@ class Store(SandboxStorage):
 
     async def _commit_all(self) -> None:
         """Write commits until nothing has changed since the last."""
+        self._has_written = False
+        if self._is_writing:
+            # A request writes its own, and looks for more afterwards.
+            return
+        self._is_writing = True
         try:
             while self._changed or self._gone:
                 await self._wait_for_company()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from mockserver.domain.clock import MINUTE, SECOND, Micros
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import At, HoldUntil, Transport
-from mockserver.web.request import Receive, Request
+from mockserver.web.request import HungUp, Receive, Request
 from mockserver.web.world import World
 
 LONGEST = 10 * MINUTE
@@ -68,6 +68,14 @@ async def released(world: World, request: Request) -> bool:
     if stays and holding.is_all:
         holding.release()
     return stays
+
+
+async def let_go(world: World, request: Request) -> None:
+    """Let a request wait, where it names a sandbox, while everything there is held. Raises ``HungUp``."""
+    if request.known is not None and request.known.holding.is_all:
+        if not await released(world, request):
+            raise HungUp
+        await world.runner.catch_up(request.known)
 
 
 async def passed(

@@ -31,6 +31,7 @@ from mockserver.domain.reference_data import read_table
 from mockserver.engine import idempotency
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
+from mockserver.web import holds
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import NO_STORE, NOSNIFF, RawHeader, Reply, Request, TooLarge, retry_after
 from mockserver.web.routes import Route, RouteRow, cell, in_module
@@ -115,6 +116,8 @@ class PageEndpoint(Endpoint):
 
     async def act(self, request: Request) -> Reply:
         """The page, or one that says that the address names nothing."""
+        if request.method != "GET":
+            await holds.let_go(self.world, request)
         call = PageCall(self.world, request)
         try:
             answer: Reply = self.route.serve(call)

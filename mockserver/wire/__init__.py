@@ -1,1 +1,2 @@
-"""JSON shapes in and out: letter case, numbers, dates, quirks of published clients. No other layer knows the wire."""
+"""JSON shapes in and out: letter case, numbers, dates, quirks of published clients. Only the web, drift and the
+commands know the wire."""

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.api.test_upload import HEAD
@@ -164,6 +165,29 @@ def test_control_calls_that_change_a_sandbox_wait_with_it(
     assert shop.call("GET", "/__admin/clock")["now"][:16] == before[:16]
     assert shop.call("DELETE", "/__admin/hold") == {"released": 1}
     assert (first.result(10)["status"], change.result(10)[0]) == ("SUCCESS", 200)
+
+
+def test_what_a_payer_does_on_a_page_waits_too(server: Process, pool: ThreadPoolExecutor) -> None:
+    shop = Shop(server, "sk_payer", at="answer", hold="all")
+    rules = [
+        {
+            "id": "held",
+            "when": {"op": "charge.create", "call": 2},
+            "then": {"transport": {"at": "answer", "hold": "all"}},
+        },
+        {"id": "asked", "when": {"op": "charge.create"}, "then": {"challenge": {}}},
+    ]
+    shop.call("PUT", "/__admin/scenarios", {"version": 1, "name": "asked", "rules": rules})
+    charge = shop.pay()["chargeId"]
+    first = pool.submit(shop.pay, "order-2")
+    assert shop.held()["all"] is True
+    passed = pool.submit(httpx.post, f"{server.url}/3ds/{charge}", data={"result": "pass"})
+    until(lambda: bool(shop.look()["underWay"] == 2))
+    assert are_waiting(first, passed)
+    assert [entry["op"] for entry in shop.call("GET", "/__admin/journal")["entries"]] == ["charge.create"] * 2
+    shop.call("DELETE", "/__admin/hold")
+    assert passed.result(10).status_code in (200, 303)
+    assert shop.call("GET", f"/charge/{charge}")["status"] == "SUCCESS"
 
 
 def test_a_change_whose_client_leaves_is_not_made(server: Process) -> None:
