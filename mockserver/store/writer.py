@@ -104,7 +104,9 @@ class Store(SandboxStorage):
         self._waiting: list[asyncio.Future[str | None]] = []
         self._batch: dict[Sandbox, None] = {}
         self._written: list[asyncio.Future[str | None]] = []
-        self._newest = self.last_used()
+        self._newest = 0, ""
+        for one in self._index.values():
+            self._note_use(one)
         self._expected, self._ended = 0, 0.0
         self._is_writing = self._has_written = False
         self._is_slow = False
@@ -459,15 +461,21 @@ class Store(SandboxStorage):
         kept = StoredSandbox(key, world, name, sandbox.used, sandbox.touched, due)
         if known is None or self._is_news(kept, known):
             commit.kept.append(kept)
-            self._newest = max(self._newest, kept.used)
+            self._note_use(kept)
         return True
+
+    def _note_use(self, kept: StoredSandbox) -> None:
+        """Note which sandbox was used after all others; none where two say the same, as a copy and its original do."""
+        used, key = self._newest
+        if kept.used >= used:
+            self._newest = kept.used, kept.key if kept.used > used or kept.key == key else ""
 
     def _is_news(self, kept: StoredSandbox, known: StoredSandbox) -> bool:
         """Whether the index is to be written anew: not for the use alone of the sandbox that was the last used of all,
         but once a second."""
         if (kept.world, kept.name, kept.due) != (known.world, known.name, known.due):
             return True
-        is_used_alone = known.used == self._newest and len(self._batch) == 1
+        is_used_alone = (known.used, known.key) == self._newest and len(self._batch) == 1
         return kept.used != known.used and not (is_used_alone and 0 <= kept.touched - known.touched < SECOND)
 
     def _lose(self, sandbox: Sandbox) -> None:

@@ -114,6 +114,7 @@ CHAPTERS = [
 @settings(max_examples=tries(4, 200), phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(st.sampled_from(CHAPTERS), st.integers(0, 50)), min_size=6, max_size=14))
 @example([("control", 7), ("control", 4)])
+@example([("read", 29), ("advance", 25), ("charge", 26), ("control", 39), ("batch", 20), ("method", 0)])
 def test_any_story_goes_on(story: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         twins = Twins(Path(folder) / "s.db", every=3)
