@@ -32,7 +32,6 @@ from mockserver.web import holds, watching
 from mockserver.web.request import (
     JSON_TYPE,
     NOSNIFF,
-    HungUp,
     Reply,
     Request,
     Unanswerable,
@@ -124,9 +123,7 @@ class OperationEndpoint(Endpoint):
         return self._act_later(arrived, request, step)
 
     async def _act_when_released(self, request: Request) -> Reply:
-        if not await holds.released(self.world, request):
-            raise HungUp
-        await self.world.runner.catch_up(request.sandbox)
+        await holds.let_go(self.world, request)
         acted = self.act(request)
         return acted if isinstance(acted, Reply) else await acted
 

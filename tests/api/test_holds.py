@@ -236,16 +236,22 @@ MOVE = ("/__admin/clock/advance", {"by": "1h"})
 INBOX_OF_2 = {"inbox": {"name": "shop", "count": 2}}
 
 
-@pytest.mark.parametrize("ends", ["/__admin/sandbox", "/__admin/hold"])
-def test_everything_is_let_go_with_the_sandbox(server: Process, pool: ThreadPoolExecutor, ends: str) -> None:
-    shop = Shop(server, f"sk_ends_{ends[9:]}", at="answer", hold="all")
-    waiting = [pool.submit(shop.pay)]
+def all_waiting(shop: Shop, pool: ThreadPoolExecutor) -> list[Future[Any]]:
+    """A charge whose answer holds everything, another and a move of the clock, once all three wait."""
+    waiting: list[Future[Any]] = [pool.submit(shop.pay)]
     assert shop.held()["all"] is True
     waiting += [
         pool.submit(shop.pay, "order-2"),
         pool.submit(shop.call, "POST", "/__admin/clock/advance", {"by": "1h"}),
     ]
     until(lambda: bool(shop.look()["underWay"] == 3))
+    return waiting
+
+
+@pytest.mark.parametrize("ends", ["/__admin/sandbox", "/__admin/hold"])
+def test_everything_is_let_go_with_the_sandbox(server: Process, pool: ThreadPoolExecutor, ends: str) -> None:
+    shop = Shop(server, f"sk_ends_{ends[9:]}", at="answer", hold="all")
+    waiting = all_waiting(shop, pool)
     shop.call("DELETE", ends)
     assert [one.result(10).get("status", "moved") for one in waiting] == ["SUCCESS", "SUCCESS", "moved"]
 
@@ -253,13 +259,7 @@ def test_everything_is_let_go_with_the_sandbox(server: Process, pool: ThreadPool
 def test_everything_is_let_go_when_the_server_stops(pool: ThreadPoolExecutor) -> None:
     server = serve()
     shop = Shop(server, "sk_stop", at="answer", hold="all")
-    waiting = [pool.submit(shop.pay)]
-    assert shop.held()["all"] is True
-    waiting += [
-        pool.submit(shop.pay, "order-2"),
-        pool.submit(shop.call, "POST", "/__admin/clock/advance", {"by": "1h"}),
-    ]
-    until(lambda: bool(shop.look()["underWay"] == 3))
+    waiting = all_waiting(shop, pool)
     server.stop()
     assert [one.result(10).get("status", "moved") for one in waiting] == ["SUCCESS", "SUCCESS", "moved"]
 
