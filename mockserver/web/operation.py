@@ -44,8 +44,7 @@ from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decisi
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
-from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields, no_fields, pascal
+from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.profile import profile_of
 
