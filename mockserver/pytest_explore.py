@@ -32,13 +32,12 @@ from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
-from mockserver.explore.aftermath import RunEnd, settled_down
+from mockserver.explore.aftermath import settled_down
 from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
 from mockserver.explore.fault_table import faults_of as named_faults
 from mockserver.explore.report import OTHER_MONEY, tables, word
-from mockserver.explore.run_money import RunMoney, same_money
-from mockserver.explore.trial import Verdict, differences, facts_of, points_of
-from mockserver.explore.verdicts import Judged, Reference, excused, judged
+from mockserver.explore.trial import differences, facts_of, points_of
+from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged, same_money
 from mockserver.findings.catalogue import lines_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import UNREQUESTED
@@ -459,9 +458,7 @@ class Explorer:
         # What a finding has cost is allowed with it.
         is_allowed = len(rows) < len(ended.get("findings", ()))
         reference = Reference() if is_allowed else self._reference(item)
-        made = judged(code, after, reference, has_books=has_books, has_fired=is_hit)
-        if tried.is_ours and not has_books:
-            made = excused(made, after)
+        made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
         if sandbox is not None and sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
         found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]

@@ -43,8 +43,8 @@ from mockserver.explore.fault_table import (
 )
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.held_run import held_until
-from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
-from mockserver.explore.verdicts import Judged, Reference, judged
+from mockserver.explore.trial import Observed, TrialRunner, isolated
+from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import OWN_AXES
 from mockserver.scenario.problems import ScenarioRefused

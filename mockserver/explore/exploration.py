@@ -16,10 +16,17 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, drawn, followed, name_of, trials
 from mockserver.explore.minimise import minimise
-from mockserver.explore.run_money import differences as money_differences
-from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
-from mockserver.explore.verdicts import Judged, Reference, excused, judged
+from mockserver.explore.trial import Observed, TrialRunner, differences
+from mockserver.explore.verdicts import (
+    Judged,
+    Reference,
+    Verdict,
+    invariants_of,
+    judged,
+    key_of,
+    money_differences,
+    same_money,
+)
 from mockserver.scenario.failures import InjectionPoint
 
 FIRST_TIMEOUT = 600.0
@@ -388,15 +395,15 @@ def try_one(
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     rules = [rule["id"] for rule in scenario["rules"]]
-    has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
-    if reference.money is not None and not has_books and not trial.is_ours:
+    has_books, reference, is_ours = runner.aftermath.has_books, base.reference_of(trial), trial.is_ours
+    if reference.money is not None and not has_books and not is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
-    has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
-    made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    if trial.is_ours and not has_books:
-        made = excused(made, seen.after)
+    has_fired = not seen.fired.isdisjoint(rules)
+    if trial.seed is None:
+        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in trial.comes_due)
+    code, after = seen.ended.exit, seen.after
+    made = judged(code, after, reference, has_books=has_books, has_fired=has_fired, is_ours=is_ours)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
     names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))

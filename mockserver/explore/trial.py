@@ -3,12 +3,10 @@ became of it. Source: docs/explore.md, What it runs."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from os import SEEK_END
 from pathlib import Path
@@ -19,9 +17,10 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun, RunEnd
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
 from mockserver.explore.held_run import HeldRun, held_until, worse
+from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
@@ -36,7 +35,9 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     ran = any(entry["op"] == _ROWS for entry in entries)
     for entry in entries:
         if entry["call"] is not None and entry["op"] in OPERATIONS:
-            point = _point_of(entry)
+            point = InjectionPoint(
+                entry["op"], entry["call"], bool(entry["webhooks"]), *(entry.get("facts") or facts_of(entry))
+            )
             found.append(point)
             places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
             found += [InjectionPoint("batch.row", rows + place) for place in places]
@@ -45,18 +46,9 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
             found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
         if entry["op"] == _RENEWAL:
             renewals += 1
-            found.append(_renewal(renewals))
+            found.append(InjectionPoint("subscription.renew", renewals))
         webhooks += len(entry["webhooks"])
     return found
-
-
-def _renewal(nth: int) -> InjectionPoint:
-    return InjectionPoint("subscription.renew", nth)
-
-
-def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
-    uses, card, rows = entry.get("facts") or facts_of(entry)
-    return InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]), uses=uses, card=card, rows=rows)
 
 
 def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
@@ -97,35 +89,11 @@ def _times(count: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-class Verdict(StrEnum):
-    """Verdicts, the worst last."""
-
-    SURVIVED = "survived"
-    HEALED = "healed"
-    NOT_REACHED = "not reached"
-    FAILED = "failed"
-    DOUBTFUL = "doubtful"
-    HUNG = "hung"
-    UNSAFE = "unsafe"
-
-    @property
-    def rank(self) -> int:
-        """Its place among all."""
-        return list(Verdict).index(self)
-
-    def reaches(self, least: Verdict) -> bool:
-        """Whether it is at least as bad as another."""
-        return self.rank >= least.rank
-
-
 _LONGEST_OUTPUT = 20_000
 """Characters of a command's output, the last ones, that a report shows."""
 
 _CLAIM = "exploring-"
 """How the scenarios begin that say who is at work on a server; they hold no rules."""
-
-_CUT = "("
-"""How a timeline begins that does not show all entries."""
 
 _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
@@ -160,11 +128,8 @@ class Observed:
         """The calls that it made, and what came due, in the time that passed afterwards too."""
         found = points_of(self.entries)
         later = range(1, self.timeline.count(f"came due: {_RENEWAL}") + 1)
-        return [*found, *(point for nth in later if (point := _renewal(nth)) not in found)]
-
-    def has_come_due(self, what: Iterable[str]) -> bool:
-        """Whether everything has come due that was to."""
-        return all(f"came due: {one}" in self.timeline for one in what)
+        renewals = (InjectionPoint("subscription.renew", nth) for nth in later)
+        return [*found, *(point for point in renewals if point not in found)]
 
     @property
     def has_called(self) -> bool:
@@ -264,10 +229,10 @@ class TrialRunner:
                 is_loud = ended.exit not in (0, None)
                 after = AfterRun(sandbox, self.aftermath, beside, self.folder / name, ignored).end(is_loud=is_loud)
                 why_not = held.why_not if held is not None else ""
-                story, rules = sandbox.report("timeline"), {rule["id"] for rule in scenario.get("rules", ())}
-                fired = _fired(sandbox, rules, entries, story)
+                story = sandbox.report("timeline")
+                fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
                 # How the clock runs is asked of the runs without a fault.
-                is_manual = not rules and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+                is_manual = not scenario.get("rules") and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
                 return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=why_not)
         finally:
             other.unlink(missing_ok=True)
@@ -301,17 +266,6 @@ def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
 def _key(*parts: object) -> str:
     """The key of the sandbox that is known by these; empty ones do not count."""
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
-
-
-def _fired(
-    sandbox: RemoteSandbox, rules: Collection[str], entries: Sequence[Mapping[str, Any]], story: str
-) -> frozenset[str]:
-    """The rules that fired, by the journal when the command had ended, and the timeline of what came afterwards."""
-    told = {part.removeprefix("rule ") for part in re.split("  |\n", story) if part.startswith("rule ")}
-    told |= {one["rule"] for entry in entries for one in entry["decisions"] if one["rule"]}
-    if story.startswith(_CUT) and not told.issuperset(rules):
-        return frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    return frozenset(told)
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:

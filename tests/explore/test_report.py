@@ -16,9 +16,8 @@ from mockserver.explore import report
 from mockserver.explore.exploration import Baseline, Cell, Exploration
 from mockserver.explore.fault_table import FAULTS, Trial
 from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
-from mockserver.explore.run_money import RunMoney
-from mockserver.explore.trial import InjectionPoint, Verdict
-from mockserver.explore.verdicts import Reference, judged
+from mockserver.explore.trial import InjectionPoint
+from mockserver.explore.verdicts import Reference, RunMoney, Verdict, judged
 from tests.explore.after import after
 
 TWICE = {

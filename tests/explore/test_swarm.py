@@ -12,7 +12,7 @@ import yaml
 from mockserver.explore.exploration import Cell
 from mockserver.explore.fault_table import BEYOND, MOST_FAULTS, drawn, fault, faults_of
 from mockserver.explore.folder import ExplorationFolder
-from mockserver.explore.trial import Verdict
+from mockserver.explore.verdicts import Verdict
 from tests.explore.test_exploration import DOUBLE, PAY, READ, RETRY, explored, prepared
 
 POINTS = [READ, PAY]
