@@ -42,8 +42,7 @@ from mockserver.explore.fault_table import (
     named,
 )
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.held_run import held_until
-from mockserver.explore.trial import Observed, TrialRunner, isolated
+from mockserver.explore.trial import Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import OWN_AXES
@@ -170,7 +169,7 @@ def explore(
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
     if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
-    if made.is_interrupted:
+    if made.why == "interrupted":
         sys.exit(Exit.INTERRUPTED)
 
 
@@ -302,7 +301,7 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
         raise click.UsageError(f"--fixed: {words}")
     trial, seen, made = _try_named(runner, name, plan, "--fixed")
     is_fixed = made.verdict is Verdict.SURVIVED
-    told = ", ".join([*dict.fromkeys(row["finding"] for row in seen.findings), *made.words])
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in seen.after.findings), *made.words])
     click.echo(
         f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
         f"tried:  {trial.story}\n"
@@ -331,8 +330,8 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
     shown += [story] if story else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else [seen.why_not] if seen.why_not else []
-    if seen.findings:
-        shown += ["", text(seen.findings)]
+    if seen.after.findings:
+        shown += ["", text(seen.after.findings)]
     shown += ["", seen.timeline]
     said = seen.printed().rstrip()
     if said:

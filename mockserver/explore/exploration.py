@@ -191,20 +191,18 @@ class Exploration:
     baseline: Baseline
     cells: list[Cell] = field(default_factory=list)
     left_out: list[Trial] = field(default_factory=list)
-    is_interrupted: bool = False
     why: str = "budget"
     before: Before | None = None
     dropped: list[Cell] = field(default_factory=list)
 
     def was(self, cell: Cell) -> Verdict | None:
-        """What a cell was in the earlier report, where that says something else."""
-        earlier = self.before.verdict(cell.name) if self.before is not None else None
-        return earlier if earlier is not cell.verdict else None
+        """What a cell was in the earlier report; None where it was not tried, or there is none."""
+        return self.before.verdict(cell.name) if self.before is not None else None
 
     def is_red(self, cell: Cell, least: Verdict) -> bool:
         """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
-        earlier = self.before.verdict(cell.name) if self.before is not None else None
-        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
+        was = self.was(cell)
+        return cell.verdict.reaches(least) and (was is None or cell.verdict.rank > was.rank)
 
     def reaches(self, least: Verdict) -> bool:
         """Whether any cell is red."""
@@ -279,7 +277,7 @@ def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
         raise NoBaseline(f"without any fault the command ended with exit code {seen.ended.exit}{said}")
     if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in seen.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
+    errors = [row for row in seen.after.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
         raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}")
@@ -337,7 +335,7 @@ def explore(
                 _end_at_first_red(runner, plan, base, made, keep)
                 made.dropped = [cell for cell in made.dropped if cell.name not in earlier]
         except KeyboardInterrupt:
-            made.is_interrupted, made.why = True, "interrupted"
+            made.why = "interrupted"
             runner.commands.end_all()
             queue[:0] = running.values()
         except BaseException:
@@ -406,7 +404,7 @@ def try_one(
     made = judged(code, after, reference, has_books=has_books, has_fired=has_fired, is_ours=is_ours)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
-    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
+    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.after.findings if row["severity"] == "error"))
     told = "; ".join([names, *made.words] if names else made.words)
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
     scenario["description"] = f"{ended}: {told}" if told else ended
@@ -423,7 +421,7 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
         verdict=made.verdict,
         exit=seen.ended.exit,
         seconds=round(seen.ended.seconds, 3),
-        findings=seen.findings,
+        findings=seen.after.findings,
         timeline=seen.timeline,
         calls=tuple(astuple(point) for point in seen.points),
         scenario="" if has_survived else scenario_text(scenario),

@@ -138,7 +138,7 @@ def _escaped(words: Sequence[str]) -> str:
 def _word_in(made: Exploration, cell: Cell) -> str:
     """The verdict on a cell, and what it was before."""
     was = made.was(cell)
-    return word(cell.verdict) if was is None else f"{word(cell.verdict)} (was {word(was)})"
+    return word(cell.verdict) if was in (None, cell.verdict) else f"{word(cell.verdict)} (was {word(was)})"
 
 
 def _is_quiet(cell: Cell) -> bool:
