@@ -30,22 +30,12 @@ from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
 from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Before, Exploration, NoBaseline, NoReport, Plan
-from mockserver.explore.fault_table import (
-    CRASH,
-    FAULTS,
-    SEED,
-    TWICE,
-    Fault,
-    Trial,
-    at_place,
-    faults_of,
-    named,
-)
+from mockserver.explore.fault_table import SEED, Trial, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.trial import Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
-from mockserver.scenario.failures import OWN_AXES
+from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.scenario.problems import ScenarioRefused
 
 SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
@@ -141,7 +131,7 @@ def explore(
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
     _refuse_together({"--seeds": asked["seeds"]}, {one.name: True for one in chosen if one.at in OWN_AXES})
-    faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
+    faults = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = Plan(faults=faults, least=least, has_all=all_, **asked)
     way = {"aftermath": aftermath, "restart": restart or ()}

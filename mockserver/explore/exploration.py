@@ -14,7 +14,7 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, drawn, followed, name_of, trials
+from mockserver.explore.fault_table import SEED, Trial, drawn, followed, name_of, trials
 from mockserver.explore.minimise import minimise
 from mockserver.explore.trial import Observed, TrialRunner, differences
 from mockserver.explore.verdicts import (
@@ -27,7 +27,7 @@ from mockserver.explore.verdicts import (
     money_differences,
     same_money,
 )
-from mockserver.scenario.failures import InjectionPoint
+from mockserver.scenario.failures import CRASH, FAULTS, TWICE, Fault, InjectionPoint
 
 FIRST_TIMEOUT = 600.0
 """Seconds that the command may take without any fault, unless given."""

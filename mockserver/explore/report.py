@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
-from mockserver.explore.fault_table import FAULTS, SEED
+from mockserver.explore.fault_table import SEED
 from mockserver.explore.verdicts import Verdict
-from mockserver.scenario.failures import SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.scenario.failures import FAULTS, SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 

@@ -17,9 +17,9 @@ from mockserver.domain.clock import SECOND
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
-from mockserver.explore.fault_table import fault
 from mockserver.explore.trial import InjectionPoint, Observed
 from mockserver.explore.verdicts import Verdict
+from mockserver.scenario.failures import fault
 from tests.explore.after import after
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
