@@ -29,10 +29,10 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Before, Exploration, NoBaseline, NoReport, Plan
+from mockserver.explore.exploration import Baseline, Before, Exploration, NoBaseline, NoReport, Plan
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
 from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.trial import Observed, TrialRunner, held_until, isolated
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault

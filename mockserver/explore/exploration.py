@@ -15,8 +15,8 @@ from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.fault_table import SEED, Trial, drawn, followed, name_of, trials
-from mockserver.explore.minimise import minimise
-from mockserver.explore.trial import Observed, TrialRunner, differences
+from mockserver.explore.shrink import minimise
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
 from mockserver.explore.verdicts import (
     Judged,
     Reference,
@@ -28,19 +28,6 @@ from mockserver.explore.verdicts import (
     same_money,
 )
 from mockserver.scenario.failures import CRASH, FAULTS, TWICE, Fault, InjectionPoint
-
-FIRST_TIMEOUT = 600.0
-"""Seconds that the command may take without any fault, unless given."""
-
-
-def no_call(argv: Sequence[str]) -> str:
-    """What is said of a command that has called nothing."""
-    words = (
-        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
-        "environment, nor {url} and {secret_key} in its arguments"
-    )
-    is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
-    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
 
 
 @record

@@ -7,19 +7,19 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
-from mockserver.explore.minimise import minimise
-from mockserver.explore.trial import Observed, TrialRunner
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, no_call
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan
 
+T = TypeVar("T")
 Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
@@ -373,3 +373,39 @@ def _parts(faults: Sequence[FiredFault]) -> str:
     if len(faults) == 1:
         return f"{faults[0].level} at {faults[0].place}"
     return f"{len(faults)} faults at {len({one.place[:2] for one in faults})} calls"
+
+
+def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
+    """Things that still fail together, in their order, of which none can be left out alone: the algorithm ddmin of
+    Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
+
+    ``things`` fail together, and nothing fails alone: neither is tried. ``fails`` is asked about each subset once at
+    most, halves before smaller parts: with one culprit among n about 2 log2 n times, n squared times at the worst.
+    """
+    kept = list(range(len(things)))
+    known = {(): False, tuple(kept): True}
+
+    def fail(chosen: Sequence[int]) -> bool:
+        key = tuple(chosen)
+        if key not in known:
+            known[key] = fails([things[place] for place in key])
+        return known[key]
+
+    parts = 2
+    while len(kept) > 1:
+        cut = _contiguous(kept, parts)
+        rests = [[one for one in kept if one not in part] for part in cut]
+        smaller = next(filter(fail, [*cut, *rests]), None)
+        if smaller is not None:
+            kept, parts = smaller, 2 if smaller in cut else max(parts - 1, 2)
+        elif parts < len(kept):
+            parts = min(2 * parts, len(kept))
+        else:
+            break
+    return [things[place] for place in kept]
+
+
+def _contiguous(chosen: list[int], count: int) -> list[list[int]]:
+    """Contiguous parts of nearly equal length, none of them empty."""
+    ends = [-(-len(chosen) * place // count) for place in range(count + 1)]
+    return [chosen[start:end] for start, end in pairwise(ends)]

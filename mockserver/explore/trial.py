@@ -104,6 +104,20 @@ _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
 
 
+FIRST_TIMEOUT = 600.0
+"""Seconds that the command may take without any fault, unless given."""
+
+
+def no_call(argv: Sequence[str]) -> str:
+    """What is said of a command that has called nothing."""
+    words = (
+        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
+        "environment, nor {url} and {secret_key} in its arguments"
+    )
+    is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
+    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
+
+
 @record
 class Observed:
     """What was seen of one run. ``entries`` is the journal, ``after`` what came of it once the command had ended,
