@@ -14,7 +14,7 @@ from mockserver import __version__
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.errors import Refused
 from mockserver.domain.masking import mask_start, mask_text
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable, record, replace
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
@@ -96,8 +96,8 @@ async def _check(
             await client.take(step, scenario.line("examples", number, "calls", place))
     except _Unexpected as found:
         return ExampleReport(scenario.file, found.line, example.name, str(found), tuple(client.messages))
-    messages, idle = tuple(client.messages), tuple(map(mask_text, app.idle(EXAMPLE_KEY)))
-    return ExampleReport(scenario.file, line, example.name, None, messages, idle, await client.findings())
+    made = ExampleReport(scenario.file, line, example.name, None, tuple(client.messages))
+    return replace(made, idle=tuple(map(mask_text, app.idle(EXAMPLE_KEY))), findings=await client.findings())
 
 
 def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
@@ -135,7 +135,7 @@ class _Client:
 
     async def findings(self) -> tuple[tuple[str, str], ...]:
         """The findings of the example: their names, and what was found."""
-        rows = json.loads((await self._exchange("GET", "/__admin/findings", b"", {})).raw).get("findings", [])
+        rows = json.loads((await self._ask(CallMap(call="GET /__admin/findings"))).raw).get("findings", [])
         return tuple((row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"]) for row in rows)
 
     async def _call(self, call: CallMap, line: int) -> None:
@@ -178,22 +178,18 @@ class _Client:
         """The answer to a call, which becomes a message. Raises ``ConnectionError`` when no whole answer comes."""
         url = urlsplit(urljoin(_BASE, call.path))
         path, query = quote(url.path or "/", safe=_AS_IT_IS), quote(url.query, safe=_AS_IT_IS + _ALSO)
-        target, place = f"{path}?{query}" if query else path, len(self.messages)
-        self.messages.append(f"{call.method} {target} -> no whole answer")
-        content, headers = b"", dict(call.headers or {})
+        shown, place = f"{call.method} {path}{'?' if query else ''}{query} -> ", len(self.messages)
+        self.messages.append(f"{shown}no whole answer")
+        content, headers = b"", {**_HEADERS, **(call.headers or {})}
         if call.body is not None:
-            content, headers["content-type"] = json_text(call.body).encode(), "application/json"
-        answer = await self._exchange(call.method, target, content, headers)
+            content = json_text(call.body).encode()
+            headers |= {"content-type": "application/json", "content-length": str(len(content))}
+        target = call.method, unquote(path), query.encode()
+        answer = await asked(self.app, *target, headers, content, raw_path=path.encode())
         if "content-encoding" in answer.headers:
             _check_coding(answer)
-        self.messages[place] = f"{call.method} {target} -> {_message(answer)}"
+        self.messages[place] = f"{shown}{_message(answer)}"
         return answer
-
-    async def _exchange(self, method: str, target: str, content: bytes, headers: Mapping[str, str]) -> Answered:
-        path, _, query = target.partition("?")
-        sent = {**_HEADERS, **({"content-length": str(len(content))} if content else {}), **headers}
-        line = method, unquote(path), query.encode()
-        return await asked(self.app, *line, sent, content, raw_path=path.encode())
 
 
 def _check_coding(answer: Answered) -> None:
