@@ -22,7 +22,7 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.record import entity, record, replace
 from mockserver.domain.states import NetworkTokenState, PayToState, Presence, TransitionTable
-from mockserver.engine.query import TableRow
+from mockserver.engine.indexed_table import TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of, under_way

@@ -37,8 +37,7 @@ from mockserver.engine import (
     transfers,
     webhook_subscriptions,
 )
-from mockserver.engine.indexed_table import STEP_ROWS
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import STEP_ROWS, Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall, StatusReply

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Query, Table
 from mockserver.web.control.page_lists import ObjectReader, object_tests
 from tests.depth import tries
 from tests.pauses import drive, look_at_few_rows

@@ -22,8 +22,8 @@ from mockserver.domain.record import record
 from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
+from mockserver.engine.indexed_table import Among, Check, Contains, Query
 from mockserver.engine.journal import Change, JournalEntry
-from mockserver.engine.query import Among, Check, Contains, Query
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import KINDS
