@@ -14,26 +14,20 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, drawn, followed, name_of, trials
-from mockserver.explore.minimise import minimise
-from mockserver.explore.run_money import differences as money_differences
-from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
-from mockserver.explore.verdicts import Judged, Reference, excused, judged
-from mockserver.scenario.failures import InjectionPoint
-
-FIRST_TIMEOUT = 600.0
-"""Seconds that the command may take without any fault, unless given."""
-
-
-def no_call(argv: Sequence[str]) -> str:
-    """What is said of a command that has called nothing."""
-    words = (
-        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
-        "environment, nor {url} and {secret_key} in its arguments"
-    )
-    is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
-    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
+from mockserver.explore.fault_table import SEED, Trial, drawn, followed, name_of, trials
+from mockserver.explore.shrink import minimise
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
+from mockserver.explore.verdicts import (
+    Judged,
+    Reference,
+    Verdict,
+    invariants_of,
+    judged,
+    key_of,
+    money_differences,
+    same_money,
+)
+from mockserver.scenario.failures import CRASH, FAULTS, TWICE, Fault, InjectionPoint
 
 
 @record
@@ -184,20 +178,18 @@ class Exploration:
     baseline: Baseline
     cells: list[Cell] = field(default_factory=list)
     left_out: list[Trial] = field(default_factory=list)
-    is_interrupted: bool = False
     why: str = "budget"
     before: Before | None = None
     dropped: list[Cell] = field(default_factory=list)
 
     def was(self, cell: Cell) -> Verdict | None:
-        """What a cell was in the earlier report, where that says something else."""
-        earlier = self.before.verdict(cell.name) if self.before is not None else None
-        return earlier if earlier is not cell.verdict else None
+        """What a cell was in the earlier report; None where it was not tried, or there is none."""
+        return self.before.verdict(cell.name) if self.before is not None else None
 
     def is_red(self, cell: Cell, least: Verdict) -> bool:
         """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
-        earlier = self.before.verdict(cell.name) if self.before is not None else None
-        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
+        was = self.was(cell)
+        return cell.verdict.reaches(least) and (was is None or cell.verdict.rank > was.rank)
 
     def reaches(self, least: Verdict) -> bool:
         """Whether any cell is red."""
@@ -272,7 +264,7 @@ def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
         raise NoBaseline(f"without any fault the command ended with exit code {seen.ended.exit}{said}")
     if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in seen.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
+    errors = [row for row in seen.after.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
         raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}")
@@ -330,7 +322,7 @@ def explore(
                 _end_at_first_red(runner, plan, base, made, keep)
                 made.dropped = [cell for cell in made.dropped if cell.name not in earlier]
         except KeyboardInterrupt:
-            made.is_interrupted, made.why = True, "interrupted"
+            made.why = "interrupted"
             runner.commands.end_all()
             queue[:0] = running.values()
         except BaseException:
@@ -388,18 +380,18 @@ def try_one(
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     rules = [rule["id"] for rule in scenario["rules"]]
-    has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
-    if reference.money is not None and not has_books and not trial.is_ours:
+    has_books, reference, is_ours = runner.aftermath.has_books, base.reference_of(trial), trial.is_ours
+    if reference.money is not None and not has_books and not is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
-    has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
-    made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    if trial.is_ours and not has_books:
-        made = excused(made, seen.after)
+    has_fired = not seen.fired.isdisjoint(rules)
+    if trial.seed is None:
+        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in trial.comes_due)
+    code, after = seen.ended.exit, seen.after
+    made = judged(code, after, reference, has_books=has_books, has_fired=has_fired, is_ours=is_ours)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
-    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
+    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.after.findings if row["severity"] == "error"))
     told = "; ".join([names, *made.words] if names else made.words)
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
     scenario["description"] = f"{ended}: {told}" if told else ended
@@ -416,7 +408,7 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
         verdict=made.verdict,
         exit=seen.ended.exit,
         seconds=round(seen.ended.seconds, 3),
-        findings=seen.findings,
+        findings=seen.after.findings,
         timeline=seen.timeline,
         calls=tuple(astuple(point) for point in seen.points),
         scenario="" if has_survived else scenario_text(scenario),

@@ -14,19 +14,8 @@ from typing import Any
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
-from mockserver.scenario.failures import (
-    CLIENT_TIMEOUT,
-    CRASH,
-    FAULTS,
-    OWN_AXES,
-    TWICE,
-    Fault,
-    InjectionPoint,
-    fault,
-)
+from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
 from mockserver.scenario.operations import MONEY, OPERATIONS, READS
-
-__all__ = ["CLIENT_TIMEOUT", "CRASH", "FAULTS", "TWICE", "Fault", "fault"]
 
 
 @record
@@ -108,11 +97,6 @@ def name_of(file: str, point: str, fault: str) -> str:
     if file.startswith(SEED):
         return file
     return "+".join(map("/".join, zip(point.split("+"), fault.split("+"), strict=True)))
-
-
-def at_place(*places: str) -> list[Fault]:
-    """The faults at some places of an operation's life."""
-    return [row for row in FAULTS.values() if row.at in places]
 
 
 def faults_of(chosen: str | None) -> list[Fault]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell
-from mockserver.explore.trial import Verdict
+from mockserver.explore.verdicts import Verdict
 
 CELLS = "cells.jsonl"
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
-from mockserver.explore.fault_table import FAULTS, SEED
-from mockserver.explore.trial import Verdict
-from mockserver.scenario.failures import SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.explore.verdicts import Verdict
+from mockserver.scenario.failures import FAULTS, SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 
@@ -138,7 +137,7 @@ def _escaped(words: Sequence[str]) -> str:
 def _word_in(made: Exploration, cell: Cell) -> str:
     """The verdict on a cell, and what it was before."""
     was = made.was(cell)
-    return word(cell.verdict) if was is None else f"{word(cell.verdict)} (was {word(was)})"
+    return word(cell.verdict) if was in (None, cell.verdict) else f"{word(cell.verdict)} (was {word(was)})"
 
 
 def _is_quiet(cell: Cell) -> bool:
@@ -174,17 +173,14 @@ _STATES = {Verdict.UNSAFE: UNSAFE, Verdict.SURVIVED: SURVIVED, Verdict.HEALED: S
 def coverage(made: Exploration) -> Coverage:
     """Which failures struck, of all that there are for the operations that the command uses."""
     # Of several faults of a seed only some may have struck.
-    known = [cell for cell in made.cells if not cell.name.startswith(SEED) or "+" not in cell.fault]
-    struck = coverage_of((cell.point, cell.fault, cell.verdict) for cell in known)
+    known = [cell for cell in made.cells if not (cell.is_drawn and "+" in cell.fault)]
+    struck = (
+        (point.partition("#")[0], fault, _STATES.get(cell.verdict, TRIED))
+        for cell in known
+        if cell.verdict is not Verdict.NOT_REACHED
+        for point, fault in cell.injections
+    )
     return Coverage.of({point.op for point in made.baseline.points}, struck)
-
-
-def coverage_of(cells: Iterable[tuple[str, str, Verdict]]) -> Iterator[tuple[str, str, str]]:
-    """What struck in runs, each with its calls, faults and verdict, and how that went."""
-    for points, faults, verdict in cells:
-        if verdict is not Verdict.NOT_REACHED:
-            for point, fault in zip(points.split("+"), faults.split("+"), strict=True):
-                yield point.partition("#")[0], fault, _STATES.get(verdict, TRIED)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
