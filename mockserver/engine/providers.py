@@ -124,27 +124,23 @@ def get(sandbox: Sandbox, provider_id: str) -> Provider:
     return provider
 
 
-def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
-    """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
+def named(sandbox: Sandbox, provider_id: str, needs: Capability) -> Provider:
+    """The provider that a body names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103 (lacks the feature)."""
     provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is _REMOVED:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(sandbox, provider_id))
-        return None
+        raise Invalid(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
     if needs not in provider.capabilities:
-        faults.add(*lacks(provider, needs))
-        return None
+        raise lacks(provider, needs)
     return provider
 
 
-def first_with(step: Step, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
-    """The oldest provider in use with a feature that takes a currency (None: any), or None and a fault (65)."""
+def first_with(step: Step, feature: Capability, code: str | None) -> Provider:
+    """The oldest provider in use with a feature that takes a currency (None: any). Raises ``Invalid`` (65)."""
     able = in_use(step.sandbox, feature)
-    found = taking(step, able, code)
-    if not found:
-        words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
-        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", words)
-        return None
-    return found[0]
+    for provider in taking(step, able, code):
+        return provider
+    words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
+    raise Invalid(Code.NO_PROVIDER_FOUND, {"ProviderId": words})
 
 
 def in_use(sandbox: Sandbox, feature: Capability) -> list[Provider]:
@@ -159,36 +155,27 @@ def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[P
     return able if not own and step.assume("provider.other_currency") == "any" else own
 
 
-def of_checkout(step: Step, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
-    """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout,
-    or None and a fault (65)."""
+def of_checkout(step: Step, checkout: Checkout | None, code: str | None) -> Provider:
+    """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout.
+    Raises ``Invalid`` (65)."""
     able = in_use(step.sandbox, Capability.CHECKOUT)
     own = [provider for provider in able if checkout is not None and provider.summary.type == checkout.type]
     any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
-    found = taking(step, own, code) or taking(step, any_kind, code)
-    if not found:
-        name = checkout.type if checkout else Capability.CHECKOUT.value
-        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {name}")
-        return None
-    return found[0]
+    for provider in taking(step, own, code) or taking(step, any_kind, code):
+        return provider
+    name = checkout.type if checkout else Capability.CHECKOUT.value
+    raise Invalid(Code.NO_PROVIDER_FOUND, {"ProviderId": f"no provider here has {name}"})
 
 
-def lacks(provider: Provider, feature: Capability) -> tuple[Code, str, str]:
-    """The fault of asking a provider for what its type cannot do."""
-    code = _LACKS.get(feature, Code.FEATURE_UNAVAILABLE)
-    return code, "ProviderId", f"a provider of type {provider.summary.type} has no {feature.value}"
+def lacks(provider: Provider, feature: Capability) -> Invalid:
+    """The refusal (32, 71, 78, 103) of asking a provider for what its type cannot do."""
+    words = f"a provider of type {provider.summary.type} has no {feature.value}"
+    return Invalid(_LACKS.get(feature, Code.FEATURE_UNAVAILABLE), {"ProviderId": words})
 
 
-def require(provider: Provider, feature: Capability) -> None:
-    """Raises ``Invalid`` (32, 71, 78, 103) when a provider lacks a feature."""
-    if feature not in provider.capabilities:
-        code, field, text = lacks(provider, feature)
-        raise Invalid(code, {field: text})
-
-
-def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber, faults: Faults) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``); none and a fault
-    (63).
+def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``). Raises ``Invalid``
+    (63) when there is none.
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
@@ -197,7 +184,8 @@ def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumbe
         money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
         able = sorted(taking(step, able, money.code), key=lambda one: _price(one.cost_of(amount, money, card), one.seq))
     if not able:
-        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
+        words = "no provider takes this card in this currency"
+        raise Invalid(Code.NO_CARD_PROVIDERS_CONFIGURED, {"Currency": words})
     return able
 
 

@@ -156,8 +156,12 @@ class OperationEndpoint(Endpoint):
         """Take the same request once more, marked with who sends it: the status and the answer; None and what came of
         it when the connection broke."""
         marked = {**request.headers, SENT_BY: by}
-        target = request.resource, request.query
-        return await asked(self, request.method, *target, marked, request.raw, path_params=dict(request.path))
+        target, path = (request.resource, request.query), dict(request.path)
+        try:
+            answer = await asked(self, request.method, *target, marked, request.raw, path_params=path)
+        except ConnectionError:
+            return None, b""
+        return answer.status, answer.raw
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""

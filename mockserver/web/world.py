@@ -44,14 +44,20 @@ class World:
         self.log: Callable[[LogRecord], None] | None = None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.set_up: Callable[[Sandbox, Scenario, str], Awaitable[list[dict[str, object]]]]
+        self.tracing: Tracing | None = None
+        self.store: Store | None = None
+        self.begin(reader)
+
+    def begin(self, reader: ScenarioReader) -> None:
+        """Know nothing of what was, under the scenarios of a reader, as a server that has just started. Raises
+        ``ScenarioRefused``."""
         self.requests = Requests()
         self.lag = Lag()
-        self.tracing: Tracing | None = None
         self.streams = 0
-        self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
-        self.runner = Runner(real_clock, self._report)
-        self.directory = Directory(settings, real_clock, reader, self._opened)
-        self.store: Store | None = None
+        limit = self.settings.rate_limit
+        self.rate_limit = RateLimit(limit) if limit else None
+        self.runner = Runner(self.real_clock, self._report)
+        self.directory = Directory(self.settings, self.real_clock, reader, self._opened)
 
     @property
     def sandboxes(self) -> Sandboxes:
