@@ -1,5 +1,5 @@
-"""The orders of a sandbox: which charges belong to one, what money they hold, and how it came to that; and how the shop's
-books differ from them, order by order, reported as findings.
+"""The orders of a sandbox: which charges belong to one, what money they hold, and how it came to that; and how the
+shop's books differ from them, order by order, reported as findings.
 
 An order is a subscription, a reference, or a charge without either. Source: docs/books.md, What an order is, and What a
 comparison finds.

@@ -13,7 +13,7 @@ import pytest
 from mockserver.engine import indexed_table
 from mockserver.engine.indexed_table import ListPage, Query, Table
 from mockserver.web import endpoints, runner
-from mockserver.web.control import state
+from mockserver.web.control import sandboxes as state
 from mockserver.wire import long_json
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply
