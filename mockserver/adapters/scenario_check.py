@@ -28,8 +28,6 @@ WAIT_STEPS = 20
 LONGEST_ANSWER = 200
 """Characters of an answer that a report shows."""
 
-_BASE = "http://127.0.0.1:4111"
-
 
 @record
 class ExampleReport:
@@ -86,7 +84,7 @@ def _client(app: Any, **hooks: Any) -> Any:
     import httpx
 
     transport, key = httpx.ASGITransport(app=app), {"x-secretkey": EXAMPLE_KEY}
-    return httpx.AsyncClient(transport=transport, base_url=_BASE, headers=key, event_hooks=hooks)
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:4111", headers=key, event_hooks=hooks)
 
 
 async def _run(app: Any, scenario: Scenario, number: int, example: ExampleMap, messages: list[str]) -> None:

@@ -39,10 +39,6 @@ DEADLINE = 5 * SECOND
 THREADS = 64
 """Names that are being resolved at once."""
 
-LOOPBACK = ["127.0.0.1", "::1"]
-
-LookUp = Callable[[str], list[str]]
-
 
 def look_up(host: str, flags: int = 0) -> list[str]:
     """The addresses of a host, by the system; this blocks. Raises ``OSError`` when it has none."""
@@ -53,7 +49,7 @@ def look_up(host: str, flags: int = 0) -> list[str]:
 class Resolver:
     """Resolves names for owners that share its threads; ``look_up`` may block."""
 
-    def __init__(self, look_up: LookUp = look_up, deadline: int = DEADLINE) -> None:
+    def __init__(self, look_up: Callable[[str], list[str]] = look_up, deadline: int = DEADLINE) -> None:
         self._look_up = look_up
         self._deadline = deadline
         self._threads = FairShare(THREADS, each=1)
@@ -62,7 +58,7 @@ class Resolver:
     async def __call__(self, host: str, owner: Hashable) -> list[str]:
         """The addresses of a host. Raises ``OSError`` when it has none, or when finding out takes too long."""
         if host.rstrip(".").lower().rpartition(".")[2] == "localhost":
-            return LOOPBACK  # RFC 6761, 6.3
+            return ["127.0.0.1", "::1"]  # RFC 6761, 6.3
         with suppress(socket.gaierror):
             return look_up(host, socket.AI_NUMERICHOST)
         key = owner, host
@@ -108,7 +104,6 @@ _LONGEST_PART = 3_600.0
 """Seconds that one part of a try may take: the whole of it is bounded by the caller, and always shorter."""
 
 _PORTS = {"http": 80, "https": 443}
-Resolve = Callable[[str, Hashable], Awaitable[list[str]]]
 
 
 class _Refused(Exception):
@@ -118,7 +113,7 @@ class _Refused(Exception):
 class WebhookSender:
     """One client for all webhooks. ``resolve`` gives the addresses of a name, and raises ``OSError`` when it cannot."""
 
-    def __init__(self, resolve: Resolve | None = None) -> None:
+    def __init__(self, resolve: Callable[[str, Hashable], Awaitable[list[str]]] | None = None) -> None:
         self._resolve = resolve or Resolver()
         self._client: httpx.AsyncClient | None = None
         self._opening = asyncio.Lock()
@@ -225,9 +220,6 @@ def _words(problem: Exception) -> str:
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
 
 
-PER_RECEIVER = MOST_AT_ONCE
-"""Tries that one sandbox makes at one receiver at once."""
-
 PATIENCE = 0.25
 """Seconds that a webhook waits for the one before it to the same receiver, where time stands still: a receiver that
 answers sooner gets everything in order."""
@@ -260,7 +252,7 @@ class WebhookDispatcher:
         self._is_live = is_live
         self._changed = changed
         self._tracing = tracing
-        self._share = FairShare(CONNECTIONS, PER_RECEIVER)
+        self._share = FairShare(CONNECTIONS, each=MOST_AT_ONCE)
         self._tries: dict[Sandbox, dict[str, asyncio.Task[None]]] = {}
         self._held: set[Sandbox] = set()
         self._next_ends: dict[Sandbox, asyncio.Future[None]] = {}
