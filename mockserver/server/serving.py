@@ -256,11 +256,7 @@ async def _run(
     app: Any, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
-    requests = RequestLog(
-        lambda text: echo(text.removesuffix("\n"), err=True),
-        as_json=settings.log_format == "json",
-        least=settings.log_level,
-    )
+    requests = RequestLog(echo, settings)
     if hasattr(app, "world"):
         app.world.log = requests
     if not settings.is_loopback and settings.admin_token is None:
