@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 from weakref import proxy
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Faults, NotFound
+from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
 from mockserver.domain.record import entity, record, replace
 from mockserver.domain.states import NetworkTokenState, PayToState, Presence, TransitionTable
-from mockserver.engine.query import TableRow
+from mockserver.engine.indexed_table import TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of, under_way
@@ -169,13 +169,11 @@ def turn_to(
     return True
 
 
-def method_in_use(step: Step, method_id: str, field: str, faults: Faults) -> PaymentMethod | None:
-    """The payment method that a body names, or None and a fault: 56 (unknown), 73 (removed)."""
+def method_in_use(step: Step, method_id: str, field: str) -> PaymentMethod:
+    """The payment method that a body names. Raises ``Invalid`` 56 (unknown), 73 (removed)."""
     method = step.sandbox.payment_methods.get(method_id)
     if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown("payment_method", method_id))
-        return None
+        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {field: unknown("payment_method", method_id)})
     if method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
-        return None
+        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {field: "this payment method was removed"})
     return method

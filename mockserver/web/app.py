@@ -22,13 +22,11 @@ from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
-from mockserver.web.idle import IDLE_IN_STORE, Freeing, drop_idle
-from mockserver.web.operation import OperationEndpoint
+from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES
-from mockserver.web.setup import prepare, set_up
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
-from mockserver.web.world import World
+from mockserver.web.world import IDLE_IN_STORE, Freeing, World, drop_idle
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider

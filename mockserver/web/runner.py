@@ -12,8 +12,7 @@ from typing import Any, Protocol, TypeVar
 from mockserver.domain.clock import LATEST, SECOND, ClockMode, Micros
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import ListPage, Query
+from mockserver.engine.indexed_table import ListPage, Query, Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
