@@ -17,16 +17,7 @@ from mockserver.domain.record import mutable, record, replace
 from mockserver.explore.fault_table import SEED, Trial, drawn, followed, name_of, trials
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
-from mockserver.explore.verdicts import (
-    Judged,
-    Reference,
-    Verdict,
-    invariants_of,
-    judged,
-    key_of,
-    money_differences,
-    same_money,
-)
+from mockserver.explore.verdicts import Judged, Reference, Verdict, invariants_of, judged, key_of, money_differences
 from mockserver.scenario.failures import CRASH, FAULTS, TWICE, Fault, InjectionPoint
 
 
@@ -211,14 +202,12 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     ignored = {key for row in seeded if (key := key_of(row)) is not None}
     for seen in (first, second):
         _check_books(seen, ignored)
-    one, other = first.after.money, second.after.money
-    reference = Reference(one, one.names() & other.names()) if same_money(one, other) else Reference()
     return Baseline(
         calls=tuple((one, statuses[one.op, one.nth]) for one in first.points if not one.is_counted),
         due=tuple(one for one in first.points if one.is_counted),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
-        reference=reference,
+        reference=Reference.of(first.after.money, second.after.money),
         ignored=frozenset(ignored),
     )
 

@@ -129,8 +129,7 @@ class Application(Starlette):
     async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
         from mockserver.adapters.ticker import Ticker
-        from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
-        from mockserver.adapters.webhook_sender import WebhookSender
+        from mockserver.adapters.webhook_sender import WebhookDispatcher
 
         world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
@@ -143,7 +142,7 @@ class Application(Starlette):
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
-            world.real_clock, is_live, WebhookSender(), runner.changed, world.tracing, kept
+            world.real_clock, is_live, runner.changed, world.tracing, kept
         )
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
