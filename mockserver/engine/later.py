@@ -22,8 +22,7 @@ from mockserver.domain.sources import ChallengeAnswer
 from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step, turn_to
+from mockserver.engine.step import KINDS, Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
 from mockserver.scenario.operations import DELETABLE, EXPIRABLE
 
@@ -75,7 +74,7 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
     details = detail[:-1]
     if kind not in KINDS:
         return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
-    if KINDS[kind][1](sandbox).get(entry.subject) is None:
+    if KINDS[kind].table(sandbox).get(entry.subject) is None:
         return f"no {kind} '{entry.subject[:64]}' in the document"
     if move not in _DETAILS:
         return f"got '{move[:40]}', wanted one of {', '.join(_DETAILS)} after the first {_PART}"
@@ -130,9 +129,8 @@ def _subject(step: Step, kind: str) -> str | None:
     for event in step.result.events:
         if event.subject.value == kind:
             return event.subject_id
-    id_name = "token_id" if kind == "token" else KINDS[kind][0] if kind in KINDS else ""
     for known in (step.result.about.get(kind), step.result.about.get("payment_method")):
-        found = getattr(known, id_name, None)
+        found = getattr(known, f"{kind}_id", None)
         if isinstance(found, str):
             return found
     return None
@@ -194,7 +192,7 @@ _KINDS = {"card.expiryDate": "payment_method"}
 def _turn(
     kind: str, table: states.TransitionTable[Any, Any], state: type[Any], step: Step, subject: str, word: str
 ) -> None:
-    row: Any = KINDS[kind][1](step.sandbox).get(subject)
+    row: Any = KINDS[kind].table(step.sandbox).get(subject)
     if not turn_to(step, row, table, state(word)):
         raise invalid({"set": f"it is {getattr(row, 'status', 'gone')} by then, and becomes {word} no more"})
 
