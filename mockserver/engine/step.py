@@ -36,7 +36,7 @@ R = TypeVar("R", bound=TableRow)
 
 
 @record
-class Kind:
+class ObjectKind:
     """What is known of the objects of a kind: their name in events, that of their id in paths, where they are kept,
     their id and how they stand."""
 
@@ -47,15 +47,15 @@ class Kind:
     state_of: Callable[[Any], str | None]
 
 
-def _kind(name: str, rows: type) -> Kind:
+def _kind(name: str, rows: type) -> ObjectKind:
     state = next((one.name for one in fields(rows) if one.name in ("status", "state")), None)
     state_of = attrgetter(state) if state is not None else lambda row: None
     # The paths of tokens name them ``{token}``.
     id_name = "token" if name == "token" else f"{name}_id"
-    return Kind(Subject(name), id_name, attrgetter(TABLE_NAMES[rows]), attrgetter(f"{name}_id"), state_of)
+    return ObjectKind(Subject(name), id_name, attrgetter(TABLE_NAMES[rows]), attrgetter(f"{name}_id"), state_of)
 
 
-KINDS: Mapping[str, Kind] = {name: _kind(name, rows) for name, rows in STORED.items()}
+KINDS: Mapping[str, ObjectKind] = {name: _kind(name, rows) for name, rows in STORED.items()}
 """Kinds of stored objects, with which the paths of rules may begin."""
 
 _KIND_OF = {rows: KINDS[name] for name, rows in STORED.items()}
