@@ -102,12 +102,11 @@ class VoucherSource:
         "mockserver/engine/sources.py": [
             ("    VoucherSource,\n", "    WalletSource,\n    checkout_named"),
             (
-                """        case VoucherSource():
-            provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET, faults)
-            shown = Instrument(PaymentType.WALLET, display_type="voucher")
-            return ChargePlan(provider, shown) if provider else None
+                """            case VoucherSource():
+                provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET)
+                return ChargePlan(provider, Instrument(PaymentType.WALLET, display_type="voucher"))
 """,
-                "        case _:\n            assert_never(source)",
+                "            case _:\n                assert_never(source)",
             ),
         ],
         "mockserver/wire/bodies.csv": [

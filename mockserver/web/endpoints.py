@@ -27,7 +27,6 @@ from mockserver.engine import (
     batches,
     charges,
     customers,
-    info,
     payment_links,
     payment_methods,
     providers,
@@ -37,8 +36,7 @@ from mockserver.engine import (
     transfers,
     webhook_subscriptions,
 )
-from mockserver.engine.indexed_table import STEP_ROWS
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import STEP_ROWS, Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall, StatusReply
@@ -226,7 +224,7 @@ def reference_data(call: OperationCall) -> Members:
 def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
     query, sandbox = call.query, call.sandbox
-    offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
+    offer = providers.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = providers.known(sandbox, offer.card_provider.three_ds_provider_id) if offer.card_provider else None
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
     wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
@@ -270,12 +268,12 @@ def info_of_provider(call: OperationCall) -> Members:
 
 def info_of_token(call: OperationCall) -> Members:
     """What a browser needs to know of a token's provider."""
-    return _provider_info(call, info.of_token(call.step, call.path["token"]))
+    return _provider_info(call, tokens.provider_of(call.step, call.path["token"]))
 
 
 def default_fallback(call: OperationCall) -> Members:
     """The provider that takes over where none is configured to."""
-    return _provider(call, info.default_fallback(call.sandbox))
+    return _provider(call, providers.default_fallback(call.sandbox))
 
 
 def version(call: OperationCall) -> Members:

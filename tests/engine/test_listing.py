@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mockserver.domain.errors import Faults, NotFound
 from mockserver.engine import charges, searches
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import unnoted
 from mockserver.wire.body_tables import body_type
