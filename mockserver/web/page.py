@@ -48,9 +48,6 @@ TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _EMBEDDABLE = (b"cross-origin-resource-policy", b"cross-origin")
 _EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
 """What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
-LONGEST_FORM = 65_536
-"""Bytes of a form; the longest honest one has a few hundred."""
-
 Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
 """What finds the sandbox of a page."""
 
@@ -97,7 +94,8 @@ class PageRoute(RouteRow):
 class PageEndpoint(Endpoint):
     op = "page"
     headers = (HTML,)
-    largest = LONGEST_FORM
+    # The longest honest form has a few hundred bytes.
+    largest = 65_536
     searches = True
 
     def __init__(self, route: PageRoute, world: World) -> None:
@@ -148,7 +146,9 @@ def html(
 ) -> Reply:
     """The whole page of a template, with the values that it names. Nothing comes from outside, nothing is inline.
     ``reaches`` are addresses of others that a form may lead to, step after step; None where forms lead nowhere."""
-    origins = ["'none'"] if reaches is None else ["'self'", *(_origin_of(one) for one in reaches if one)]
+    named = [urlsplit(one) for one in reaches or () if one]
+    others = [f"{one.scheme}://{one.netloc.rpartition('@')[2]}" for one in named]
+    origins = ["'none'"] if reaches is None else ["'self'", *others]
     rules = [
         "default-src 'none'",
         "style-src 'self'",
@@ -212,11 +212,6 @@ def web_address(text: str | None) -> str | None:
     return text if sound else None
 
 
-def _origin_of(address: str) -> str:
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-
-
 def with_query(address: str, /, **more: str) -> str:
     parts = urlsplit(address)
     return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
@@ -224,12 +219,7 @@ def with_query(address: str, /, **more: str) -> str:
 
 PAGE_ROUTES = read_table("pages", PageRoute, Path(__file__).parent)
 
-
-_TYPES: Mapping[str, bytes] = {
-    "css": b"text/css; charset=utf-8",
-    "js": b"text/javascript; charset=utf-8",
-    "svg": b"image/svg+xml",
-}
+_TYPES = {"css": b"text/css; charset=utf-8", "js": b"text/javascript; charset=utf-8", "svg": b"image/svg+xml"}
 
 
 @record
@@ -246,11 +236,6 @@ def static_version() -> str:
     """The same for the same files."""
     tags = "".join(f"{name} {found.tag}\n" for name, found in sorted(static_files().items()))
     return blake2b(tags.encode(), digest_size=8).hexdigest()
-
-
-def static_path() -> str:
-    """The folder of the files in the addresses that pages name."""
-    return f"/__static/{static_version()}"
 
 
 @cache
@@ -277,12 +262,6 @@ def clip(text: str | None, most: int) -> str:
     return masked if len(masked) <= most else f"{masked[: most - 1].rstrip()}…"
 
 
-def _shown(value: object) -> object:
-    """What a template prints of a value: a card number in whatever field a merchant put it is masked, a picture is not
-    touched."""
-    return mask_text(value) if type(value) is str and not value.startswith("data:") else value
-
-
 @cache
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -294,10 +273,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        finalize=_shown,
+        # A card number is masked in whatever field a merchant put it; a picture is not touched.
+        finalize=lambda value: mask_text(value) if type(value) is str and not value.startswith("data:") else value,
     )
     made.globals["money"] = money
-    made.globals["static"] = static_path()
+    made.globals["static"] = f"/__static/{static_version()}"
     made.filters["clip"] = clip
     return made
 
@@ -319,7 +299,7 @@ def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
 
 
 def script(call: PageCall) -> Reply:
-    """The script; any shop may load it."""
+    """The client script; any shop may load it."""
     readable = (b"access-control-allow-origin", b"*")
     return _file(call, static_files()["payfurl.js"], (b"cache-control", b"no-cache"), readable, _EMBEDDABLE)
 
