@@ -27,7 +27,7 @@ from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web import payer
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, holding, html, redirect, web_address, with_query
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect, web_address, with_query
 from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
@@ -75,9 +75,6 @@ class _View:
             count += 1
             key = f"{self.key}.{count}"
         return None, key
-
-
-sandbox = holding("payment_links", "payment_link_id")
 
 
 def page(call: PageCall) -> Reply:
@@ -260,10 +257,6 @@ _TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
     ChallengeAnswer.CANCEL: ("Cancelled", "You cancelled. Nothing was paid."),
     None: ("Too late", "Your answer is not needed any more. Nothing was paid."),
 }
-
-
-charge_sandbox = holding("charges", "charge_id")
-token_sandbox = holding("tokens", "token_id")
 
 
 def challenge(call: PageCall) -> Reply:

@@ -30,7 +30,6 @@ from mockserver.engine.step import Step
 from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
-from mockserver.scenario.edits import unfound
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
@@ -74,13 +73,6 @@ class OperationEndpoint(Endpoint):
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
         return directory.of_either_key(headers) if self.route.is_public else directory.of_secret_key(headers)
-
-    def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
-        """Warn also of what a fault could not change in the answer."""
-        if (fault := reply.fault) is not None and (fault.edit or fault.omit):
-            lost = unfound(loads(body), fault.edit or {}, fault.omit)
-            step.result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
-        super().note(request, step, reply, body)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""

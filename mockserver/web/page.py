@@ -13,11 +13,10 @@ shop hear them first. Source: docs/spec/published-facts.md, 7.1.
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
-from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -48,8 +47,6 @@ TEXT = (b"content-type", b"text/plain; charset=utf-8")
 _EMBEDDABLE = (b"cross-origin-resource-policy", b"cross-origin")
 _EMBEDDED = (_EMBEDDABLE, (b"cross-origin-embedder-policy", b"require-corp"))
 """What a page in a frame, and a redirect on the way to it, must have in a shop that embeds only what allows it."""
-Finder = Callable[[World, Request], Sandbox | Awaitable[Sandbox | None] | None]
-"""What finds the sandbox of a page."""
 
 
 class PageCall:
@@ -67,28 +64,25 @@ class PageCall:
         self.fault: Transport | None = None
 
 
-def holding(table: str, parameter: str) -> Finder:
-    """What finds the sandbox with the object of a table whose id is a parameter of the path."""
-
-    async def find(world: World, request: Request) -> Sandbox | None:
-        object_id, named = request.path[parameter], request.parameters.get("sandbox")
-        return await world.directory.holding(table, object_id, named)
-
-    return find
-
-
 class NoSuchPage(Exception):
     """An address that names nothing: what there is not, and a sentence about it."""
 
 
+_FINDER = in_module("mockserver.web", "sandbox")
+
+
 class PageRoute(RouteRow):
-    """One row of the table of pages. ``sandbox`` finds the sandbox that the address names."""
+    """One row of the table of pages. The cell ``sandbox`` says whose it is: the ``table`` with the object that its
+    placeholder names, or the function that ``find`` is."""
 
     method: str
     path: str
     summary: str
     serve: Callable[[PageCall], Reply] = cell(in_module("mockserver.web", "page"))
-    sandbox: Finder | None = cell(in_module("mockserver.web", "sandbox"))
+    table: str = cell(lambda row: "" if "." in row["sandbox"] else row["sandbox"])
+    find: Callable[[World, Request], Sandbox | None] | None = cell(
+        lambda row: _FINDER(row) if "." in row["sandbox"] else None
+    )
 
 
 class PageEndpoint(Endpoint):
@@ -105,9 +99,11 @@ class PageEndpoint(Endpoint):
     async def fetch(self, request: Request) -> None:
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
-        if self.route.sandbox is not None:
-            found = self.route.sandbox(self.world, request)
-            request.known = await found if isawaitable(found) else found
+        if self.route.table:
+            [object_id], named = request.path.values(), request.parameters.get("sandbox")
+            request.known = await self.world.directory.holding(self.route.table, object_id, named)
+        elif self.route.find is not None:
+            request.known = self.route.find(self.world, request)
 
     def authenticate(self, request: Request) -> Sandbox | None:
         return request.known

@@ -17,6 +17,7 @@ from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
+from mockserver.scenario.edits import unfound
 from mockserver.web import holds, watching
 from mockserver.web.access import OPERATION, STATUS, STEP
 from mockserver.web.request import (
@@ -43,6 +44,7 @@ from mockserver.web.request import (
 from mockserver.web.transport_faults import Conversation
 from mockserver.web.world import World
 from mockserver.wire.fields import Fields
+from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
     from mockserver.store.writer import Store
@@ -91,7 +93,7 @@ class Endpoint:
 
     def refused(self, fault: Exception, request: Request) -> Reply:
         """The reply to a request that is not carried out."""
-        status, problem = refusal(fault, request.resource, self.world.directory.assumed)
+        status, problem = refusal(fault, request.resource, self.world.directory.config.assumed)
         return Reply(status, problem, headers=(*self.headers, *retry_after(fault)))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -163,7 +165,10 @@ class Endpoint:
 
     def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
         """Keep a step in the journal, and let the findings judge it."""
-        sandbox, result = step.sandbox, step.result
+        sandbox, result, fault = step.sandbox, step.result, reply.fault
+        if fault is not None and (fault.edit or fault.omit):
+            lost = unfound(loads(body), fault.edit or {}, fault.omit)
+            result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
         if (reply.status or 0) >= _REFUSED and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
         step_effects.note(
@@ -180,7 +185,7 @@ class Endpoint:
                 raw=request.raw,
                 status=reply.status,
                 answer=body,
-                fault=reply.fault,
+                fault=fault,
             ),
         )
         # A request that was refused for its idempotency key did nothing, and its answer says nothing of the first one.
