@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.listeners import CannotListen, listen
+from mockserver.server.serving import CannotListen, listen
 from mockserver.settings import Settings
 from tests import warm
 

@@ -11,8 +11,7 @@ import os
 import sys
 from typing import Any
 
-from mockserver.server.listeners import CannotListen, listen
-from mockserver.server.serving import serve
+from mockserver.server.serving import CannotListen, listen, serve
 from mockserver.settings import Settings
 from mockserver.web.request import TRANSPORT
 
