@@ -42,7 +42,7 @@ from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.web.runner import in_steps, look_ahead
 from mockserver.wire import resources
-from mockserver.wire.body_tables import query_type
+from mockserver.wire.body_tables import body_type
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.refusals import declined
@@ -119,7 +119,7 @@ class ListOf:
             return None
         try:
             # The step itself will note what it rests on.
-            given = vars(asked.typed(query_type(self._query), strict=False))
+            given = vars(asked.typed(body_type(self._query), strict=False))
             return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None
@@ -127,18 +127,18 @@ class ListOf:
 
 def create_charge(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
-    return _begun(call, charges.create(call.step, call.body.charge()))
+    return _begun(call, charges.create(call.step, call.body.command()))
 
 
 def charge_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return _begun(call, charges.create(call.step, call.body.charge(call.provider)))
+    return _begun(call, charges.create(call.step, call.body.command(named=call.provider)))
 
 
 def pay_link(call: OperationCall) -> bytes | StatusReply:
     """Pay on the page of a link."""
     link = payment_links.get(call.step, call.path["payment_link_id"])
-    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
+    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.command()))
 
 
 def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
@@ -172,19 +172,19 @@ def update_customer(call: OperationCall) -> Members:
 
 def delete_customer(call: OperationCall) -> Members:
     """Remove a customer."""
-    asks = call.query.asks_provider()
+    asks = call.query.gateway_delete is not False
     return _customer(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
 
 
 def delete_payment_method(call: OperationCall) -> Members:
     """Remove a payment method."""
-    asks = call.query.asks_provider()
+    asks = call.query.gateway_delete is not False
     return _method(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
 
 
 def create_token(call: OperationCall) -> Members:
     """Make a token from a card for a provider."""
-    return _token(call, tokens.create_from_card(call.step, call.body.of_provider(call.provider or "")))
+    return _token(call, tokens.create_from_card(call.step, call.body.command(provider_id=call.provider or "")))
 
 
 def create_batch(call: OperationCall) -> Members:

@@ -43,8 +43,7 @@ from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
-from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields, no_fields, pascal
+from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
 

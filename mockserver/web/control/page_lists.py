@@ -20,8 +20,7 @@ from mockserver.engine.indexed_table import Among, Check, Contains, Query
 from mockserver.engine.journal import Change
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import unnoted
+from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import (
@@ -74,7 +73,7 @@ async def objects(call: ControlCall) -> object:
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
-    return {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
+    return {kind: len(of.table(sandbox)) for kind, of in KINDS.items()}
 
 
 async def one(call: ControlCall) -> object:
@@ -85,7 +84,7 @@ async def one(call: ControlCall) -> object:
     return {
         **_reader(kind, profile).line(row),
         "kind": kind,
-        "object": _read(sandbox, reader, {KINDS[kind][0]: object_id}) if reader is not None else None,
+        "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id}) if reader is not None else None,
         "story": [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)],
         "related": await _related(sandbox, kind, object_id, row),
         "rows": _batch_rows(row),
@@ -101,11 +100,11 @@ async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[d
         methods = await search(sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])]))
         asked["subscription"] = "payment_method", [method.payment_method_id for method in methods.rows]
     for of, wanted in asked.items():
-        page = await search(KINDS[of][1](sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
+        page = await search(KINDS[of].table(sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
         shown = list(map(_reader(of, profile).line, page.rows))
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
     for of in [name for name in ("batch", "payment_link") if name != kind]:
-        origin = KINDS[of][1](sandbox).get(getattr(row, f"{of}_id", None) or "")
+        origin = KINDS[of].table(sandbox).get(getattr(row, f"{of}_id", None) or "")
         found += [{"kind": of, "count": 1, "objects": [_reader(of, profile).line(origin)]}] if origin else []
     return found
 
@@ -180,7 +179,7 @@ def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
 def _table(sandbox: Sandbox, kind: str) -> Any:
     if kind not in KINDS:
         raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
-    return KINDS[kind][1](sandbox)
+    return KINDS[kind].table(sandbox)
 
 
 def _object(call: ControlCall) -> tuple[Sandbox, str, str, Any]:
