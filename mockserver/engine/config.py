@@ -14,7 +14,7 @@ from mockserver.domain.provider import Cost, Provider, ProviderSummary
 from mockserver.domain.record import record, replace
 from mockserver.engine.counts import Counts
 from mockserver.findings.facts import Policy
-from mockserver.scenario.ruleset import Ruleset
+from mockserver.scenario.director import Ruleset
 from mockserver.scenario.scenario import ClockPlan, ProviderMap, Scenario
 
 RenderWebhook: TypeAlias = Callable[[str, WebhookMessage, Notice, Assumed], dict[str, object]]

@@ -31,7 +31,7 @@ from mockserver.engine.state_facts import reader_of
 from mockserver.engine.step import Step
 from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of
 from mockserver.findings.facts import WebhookTry
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 

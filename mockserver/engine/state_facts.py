@@ -15,7 +15,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import TABLE_NAMES
-from mockserver.scenario.attempt import UnderWay
+from mockserver.scenario.matching import UnderWay
 from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 KINDS: Mapping[str, tuple[str, Callable[[Sandbox], Table[Any]]]] = {

@@ -27,8 +27,8 @@ from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.tables import TABLE_NAMES
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.paths import STORED
 
 R = TypeVar("R", bound=TableRow)

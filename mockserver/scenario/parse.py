@@ -22,10 +22,9 @@ from mockserver.domain.money import currency
 from mockserver.domain.provider import CAPABILITIES, DEFAULT_PROVIDER_ID
 from mockserver.domain.record import replace
 from mockserver.scenario.answers import check_calls
-from mockserver.scenario.attempt import Stage
 from mockserver.scenario.file_model import got_of, read_part
 from mockserver.scenario.later_step import Later
-from mockserver.scenario.matching import Reader
+from mockserver.scenario.matching import Reader, Stage
 from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import NOTHING, Outcome, ThenMap, applicability
 from mockserver.scenario.paths import DAY_OF_CLOCK, day_reader, known_path

@@ -19,11 +19,10 @@ from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director, RuleReport
+from mockserver.scenario.director import Director, RuleReport, Ruleset
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings

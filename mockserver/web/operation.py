@@ -23,9 +23,9 @@ from mockserver.engine.past import Past, lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
 from mockserver.scenario.edits import unfound
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching

@@ -14,10 +14,9 @@ from mockserver.adapters.scenario_check import check
 from mockserver.adapters.scenario_files import load, read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
 from mockserver.domain.cards import TEST_CARDS, read_number
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director
+from mockserver.scenario.director import Director, Ruleset
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import CATALOGUE, Challenge, Decline
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ExampleMap, Scenario
 from mockserver.scenario.shadowed_rules import warnings
 from tests.driving import Api
