@@ -66,7 +66,7 @@ def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> 
 
 async def _check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     reports = []
-    for number, example in enumerate(scenario.examples or (ExampleMap("opens (no examples)", []),)):
+    for number, example in enumerate(scenario.said.examples or (ExampleMap("opens (no examples)", []),)):
         line = scenario.line("examples", number)
         app = open_app([*others, scenario] if not scenario.builtin else [scenario])
         messages: list[str] = []
@@ -127,7 +127,7 @@ def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
     try:
         return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
     except Refused as refused:
-        for place, call in enumerate(scenario.setup):
+        for place, call in enumerate(scenario.said.setup):
             words = (refused.details or {}).get(f"Setup.{call.id or place}")
             if words is not None:
                 raise _Unexpected(scenario.line("setup", place), words) from None

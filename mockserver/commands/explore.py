@@ -256,11 +256,10 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
         scenario = read_file(file)
     except ScenarioRefused as refused:
         stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
-    if scenario.seed is not None:
+    if scenario.said.seed is not None:
         # What was found with another seed comes again with that.
-        runner = replace(runner, seed=scenario.seed)
-    told: Any = scenario.source.get("money", ())
-    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+        runner = replace(runner, seed=scenario.said.seed)
+    also = [*runner.aftermath.invariants, *map(Invariant, scenario.said.money)]
     runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
@@ -272,7 +271,7 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     reference = Reference(of_two=held_until(scenario.source) == "released")
     has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
     found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    return _show(seen, found, scenario.description, rules)
+    return _show(seen, found, scenario.said.description, rules)
 
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:

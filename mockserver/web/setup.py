@@ -53,7 +53,7 @@ async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenar
 
 def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
     """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
-    for place, call in enumerate(scenario.setup):
+    for place, call in enumerate(scenario.said.setup):
         name = f"Setup.{call.id or place}"
         try:
             yield name, ready(call, answers)
