@@ -29,24 +29,12 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import FIRST_TIMEOUT, Baseline, Before, Exploration, NoBaseline, NoReport, Plan
-from mockserver.explore.fault_table import (
-    CRASH,
-    FAULTS,
-    SEED,
-    TWICE,
-    Fault,
-    Trial,
-    at_place,
-    faults_of,
-    named,
-)
-from mockserver.explore.folder import ExplorationFolder, OtherExploration
-from mockserver.explore.held_run import held_until
-from mockserver.explore.trial import Observed, TrialRunner, Verdict, isolated
-from mockserver.explore.verdicts import Judged, Reference, judged
+from mockserver.explore.exploration import Baseline, Before, Exploration, ExplorationFolder, NoBaseline, NoReport, Plan
+from mockserver.explore.fault_table import SEED, Trial, faults_of, named
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
+from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
-from mockserver.scenario.failures import OWN_AXES
+from mockserver.scenario.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.scenario.problems import ScenarioRefused
 
 SERVER_OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
@@ -142,7 +130,7 @@ def explore(
     axes = [*([CRASH] if crash or restart else []), *([TWICE] if twice else [])]
     chosen = faults or faults_of(None)
     _refuse_together({"--seeds": asked["seeds"]}, {one.name: True for one in chosen if one.at in OWN_AXES})
-    faults = [*chosen, *(one for one in at_place(*axes) if one not in chosen)]
+    faults = [*chosen, *(one for one in FAULTS.values() if one.at in axes and one not in chosen)]
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     plan = Plan(faults=faults, least=least, has_all=all_, **asked)
     way = {"aftermath": aftermath, "restart": restart or ()}
@@ -166,11 +154,11 @@ def explore(
             stop(Exit.BASELINE, str(problem))
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
-        except OtherExploration as problem:
+        except exploration.OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
     if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
-    if made.is_interrupted:
+    if made.why == "interrupted":
         sys.exit(Exit.INTERRUPTED)
 
 
@@ -301,7 +289,7 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
         raise click.UsageError(f"--fixed: {words}")
     trial, seen, made = _try_named(runner, name, plan, "--fixed")
     is_fixed = made.verdict is Verdict.SURVIVED
-    told = ", ".join([*dict.fromkeys(row["finding"] for row in seen.findings), *made.words])
+    told = ", ".join([*dict.fromkeys(row["finding"] for row in seen.after.findings), *made.words])
     click.echo(
         f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
         f"tried:  {trial.story}\n"
@@ -330,8 +318,8 @@ def _show(seen: Observed, found: Judged, story: str, rules: Sequence[str]) -> Ve
     shown = [f"{found.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *found.words]
     shown += [story] if story else []
     shown += [f"did not strike: {', '.join(missed)}"] if missed else [seen.why_not] if seen.why_not else []
-    if seen.findings:
-        shown += ["", text(seen.findings)]
+    if seen.after.findings:
+        shown += ["", text(seen.after.findings)]
     shown += ["", seen.timeline]
     said = seen.printed().rstrip()
     if said:

@@ -72,8 +72,8 @@ def shrink(
                 raise
             # Some parts of a scenario are for a whole server, as a sandbox says.
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
-    file = out / f"{made.scenario['name']}.yaml"
-    text = scenario_text(made.scenario)
+    file = out / f"{made['name']}.yaml"
+    text = scenario_text(made)
     try:
         file.write_text(text, "utf-8")
     except OSError as problem:

@@ -27,7 +27,6 @@ from mockserver.engine import (
     batches,
     charges,
     customers,
-    info,
     payment_links,
     payment_methods,
     providers,
@@ -37,14 +36,13 @@ from mockserver.engine import (
     transfers,
     webhook_subscriptions,
 )
-from mockserver.engine.indexed_table import STEP_ROWS
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import STEP_ROWS, Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.web.runner import in_steps, look_ahead
 from mockserver.wire import resources
-from mockserver.wire.body_tables import query_type
+from mockserver.wire.body_tables import body_type
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.refusals import declined
@@ -121,7 +119,7 @@ class ListOf:
             return None
         try:
             # The step itself will note what it rests on.
-            given = vars(asked.typed(query_type(self._query), strict=False))
+            given = vars(asked.typed(body_type(self._query), strict=False))
             return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None
@@ -129,18 +127,18 @@ class ListOf:
 
 def create_charge(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
-    return _begun(call, charges.create(call.step, call.body.charge()))
+    return _begun(call, charges.create(call.step, call.body.command()))
 
 
 def charge_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return _begun(call, charges.create(call.step, call.body.charge(call.provider)))
+    return _begun(call, charges.create(call.step, call.body.command(named=call.provider)))
 
 
 def pay_link(call: OperationCall) -> bytes | StatusReply:
     """Pay on the page of a link."""
     link = payment_links.get(call.step, call.path["payment_link_id"])
-    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
+    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.command()))
 
 
 def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
@@ -174,19 +172,19 @@ def update_customer(call: OperationCall) -> Members:
 
 def delete_customer(call: OperationCall) -> Members:
     """Remove a customer."""
-    asks = call.query.asks_provider()
+    asks = call.query.gateway_delete is not False
     return _customer(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
 
 
 def delete_payment_method(call: OperationCall) -> Members:
     """Remove a payment method."""
-    asks = call.query.asks_provider()
+    asks = call.query.gateway_delete is not False
     return _method(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
 
 
 def create_token(call: OperationCall) -> Members:
     """Make a token from a card for a provider."""
-    return _token(call, tokens.create_from_card(call.step, call.body.of_provider(call.provider or "")))
+    return _token(call, tokens.create_from_card(call.step, call.body.command(provider_id=call.provider or "")))
 
 
 def create_batch(call: OperationCall) -> Members:
@@ -226,7 +224,7 @@ def reference_data(call: OperationCall) -> Members:
 def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
     query, sandbox = call.query, call.sandbox
-    offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
+    offer = providers.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = providers.known(sandbox, offer.card_provider.three_ds_provider_id) if offer.card_provider else None
     pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
     wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
@@ -270,12 +268,12 @@ def info_of_provider(call: OperationCall) -> Members:
 
 def info_of_token(call: OperationCall) -> Members:
     """What a browser needs to know of a token's provider."""
-    return _provider_info(call, info.of_token(call.step, call.path["token"]))
+    return _provider_info(call, tokens.provider_of(call.step, call.path["token"]))
 
 
 def default_fallback(call: OperationCall) -> Members:
     """The provider that takes over where none is configured to."""
-    return _provider(call, info.default_fallback(call.sandbox))
+    return _provider(call, providers.default_fallback(call.sandbox))
 
 
 def version(call: OperationCall) -> Members:

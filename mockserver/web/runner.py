@@ -9,11 +9,10 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.domain.clock import LATEST, SECOND, ClockMode, Micros
+from mockserver.domain.clock import LATEST, MILLISECOND, SECOND, ClockMode, Micros, real_due
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import ListPage, Query
+from mockserver.engine.indexed_table import ListPage, Query, Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
@@ -167,13 +166,6 @@ class Dispatcher(Protocol):
         """The server has been asked to stop: what is being sent has a few seconds left."""
 
 
-class WorkTimer(Protocol):
-    """Runs the work of sandboxes when it comes due."""
-
-    def note(self, sandbox: Sandbox) -> None:
-        """Something may have changed in a sandbox."""
-
-
 class Runner:
     """``real_clock`` is the machine's time; ``report`` is called after a use of a sandbox that left new findings.
 
@@ -186,7 +178,7 @@ class Runner:
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
         self.real_clock = real_clock
         self.dispatcher: Dispatcher | None = None
-        self.ticker: WorkTimer | None = None
+        self.ticker: Ticker | None = None
         self.activity = Activity()
         self.moving: dict[Sandbox, asyncio.Event] = {}
         self.uses = 0
@@ -301,3 +293,49 @@ class Runner:
         if self.dispatcher is not None:
             self.dispatcher.end_soon()
         self.activity.notify()
+
+
+SHORTEST_WAIT = 5 * MILLISECOND
+"""Work that comes due in quick succession is run together."""
+
+
+class Ticker:
+    """Lets time pass without requests: a timer for each sandbox in which something comes due. Nothing depends on it but
+    the moment: every request runs what is due before it anyway. ``is_live`` says whether a sandbox was not reset
+    meanwhile."""
+
+    def __init__(self, runner: Runner, is_live: Callable[[Sandbox], bool]) -> None:
+        self._runner = runner
+        self._is_live = is_live
+        self._timers: dict[Sandbox, tuple[Micros, asyncio.TimerHandle]] = {}
+        self._due: asyncio.Queue[Sandbox] = asyncio.Queue()
+
+    def note(self, sandbox: Sandbox) -> None:
+        """Something may have changed in a sandbox: wake when it has work due."""
+        entries = sandbox.schedule.entries
+        at = real_due(sandbox.clock, entries[0].at) if entries else None
+        if at is None or ((known := self._timers.get(sandbox)) is not None and known[0] <= at):
+            return
+        self.forget(sandbox)
+        nap = max(at - self._runner.real_clock(), SHORTEST_WAIT) / SECOND
+        timer = asyncio.get_running_loop().call_later(nap, self._due.put_nowait, sandbox)
+        self._timers[sandbox] = at, timer
+
+    def forget(self, sandbox: Sandbox) -> None:
+        """Wake for a sandbox no more: what it waits for may be days away, and it may be large."""
+        if sandbox in self._timers:
+            self._timers.pop(sandbox)[1].cancel()
+
+    async def run(self) -> None:
+        """Run what comes due, sandbox after sandbox, a slice at a time, until cancelled."""
+        try:
+            while True:
+                sandbox = await self._due.get()
+                self.forget(sandbox)
+                if self._is_live(sandbox):
+                    self._runner.run(sandbox)
+                    self.note(sandbox)
+                    await self._runner.turn(sandbox)
+        finally:
+            for sandbox in tuple(self._timers):
+                self.forget(sandbox)

@@ -12,9 +12,8 @@ from click.testing import CliRunner, Result
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
-from mockserver.explore.fault_table import FAULTS
-from mockserver.explore.held_run import held_until
-from mockserver.explore.trial import InjectionPoint
+from mockserver.explore.trial import InjectionPoint, held_until
+from mockserver.scenario.failures import FAULTS
 from tests.depth import tries
 from tests.explore.test_command import lives
 

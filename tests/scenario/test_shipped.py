@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.scenario_check import check
 from mockserver.adapters.scenario_files import load, read_file, read_text
 from mockserver.adapters.strict_yaml import read, scenario_text
+from mockserver.commands.scenario_check import check
 from mockserver.domain.cards import TEST_CARDS, read_number
 from mockserver.scenario.director import Director, Ruleset
 from mockserver.scenario.matching import Attempt, Stage

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.web import page as pages
 from mockserver.web.control_page import MOST_STREAMS
 from tests.driving import VISA, Api, card, problem_of

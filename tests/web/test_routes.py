@@ -5,7 +5,7 @@ from __future__ import annotations
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
-from mockserver.wire.base import Body
+from mockserver.wire.fields import Body
 
 
 def test_every_row_names_functions() -> None:

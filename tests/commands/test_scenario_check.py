@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.scenario_check import check
 from mockserver.adapters.scenario_files import read_text
+from mockserver.commands.scenario_check import check
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
