@@ -201,7 +201,7 @@ def test_a_trespass_is_found(importer: str, imported: str) -> None:
     [
         ("domain.money", "domain.cards"),
         ("engine.charges", "scenario.director"),
-        ("web.app", "adapters.ticker"),
+        ("web.app", "adapters.webhook_sender"),
         ("commands.explore", "web.app"),
     ],
 )

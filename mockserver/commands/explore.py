@@ -29,9 +29,8 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import Baseline, Before, Exploration, NoBaseline, NoReport, Plan
+from mockserver.explore.exploration import Baseline, Before, Exploration, ExplorationFolder, NoBaseline, NoReport, Plan
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
-from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
@@ -155,7 +154,7 @@ def explore(
             stop(Exit.BASELINE, str(problem))
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
-        except OtherExploration as problem:
+        except exploration.OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
     if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)

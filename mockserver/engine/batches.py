@@ -142,13 +142,13 @@ def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     return step.add(batch, "received")
 
 
-def prepare(step: Step, batch: Batch, _: str) -> None:
+def prepare(step: Step, batch: Batch) -> None:
     """The transactions of a batch are ready for the service."""
     with step.sandbox.batches.changing(batch):
         move(step, batch, BatchEvent.PREPARED)
 
 
-def start(step: Step, batch: Batch, _: str) -> None:
+def start(step: Step, batch: Batch) -> None:
     """The transactions of a batch are being processed from now on."""
     with step.sandbox.batches.changing(batch):
         move(step, batch, BatchEvent.STARTED)
@@ -162,7 +162,7 @@ def move(step: Step, batch: Batch, event: BatchEvent) -> None:
     step.emit(Subject.BATCH, batch.batch_id, event, before, batch.status)
 
 
-def run(step: Step, batch: Batch, _: str) -> None:
+def run(step: Step, batch: Batch) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch after the last."""
     with step.sandbox.batches.changing(batch):
         if _is_through(step.sandbox, batch):

@@ -168,7 +168,7 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
         move(step, charge, after, ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED)
 
 
-def expire(step: Step, charge: Charge, _: str = "") -> None:
+def expire(step: Step, charge: Charge) -> None:
     """An authorisation, or what is still held of one, was not captured in time."""
     if charge.status is ChargeState.AUTHORISED or charge.kept is not None:
         let_go(step, charge, ChargeEvent.EXPIRED)

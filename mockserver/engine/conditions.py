@@ -16,7 +16,7 @@ from mockserver.domain.masking import mask_start
 from mockserver.domain.reading import camel, snake
 from mockserver.domain.record import record
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS, value_at
+from mockserver.engine.step import KINDS, value_at
 from mockserver.scenario.matching import TEXT, FieldTest, Kind, compile_test, known_operators
 from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
 
@@ -92,7 +92,7 @@ class WaitCondition:
         elif self.kind == "inbox":
             found = sandbox.inboxes.arrivals(self.name)
         else:
-            table = KINDS[snake(self.kind)][1](sandbox)
+            table = KINDS[snake(self.kind)].table(sandbox)
             row = None if self.id is None else table.get(self.id)
             found = table.rows if self.id is None else [] if row is None else [row]
         return reversed(found), len(found)

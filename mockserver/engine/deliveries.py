@@ -27,8 +27,7 @@ from mockserver.engine.delivery_log import MOST_UNDER_WAY
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
-from mockserver.engine.state_facts import reader_of
-from mockserver.engine.step import Step
+from mockserver.engine.step import Step, reader_of
 from mockserver.engine.webhook_content import KEPT, TYPES, News, content_of, news_of, notice_of, word_of
 from mockserver.findings.facts import WebhookTry
 from mockserver.scenario.attempt import Attempt, Stage

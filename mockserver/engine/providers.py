@@ -1,13 +1,12 @@
-"""Provider use cases: configure, change, remove, find, and choose by cost.
+"""Provider use cases: configure, change, remove, find, choose by cost; and which are offered for a payment, and how.
 
-Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 2.12; assumptions
-``provider.unknown``, ``provider.other_currency``, ``least_cost``.
+Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows 59-62, 2.12, 2.13, 7.2;
+assumptions ``provider.unknown``, ``provider.other_currency``, ``least_cost``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 from mockserver.domain.cards import CardNumber
@@ -22,8 +21,10 @@ from mockserver.domain.provider import (
     ProviderDetails,
     ProviderSummary,
     check_costs,
+    is_offered,
     simulated_latency,
 )
+from mockserver.domain.record import record, replace
 from mockserver.domain.sources import CHECKOUTS, Checkout, PaymentType
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
@@ -198,3 +199,44 @@ def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
     ids = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
     return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, ids)}"
+
+
+PAYPAL = "paypal"
+
+
+@record
+class Offer:
+    """The providers that take a payment, by feature, in the order of their configuration."""
+
+    able: Mapping[Capability, Sequence[Provider]]
+    card_provider: Provider | None
+
+    @property
+    def paypal(self) -> list[Provider]:
+        return [one for one in self.able[Capability.CHECKOUT] if one.summary.type == PAYPAL]
+
+    @property
+    def pay_later(self) -> list[Provider]:
+        """Those that are nothing but a checkout of their own."""
+        others = (one for one in self.able[Capability.CHECKOUT] if one.summary.type != PAYPAL)
+        return [one for one in others if Capability.CARD not in one.capabilities]
+
+
+def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
+    """What is offered for an amount and a currency; without them, everything in use that no row hides. Raises
+    ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider)."""
+    code = currency(given).code if given else None
+    able: dict[Capability, Sequence[Provider]] = {}
+    for feature in Capability:
+        offered = [one for one in in_use(step.sandbox, feature) if is_offered(one.hide, one.require, amount, code)]
+        able[feature] = taking(step, offered, code)
+    asked = get(step.sandbox, card_provider_id) if card_provider_id else None
+    return Offer(able, asked or next(iter(able[Capability.CARD]), None))
+
+
+def default_fallback(sandbox: Sandbox) -> Provider:
+    """The provider that takes over where none is configured to: the first in use that takes cards. Raises ``NotFound``
+    (65)."""
+    for provider in in_use(sandbox, Capability.CARD):
+        return provider
+    raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})

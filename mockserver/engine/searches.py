@@ -28,8 +28,7 @@ from mockserver.domain.subscription import Subscription
 from mockserver.domain.token import Token
 from mockserver.domain.transfer import Transfer
 from mockserver.domain.webhook_subscription import WebhookSubscription
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import Bound, Contains, ListPage, Query, TableRow
+from mockserver.engine.indexed_table import Bound, Contains, ListPage, Query, Table, TableRow
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 

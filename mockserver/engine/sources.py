@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
+from mockserver.domain import sources
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
@@ -21,20 +22,6 @@ from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.record import record, replace, updated
-from mockserver.domain.sources import (
-    CHECKOUTS,
-    BankSource,
-    CardSource,
-    CheckoutSource,
-    CustomerSource,
-    Instrument,
-    MethodSource,
-    NetworkTokenSource,
-    PaymentType,
-    TokenSource,
-    WalletSource,
-    checkout_named,
-)
 from mockserver.domain.states import NetworkTokenState, Presence
 from mockserver.domain.token import Token
 from mockserver.engine import card_entry, payment_methods, providers, tokens
@@ -49,7 +36,7 @@ class ProviderRoute:
     """One route for the money: an instrument through a provider; ``method`` is the stored method behind it."""
 
     provider: Provider
-    instrument: Instrument
+    instrument: sources.Instrument
     method: PaymentMethod | None = None
 
 
@@ -71,22 +58,22 @@ def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults)
     source = command.source
     try:
         match source:
-            case CardSource():
+            case sources.CardSource():
                 return _card(step, command, source, money, faults)
-            case BankSource(account=account, provider_id=provider_id):
+            case sources.BankSource(account=account, provider_id=provider_id):
                 provider = providers.named(step.sandbox, provider_id, Capability.DIRECT_DEBIT)
                 return ChargePlan(provider, payment_methods.bank_instrument(account))
-            case MethodSource(payment_method_id=method_id):
+            case sources.MethodSource(payment_method_id=method_id):
                 return _method(step, method_id, command.amount, faults)
-            case TokenSource():
+            case sources.TokenSource():
                 return _token(step, source, command.amount, faults)
-            case CustomerSource(customer_id=customer_id):
+            case sources.CustomerSource(customer_id=customer_id):
                 return _customer(step, customer_id, command.amount, faults)
-            case NetworkTokenSource():
+            case sources.NetworkTokenSource():
                 return _network_token(step, source, faults)
-            case WalletSource():
+            case sources.WalletSource():
                 return _wallet(step, source, money)
-            case CheckoutSource():
+            case sources.CheckoutSource():
                 return _checkout(step, source, money)
             case _:
                 assert_never(source)
@@ -102,7 +89,7 @@ def payer_of(given: Payer, stored: Payer) -> Payer:
 
 
 def _card(
-    step: Step, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
+    step: Step, command: NewCharge, source: sources.CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
     found = card_entry.check(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
@@ -145,12 +132,14 @@ def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> 
     return _method(step, method_id, amount, faults)
 
 
-def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
+def _token(step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
     token = tokens.usable(step, source.token)
     held, provider = token.instrument, _provider_of(step, token, "Token", amount, faults)
     if provider is None:
         return None
-    instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
+    instrument = sources.Instrument(
+        held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type
+    )
     return ChargePlan(
         provider,
         instrument,
@@ -159,14 +148,14 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
     )
 
 
-def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
+def _network_token(step: Step, source: sources.NetworkTokenSource, faults: Faults) -> ChargePlan | None:
     provider = faults.attempt(providers.named, step.sandbox, source.provider_id, Capability.NETWORK_TOKEN)
     token = faults.attempt(_usable_network_token, step, source.network_token_id)
     if provider is None or token is None:
         return None
     customer = step.sandbox.customers.get(token.customer_id) if token.customer_id else None
-    instrument = Instrument(
-        PaymentType.NETWORK_TOKEN,
+    instrument = sources.Instrument(
+        sources.PaymentType.NETWORK_TOKEN,
         card=token.card,
         payment_method_id=token.payment_method_id,
         customer_id=token.customer_id,
@@ -190,35 +179,35 @@ def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkTo
     return token
 
 
-def _wallet(step: Step, source: WalletSource, money: Currency | None) -> ChargePlan:
+def _wallet(step: Step, source: sources.WalletSource, money: Currency | None) -> ChargePlan:
     provider = (
         providers.named(step.sandbox, source.provider_id, Capability.WALLET)
         if source.provider_id
         else providers.first_with(step, Capability.WALLET, money.code if money else None)
     )
     shown = source.display_name or source.network
-    return ChargePlan(provider, Instrument(_kind(step, source.kind), display_type=shown))
+    return ChargePlan(provider, sources.Instrument(_kind(step, source.kind), display_type=shown))
 
 
-def _checkout(step: Step, source: CheckoutSource, money: Currency | None) -> ChargePlan:
-    named = checkout_named(source.kind or "")
+def _checkout(step: Step, source: sources.CheckoutSource, money: Currency | None) -> ChargePlan:
+    named = sources.checkout_named(source.kind or "")
     provider = (
         providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT)
         if source.provider_id
         else providers.of_checkout(step, named, money.code if money else None)
     )
-    checkout = CHECKOUTS.get(provider.summary.type, named)
+    checkout = sources.CHECKOUTS.get(provider.summary.type, named)
     if checkout is None:
-        known = nearest(source.kind or "", CHECKOUTS)
+        known = nearest(source.kind or "", sources.CHECKOUTS)
         raise invalid({"ProviderType": f"wanted a checkout such as paypal or zip{known}"})
-    shown = Instrument(_kind(step, PaymentType(checkout.payment_type)), display_type=checkout.name)
+    shown = sources.Instrument(_kind(step, sources.PaymentType(checkout.payment_type)), display_type=checkout.name)
     return ChargePlan(provider, shown)
 
 
-def _kind(step: Step, own: PaymentType | None) -> PaymentType:
+def _kind(step: Step, own: sources.PaymentType | None) -> sources.PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
     by_kind = own is not None and step.assume("payment_method.checkout_type") == "by_kind"
-    return own if own is not None and by_kind else PaymentType(step.assume("payment_method.wallet_type"))
+    return own if own is not None and by_kind else sources.PaymentType(step.assume("payment_method.wallet_type"))
 
 
 def routes_left(

@@ -20,8 +20,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step
+from mockserver.engine.step import KINDS, Step
 from mockserver.scenario.edits import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
@@ -35,7 +34,7 @@ TYPES: Mapping[Subject, WebhookType] = {
 }
 """The type of the webhooks about each kind of object; about others there are none."""
 
-KEPT = {subject: KINDS[subject.value][1] for subject in TYPES}
+KEPT = {subject: KINDS[subject.value].table for subject in TYPES}
 """Where each of them is kept."""
 
 _STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})

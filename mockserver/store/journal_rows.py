@@ -17,7 +17,7 @@ from mockserver.engine.config import SandboxConfig
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import reader_of
+from mockserver.engine.step import reader_of
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import SILENCE, Decision, exhausted

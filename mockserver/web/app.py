@@ -25,6 +25,7 @@ from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES
+from mockserver.web.runner import Ticker
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
 from mockserver.web.world import IDLE_IN_STORE, Freeing, World, drop_idle
 
@@ -79,7 +80,8 @@ class Application(Starlette):
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
         routes, _ = routes_at(self.routes, path)
-        return [method for route in routes if _is_public(route.endpoint) for method in sorted(route.methods or ())]
+        public = [one for one in routes if isinstance(one.endpoint, OperationEndpoint) and one.endpoint.route.is_public]
+        return [method for route in public for method in sorted(route.methods or ())]
 
     def path_of(self, method: str, path: str) -> str | None:
         """The path of an operation as its table has it, with placeholders; None where there is no operation."""
@@ -128,9 +130,7 @@ class Application(Starlette):
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
-        from mockserver.adapters.ticker import Ticker
-        from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
-        from mockserver.adapters.webhook_sender import WebhookSender
+        from mockserver.adapters.webhook_sender import WebhookDispatcher
 
         world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
@@ -139,11 +139,11 @@ class Application(Starlette):
             # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
             return is_live(sandbox) and sandbox not in runner.moving
 
-        runner.ticker = ticker = Ticker(world.real_clock, is_left_to_time, runner.run, runner.turn)
+        runner.ticker = ticker = Ticker(runner, is_left_to_time)
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
-            world.real_clock, is_live, WebhookSender(), runner.changed, world.tracing, kept
+            world.real_clock, is_live, runner.changed, world.tracing, kept
         )
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
@@ -180,10 +180,6 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
-
-
-def _is_public(endpoint: object) -> bool:
-    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 class _Silence(Response):

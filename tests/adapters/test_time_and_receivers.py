@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters import ticker
 from mockserver.domain.clock import MILLISECOND, SECOND
+from mockserver.web import runner
 from tests.adapters.test_webhook_sender import CARD, Receiver, charge, listening, lived
 from tests.driving import DUMMY, NOW, Api
 
@@ -359,7 +359,7 @@ def test_batches_that_run_at_the_same_time_take_their_rows_in_the_same_order_in_
 ) -> None:
     declined = {"id": "declined", "when": {"op": "batch.row"}, "then": {"decline": "do_not_honour"}}
     scenario = json.dumps({"version": 1, "rules": [declined]})
-    monkeypatch.setattr(ticker, "SHORTEST_WAIT", 0)
+    monkeypatch.setattr(runner, "SHORTEST_WAIT", 0)
 
     def told(*, is_served: bool) -> list[bytes]:
         api, seen = Api(scenario=scenario), list[bytes]()

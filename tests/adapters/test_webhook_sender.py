@@ -15,9 +15,8 @@ import httpx
 import pytest
 
 from mockserver.adapters import webhook_sender
-from mockserver.adapters.ticker import real_due
 from mockserver.adapters.webhook_sender import CONNECTIONS, LONGEST_ANSWER, WebhookSender
-from mockserver.domain.clock import SECOND, Clock, ClockMode
+from mockserver.domain.clock import SECOND, Clock, ClockMode, real_due
 from mockserver.domain.delivery import Sent, Try, sign
 from mockserver.settings import DEFAULT_WEBHOOK_KEY
 from tests.driving import DUMMY, NOW, Api

@@ -200,7 +200,7 @@ def test_a_sandbox_in_which_somebody_waits_is_kept() -> None:
         waiting = asyncio.create_task(world.runner.activity.wait("sk_1", 60 * SECOND))
         await asyncio.sleep(0)
         dropped = await worlds.sweep(world, 10 * SECOND)
-        world.runner.activity.notify()
+        world.runner.activity.wake_all()
         await waiting
         return dropped
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Query, Table
 from mockserver.web.control.page_lists import ObjectReader, object_tests
 from mockserver.wire.profile import profile_of
 from tests.depth import tries

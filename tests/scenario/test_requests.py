@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.paths import STORED, parts_of
 from tests.driving import DUMMY, Api, card
@@ -40,4 +40,4 @@ def test_stored_kinds_are_those_that_are_kept(api: Api) -> None:
     (sandbox,) = api.app.world.sandboxes
     assert isinstance(sandbox, Sandbox)
     rows = {id(getattr(sandbox, name)): row for name, row in ROW_CLASSES.items()}
-    assert {kind: rows[id(table(sandbox))] for kind, (_, table) in KINDS.items()} == STORED
+    assert {kind: rows[id(of.table(sandbox))] for kind, of in KINDS.items()} == STORED

@@ -15,11 +15,10 @@ from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.states import BatchState
+from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.orders import charges_of, entries_about, key_of, orders_of, touched
-from mockserver.engine.query import Query
+from mockserver.engine.orders import Report, ShopBooks, charges_of, entries_about, key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.shop_books import Report, ShopBooks
 from mockserver.engine.totals import Totals
 from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import ControlCall

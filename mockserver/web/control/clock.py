@@ -28,7 +28,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.web import holds
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
@@ -151,7 +151,7 @@ def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
     table = one.what.table
     if table is not None:
         return next((kind for kind in KINDS if table in (kind, f"{kind}s", f"{kind}es")), None)
-    return next((kind for kind, (_, rows) in KINDS.items() if rows(sandbox).get(one.subject) is not None), None)
+    return next((kind for kind, of in KINDS.items() if of.table(sandbox).get(one.subject) is not None), None)
 
 
 _UNWATCHED = 100

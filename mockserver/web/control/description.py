@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.domain.reading import camel
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.scenario.failures import TRIED, Coverage, met
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
@@ -152,9 +152,12 @@ def named_operation(op: str) -> dict[str, Any]:
     """One operation; ``state`` has the kinds of objects that it is about, or that its request names, ``events`` what
     a rule for webhooks sees."""
     fields, calls = fields_of({op}), [f"{row.method} {row.path}" for row in ROUTES if row.op == op]
-    named = {*fields, *(camel(name) for name, _ in KINDS.values() if any(f"{{{name}}}" in call for call in calls))}
+    named = {
+        *fields,
+        *(camel(of.id_name) for of in KINDS.values() if any(f"{{{of.id_name}}}" in call for call in calls)),
+    }
     subject = op.partition(".")[0]
-    kinds = [kind for kind, (name, _) in KINDS.items() if op == _DELIVERY or kind == subject or camel(name) in named]
+    kinds = [kind for kind, of in KINDS.items() if op == _DELIVERY or kind == subject or camel(of.id_name) in named]
     also = _OF_PROVIDERS if op in PROVIDER_OPERATIONS else ()
     also += (op,) if op == "batch.row" else ()
     if op != _DELIVERY:

@@ -16,12 +16,11 @@ from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
+from mockserver.engine.indexed_table import Among, Check, Contains, Query
 from mockserver.engine.journal import Change
-from mockserver.engine.query import Among, Check, Contains, Query
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import unnoted
+from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.control.journal import (
@@ -31,7 +30,7 @@ from mockserver.web.control.journal import (
     words_of,
 )
 from mockserver.web.request import Reply
-from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
+from mockserver.web.routes import ROUTES, OperationCall, Route
 from mockserver.web.runner import search
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
@@ -74,7 +73,7 @@ async def objects(call: ControlCall) -> object:
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
-    return {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
+    return {kind: len(of.table(sandbox)) for kind, of in KINDS.items()}
 
 
 async def one(call: ControlCall) -> object:
@@ -85,7 +84,7 @@ async def one(call: ControlCall) -> object:
     return {
         **_reader(kind, profile).line(row),
         "kind": kind,
-        "object": _read(sandbox, reader, {KINDS[kind][0]: object_id}) if reader is not None else None,
+        "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id}) if reader is not None else None,
         "story": [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)],
         "related": await _related(sandbox, kind, object_id, row),
         "rows": _batch_rows(row),
@@ -101,11 +100,11 @@ async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[d
         methods = await search(sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])]))
         asked["subscription"] = "payment_method", [method.payment_method_id for method in methods.rows]
     for of, wanted in asked.items():
-        page = await search(KINDS[of][1](sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
+        page = await search(KINDS[of].table(sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
         shown = list(map(_reader(of, profile).line, page.rows))
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
     for of in [name for name in ("batch", "payment_link") if name != kind]:
-        origin = KINDS[of][1](sandbox).get(getattr(row, f"{of}_id", None) or "")
+        origin = KINDS[of].table(sandbox).get(getattr(row, f"{of}_id", None) or "")
         found += [{"kind": of, "count": 1, "objects": [_reader(of, profile).line(origin)]}] if origin else []
     return found
 
@@ -164,23 +163,20 @@ def states(call: ControlCall) -> object:
 
 
 def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
-    """One change of an object's story; ``kept`` says whether the journal still has its entry."""
     is_kept = sandbox.journal.get(change.number) is not None
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
-    step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
-    call = OperationCall(step, profile, None, None, "")
-    reply = route.handle(call)
-    return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
+    call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
+    return mask_body(Reply(200, route.handle(call)).text())
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
     if kind not in KINDS:
         raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
-    return KINDS[kind][1](sandbox)
+    return KINDS[kind].table(sandbox)
 
 
 def _object(call: ControlCall) -> tuple[Sandbox, str, str, Any]:
@@ -249,8 +245,7 @@ class _Says:
 
 def _card_of(row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
-    number = getattr(card, "number", None)
-    return getattr(number, "last4", None)
+    return getattr(getattr(card, "number", None), "last4", None)
 
 
 def _code_of(row: Any) -> object:

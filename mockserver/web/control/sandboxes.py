@@ -27,7 +27,7 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox, masked_key, sandbox_id_of
 from mockserver.engine.sandboxes import MOST_ASIDE
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.web.control.call import ControlCall, missing
 from mockserver.web.operation import OperationEndpoint
@@ -378,7 +378,7 @@ async def compare(call: ControlCall) -> object:
     # Of the instant at which the comparison begins.
     sides, others = _facts(here), _facts(there)
     facts = {name: {"here": one, "there": others[name]} for name, one in sides.items() if one != others[name]}
-    taken = {kind: (table(here).id_of, _rows(table(here)), _rows(table(there))) for kind, (_, table) in KINDS.items()}
+    taken = {kind: (of.id_of, _rows(of.table(here)), _rows(of.table(there))) for kind, of in KINDS.items()}
     found = {kind: await _difference(*rows) for kind, rows in taken.items()}
     kinds = {kind: diff for kind, diff in found.items() if diff["onlyHere"] or diff["onlyThere"] or diff["changed"]}
     return {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
