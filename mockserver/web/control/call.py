@@ -67,7 +67,7 @@ class ControlCall:
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
-        return self.sandbox().assumed if named else self.world.directory.assumed
+        return self.sandbox().assumed if named else self.world.directory.config.assumed
 
     @cached_property
     def query(self) -> Any:
