@@ -24,8 +24,8 @@ from mockserver.domain.clock import Micros, parse_instant
 from mockserver.scenario.scenario import Scenario
 from mockserver.server.lane import fast_app
 from mockserver.web.app import Application
-from mockserver.wire import base
-from mockserver.wire.base import Body
+from mockserver.wire import fields
+from mockserver.wire.fields import Body
 
 FAST_LANE = "MOCKSERVER_NO_FAST_LANE" not in os.environ
 """Whether servers and callers of the tests take the fast lane; the environment turns it off for a whole run."""
@@ -342,7 +342,7 @@ def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def names_of(model: type[Body] | None) -> list[str]:
     """The fields of a body or a query, as they are spelt on the wire."""
-    return base.names_of(model) if model is not None else []
+    return fields.names_of(model) if model is not None else []
 
 
 def problem_of(reply: Reply) -> tuple[int, int]:

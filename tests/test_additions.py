@@ -109,26 +109,17 @@ class VoucherSource:
                 "            case _:\n                assert_never(source)",
             ),
         ],
-        "mockserver/wire/charge_bodies.py": [
-            ("    VoucherSource,\n", "    WalletSource,\n)"),
+        "mockserver/wire/bodies.csv": [
             (
-                """class VoucherCharge(ChargeFields):
-    \"\"\"Charge a voucher.\"\"\"
-
-    voucher_code: Required
-    provider_id: Required
-
-    def source(self, named: str | None) -> VoucherSource:
-        return VoucherSource(self.voucher_code, self.provider_id)
-
-
-""",
-                "class PaymentMethodCharge(",
-            ),
+                "VoucherCharge,,ChargeFields,,charge sources.VoucherSource,Charge a voucher.\n"
+                "VoucherCharge,voucherCode,text 1 or more,required,,\n"
+                "VoucherCharge,providerId,text 1 or more,required,,\n",
+                "PaymentMethodCharge,,",
+            )
         ],
         "mockserver/web/routes.csv": [
             (
-                "POST,/charge/voucher,charge.create,create_charge,charge_bodies.VoucherCharge,,,ChargeReply,yes"
+                "POST,/charge/voucher,charge.create,create_charge,VoucherCharge,,,ChargeReply,yes"
                 ",,,,Charge a voucher,an example\n",
                 "POST,/charge/checkout",
             )

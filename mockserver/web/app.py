@@ -80,7 +80,8 @@ class Application(Starlette):
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
         routes, _ = routes_at(self.routes, path)
-        return [method for route in routes if _is_public(route.endpoint) for method in sorted(route.methods or ())]
+        public = [one for one in routes if isinstance(one.endpoint, OperationEndpoint) and one.endpoint.route.is_public]
+        return [method for route in public for method in sorted(route.methods or ())]
 
     def path_of(self, method: str, path: str) -> str | None:
         """The path of an operation as its table has it, with placeholders; None where there is no operation."""
@@ -179,10 +180,6 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
-
-
-def _is_public(endpoint: object) -> bool:
-    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 class _Silence(Response):

@@ -28,7 +28,7 @@ from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
-from mockserver.wire.base import Body, names_of
+from mockserver.wire.fields import Body, names_of
 
 _LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
