@@ -255,7 +255,7 @@ async def wait(call: ControlCall) -> object:
         raise invalid({"Timeout": f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"})
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
-    wanted = conditions.read(sandbox, body.for_)
+    wanted = conditions.read(body.for_)
     begun = sandbox.now
     with Caller(call) as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)
