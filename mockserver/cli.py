@@ -167,15 +167,14 @@ def serve(**flags: Any) -> None:
     from mockserver.adapters.server_log import ServerLog
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving
-    from mockserver.server.listeners import CannotListen, listen
     from mockserver.web.app import create_app
 
     log = ServerLog(click.echo, settings)
     for sentence in unknown_variables(os.environ):
         log.warning(sentence)
     try:
-        listeners = listen(settings)
-    except CannotListen as refusal:
+        listeners = serving.listen(settings)
+    except serving.CannotListen as refusal:
         log.error(str(refusal))
         sys.exit(refusal.code)
     traces = _traces(log)

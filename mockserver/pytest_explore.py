@@ -35,7 +35,7 @@ from mockserver.explore.aftermath import settled_down
 from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, tables, word
 from mockserver.explore.trial import differences, facts_of, points_of
-from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged, same_money
+from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
 from mockserver.findings.catalogue import lines_of
 from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
@@ -184,9 +184,9 @@ def _compare(known: Learnt, again: Learnt | None) -> None:
     """Note how the second run of a test was otherwise; what is tried is then not compared with its money."""
     runs = [RunMoney(*one["money"]) for one in (known, again) if one is not None and one["money"] is not None]
     calls = [] if len(runs) < 2 or again is None else differences(known["calls"], again["calls"])
-    if len(runs) == 2 and not calls and same_money(*runs):
-        known["shared"] = sorted(runs[0].names() & runs[1].names())
-    else:
+    reference = Reference.of(*runs) if len(runs) == 2 and not calls else Reference()
+    known["shared"] = sorted(reference.shared)
+    if reference.money is None:
         known["money"] = None
     if calls:
         known["unlike"] = f"calls differ from run to run: {'; '.join(calls)}"

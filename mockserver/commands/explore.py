@@ -29,9 +29,8 @@ from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import Baseline, Before, Exploration, NoBaseline, NoReport, Plan
+from mockserver.explore.exploration import Baseline, Before, Exploration, ExplorationFolder, NoBaseline, NoReport, Plan
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
-from mockserver.explore.folder import ExplorationFolder, OtherExploration
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
 from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
@@ -125,7 +124,7 @@ def explore(
             stop(Exit.BASELINE, str(problem))
         except NoReport as problem:
             stop(Exit.USAGE, f"--baseline: {problem}")
-        except OtherExploration as problem:
+        except exploration.OtherExploration as problem:
             stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
     if made.reaches(plan.least) or (fail_on == _WARNING and report.warnings(made)):
         sys.exit(Exit.FOUND)
@@ -209,11 +208,10 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
         scenario = read_file(file)
     except ScenarioRefused as refused:
         stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
-    if scenario.seed is not None:
+    if scenario.said.seed is not None:
         # What was found with another seed comes again with that.
-        runner = replace(runner, seed=scenario.seed)
-    told: Any = scenario.source.get("money", ())
-    also = [*runner.aftermath.invariants, *map(Invariant, told)]
+        runner = replace(runner, seed=scenario.said.seed)
+    also = [*runner.aftermath.invariants, *map(Invariant, scenario.said.money)]
     runner = replace(runner, aftermath=replace(runner.aftermath, invariants=also))
     try:
         seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
@@ -225,7 +223,7 @@ def _replay(runner: TrialRunner, given: str, plan: Plan) -> Verdict:
     reference = Reference(of_two=held_until(scenario.source) == "released")
     has_books, has_fired = runner.aftermath.has_books, seen.has_struck(rules)
     found = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    return _show(seen, found, scenario.description, rules)
+    return _show(seen, found, scenario.said.description, rules)
 
 
 def _replay_name(runner: TrialRunner, name: str, plan: Plan) -> Verdict:

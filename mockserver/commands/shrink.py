@@ -56,7 +56,7 @@ def shrink(
     code = Exit.STOPPED.value
     with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
-        ids = seed if seed is not None else read.seed or Settings().seed
+        ids = seed if seed is not None else read.said.seed or Settings().seed
         try:
             with trial_runner(url, admin_token, command, ids) as runner:
                 report = partial(click.echo, err=True)

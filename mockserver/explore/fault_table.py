@@ -160,8 +160,6 @@ BEYOND = 3
 _LONGEST_WAIT = 5.0
 """Seconds that a client may wait for an answer in a run; with slower faults a thousand runs take a day."""
 
-_DRAW_BYTES = 8
-
 
 def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
     """What a seed tries: one to four faults, at different calls, the more telling ones more often."""
@@ -193,4 +191,4 @@ def _reached(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
 
 
 def _draw(*parts: object) -> int:
-    return int.from_bytes(digest("swarm", *parts, size=_DRAW_BYTES))
+    return int.from_bytes(digest("swarm", *parts, size=8))

@@ -22,9 +22,6 @@ T = TypeVar("T")
 
 OTHER_MONEY = "two runs without any fault moved different money: only findings and books judge"
 
-_GAP = "  "
-_NOT_TRIED = "."
-
 
 def word(verdict: Verdict) -> str:
     """A verdict as the table shows it."""
@@ -48,7 +45,7 @@ def _rows(
 def _tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> Iterator[list[list[str]]]:
     """A table for each place in an operation's life: points down, its faults across, the word of each cell."""
     for at, faults in _groups(points, words).items():
-        shown = [[point, *(cell or _NOT_TRIED for cell in row)] for point, row in _rows(points, faults, words)]
+        shown = [[point, *(cell or "." for cell in row)] for point, row in _rows(points, faults, words)]
         yield [[at, *faults], *shown]
 
 
@@ -220,7 +217,7 @@ def end_of(cell: Cell) -> str:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [_GAP.join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 _NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}

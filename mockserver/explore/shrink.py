@@ -24,7 +24,6 @@ Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
 _RENEWAL, _ROW, _DELIVERY = "subscription.renew", "batch.row", "webhook.deliver"
-_DUE = "clock."
 _NO_FAULT = ("times", "as_usual")
 _REPLAY = "replay"
 
@@ -112,10 +111,12 @@ def _placed(
     for entry in entries:
         op, attempt, is_over = entry["op"], 0, True
         for decision in entry["decisions"]:
-            if decision["stage"] != "provider" and op.startswith(_DUE):
-                found = _told(entry, told + 1) if decision["rule"] is not None else None
-                told += found is not None
-                yield found, decision
+            if decision["stage"] != "provider" and op.startswith("clock."):
+                # A webhook that came due without a call: the id of its object is the same in each run.
+                events = entry["events"] if decision["rule"] is not None else ()
+                about = {(str(event["id"]), event["after"]) for event in events}
+                told += len(about) == 1
+                yield (Place(_DELIVERY, told, about=about.pop()) if len(about) == 1 else None), decision
                 continue
             if decision["stage"] != "provider":
                 place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
@@ -131,13 +132,6 @@ def _placed(
             else:
                 renewals[attempt] += 1
                 yield Place(_RENEWAL, renewals[attempt], attempt), decision
-
-
-def _told(entry: Mapping[str, Any], number: int) -> Place | None:
-    """A webhook that came due without a call: by the object that it is about, whose id is the same in each run, and how
-    that stands."""
-    about = {(str(event["id"]), event["after"]) for event in entry["events"]}
-    return Place(_DELIVERY, number, about=about.pop()) if len(about) == 1 else None
 
 
 def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:

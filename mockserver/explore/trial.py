@@ -169,9 +169,6 @@ STILL_SECONDS = 0.3
 _GONE = "1s"
 """How long the connections of a killed command may take to end."""
 
-_LOOK = "20ms"
-_LOOK_SECONDS = 0.02
-
 
 def held_until(scenario: Mapping[str, Any]) -> str | None:
     """Until when a scenario holds a call: ``released``, or with everything else (``all``); None when it holds none."""
@@ -187,23 +184,26 @@ def held_until(scenario: Mapping[str, Any]) -> str | None:
 
 @mutable
 class HeldRun:
-    """What goes on beside a command whose call is held in ``sandbox``: it is killed, or the ``second`` run begins.
-    ``why_not`` says why that has not come about."""
+    """What goes on beside a command whose call is held in ``sandbox`` ``until`` then: it is killed, or the ``second``
+    run begins. ``why_not`` says why that has not come about."""
 
     sandbox: RemoteSandbox
-    second: Callable[[], Ended] | None = None
+    until: str | None
+    second: Callable[[], Ended]
     ended: Ended | None = None
-    why_not: str = "nothing was held before the command had ended"
+    why_not: str = ""
 
     def go(self, is_running: Callable[[], bool], kill: Callable[[], object]) -> None:
         """Wait until the call is held, and act."""
-        began = time.monotonic()
+        if self.until is None:
+            return
+        began, self.why_not = time.monotonic(), "nothing was held before the command had ended"
         while is_running():
-            if self._look(until="held", timeout=_LOOK)["held"]:
-                if self.second is None:
+            if self._look(until="held", timeout="20ms")["held"]:
+                if self.until == "all":
                     self._kill(kill)
                 else:
-                    self._run_twice(self.second, time.monotonic() - began)
+                    self._run_twice(time.monotonic() - began)
                 return
 
     def _look(self, **asked: str) -> Mapping[str, Any]:
@@ -221,10 +221,10 @@ class HeldRun:
             self.why_not = "what was held went on before it was killed: it was released, or the sandbox was emptied"
         self.sandbox.call("DELETE", "/__admin/hold")
 
-    def _run_twice(self, second: Callable[[], Ended], took: float) -> None:
+    def _run_twice(self, took: float) -> None:
         self.why_not = ""
         with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(second)
+            other = pool.submit(self.second)
             self._wait_for(other, took)
             self.sandbox.call("DELETE", "/__admin/hold")
         self.ended = other.result()
@@ -233,7 +233,7 @@ class HeldRun:
         """Wait until the second run has ended or stands still. Until its first call it may take longer than the first
         run has ``took`` to come where it is held."""
         calls, since, patience = self._look()["calls"], time.monotonic(), STILL_SECONDS + 3 * took
-        while not wait([other], timeout=_LOOK_SECONDS).done and time.monotonic() - since < patience:
+        while not wait([other], timeout=0.02).done and time.monotonic() - since < patience:
             now = self._look()["calls"]
             if now != calls:
                 calls, since, patience = now, time.monotonic(), STILL_SECONDS
@@ -308,16 +308,15 @@ class TrialRunner:
             with running(argv, printed.name, printed, errors=errors) as ended:
                 return ended
 
-        until, other = held_until(scenario), self.folder / f"{name}.second"
-        second = partial(beside, self.argv, other) if until == "released" else None
-        held = HeldRun(sandbox, second) if until is not None else None
+        other = self.folder / f"{name}.second"
+        held = HeldRun(sandbox, held_until(scenario), second=partial(beside, self.argv, other))
         try:
             with ExitStack() as runs:
-                ended = runs.enter_context(running(self.argv, name, output, **({"beside": held.go} if held else {})))
-                if restarts or (until == "all" and held is not None and not held.why_not):
+                ended = runs.enter_context(running(self.argv, name, output, beside=held.go))
+                if restarts or (held.until == "all" and not held.why_not):
                     restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
                     ended = runs.enter_context(restart)
-                if held is not None and held.ended is not None:
+                if held.ended is not None:
                     ended = worse(ended, held.ended)
                     with output.open("ab") as file:
                         file.write(other.read_bytes())
@@ -325,12 +324,11 @@ class TrialRunner:
                 entries = sandbox.journal()
                 is_loud = ended.exit not in (0, None)
                 after = AfterRun(sandbox, self.aftermath, beside, self.folder / name, ignored).end(is_loud=is_loud)
-                why_not = held.why_not if held is not None else ""
                 story = sandbox.report("timeline")
                 fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
                 # How the clock runs is asked of the runs without a fault.
                 is_manual = not scenario.get("rules") and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=why_not)
+                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=held.why_not)
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)

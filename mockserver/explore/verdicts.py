@@ -105,16 +105,6 @@ def _made_after(after: int, order: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**order, "charges": charges, **{name: str(amount) for name, amount in amounts.items()}}
 
 
-def same_money(first: RunMoney, second: RunMoney) -> bool:
-    """Whether two runs moved the same money."""
-    shared, length = first.names() & second.names(), min(first.length, second.length)
-    one, other = (
-        {place: figures for place, (figures, _) in run.by_place(shared, length).items() if figures != Figures()}
-        for run in (first, second)
-    )
-    return one == other
-
-
 @record
 class MoneyDifference:
     """What a run did with the money of one order that the run without a fault did not, in words. ``is_harm``: the
@@ -241,6 +231,16 @@ class Reference:
     money: RunMoney | None = None
     shared: Collection[str] = ()
     of_two: bool = False
+
+    @classmethod
+    def of(cls, first: RunMoney, second: RunMoney) -> Reference:
+        """What two runs without a fault give."""
+        shared, length = first.names() & second.names(), min(first.length, second.length)
+        one, other = (
+            {place: figures for place, (figures, _) in run.by_place(shared, length).items() if figures != Figures()}
+            for run in (first, second)
+        )
+        return cls(first, shared) if one == other else cls()
 
 
 @record

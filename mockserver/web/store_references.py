@@ -15,8 +15,7 @@ from mockserver.scenario.scenario import Scenario
 from mockserver.store.schema import SERVER, Commit, Row, Unreadable, by_part, json_text
 from mockserver.web.directory import Directory
 from mockserver.web.operation import OperationEndpoint
-from mockserver.wire.base import Body
-from mockserver.wire.fields import Fields, FieldsKind
+from mockserver.wire.fields import Body, Fields, FieldsKind
 
 _PART = "scenarios"
 _BUILT_IN = "built-in "
