@@ -246,7 +246,7 @@ async def wait(call: ControlCall) -> object:
     timeout = within_longest(body.timeout, 30 * SECOND if advance else 5 * SECOND)
     # Long enough for a monthly renewal.
     within = 31 * DAY if body.within is None else body.within
-    wanted = conditions.read(sandbox, body.for_)
+    wanted = conditions.read(body.for_)
     begun = sandbox.now
     mover = Mover(call, call.world.real_clock() + timeout)
     if advance:
