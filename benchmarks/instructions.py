@@ -83,9 +83,10 @@ class Connection:
         from mockserver.server.lane import LaneProtocol, fast_app
         from mockserver.settings import Settings
 
-        app: Any = create_app(Settings.load({}, {}))
+        settings = Settings.load({}, {})
+        app: Any = create_app(settings)
         sink = open(os.devnull, "w")  # noqa: SIM115
-        app.world.log = RequestLog(lambda text: sink.write(text) and None, as_json=False)
+        app.world.log = RequestLog(lambda text, err: print(text, file=sink), settings)
         return LaneProtocol(_config(app), ServerState(), {}, fast_app=fast_app(app))
 
     async def ask(self, packet: bytes) -> bytes:

@@ -23,25 +23,26 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 from httpx import HTTPError
 
-from mockserver import pytest_findings
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND, Micros, parse_duration
-from mockserver.explore.aftermath import RunEnd, settled_down
-from mockserver.explore.fault_table import CLIENT_TIMEOUT, FAULTS, Fault, Trial, fault, trials
-from mockserver.explore.fault_table import faults_of as named_faults
+from mockserver.explore.aftermath import settled_down
+from mockserver.explore.fault_table import Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, tables, word
-from mockserver.explore.run_money import RunMoney, same_money
-from mockserver.explore.trial import Verdict, differences, facts_of, points_of
-from mockserver.explore.verdicts import Judged, Reference, excused, judged
+from mockserver.explore.trial import differences, facts_of, points_of
+from mockserver.explore.verdicts import Judged, Reference, RunEnd, RunMoney, Verdict, judged
 from mockserver.findings.catalogue import lines_of
+from mockserver.pytest_findings import ATTRIBUTE, asked_of, names_in, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.scenario.failures import CLIENT_TIMEOUT, FAULTS, fault
 from mockserver.scenario.operations import UNREQUESTED
+
+T = TypeVar("T")
 
 LEARN = "--mockserver-explore-learn"
 SHARED = "mockserver_app"
@@ -62,8 +63,6 @@ Learnt: TypeAlias = dict[str, Any]
 whether its clock was set by hand (``is_manual``), and the reason ``why_not`` to try anything, None when it can be
 tried. Of its second run ``unlike`` says what was otherwise; where both moved the same ``money`` that is there, with the
 names of the orders that both had (``shared``)."""
-
-SandboxOf: TypeAlias = Callable[[pytest.Item], RemoteSandbox | None]
 
 _LEARNT = "mockserver_learnt"
 _NO_RUN = ("--collect-only", "--collectonly", "--co", "--pdb", "--trace")
@@ -127,9 +126,8 @@ def money_in(sandbox: RemoteSandbox) -> RunMoney:
 class Learner:
     """Notes what each test asks of its sandbox, and what money it moves, where tests are run to learn that."""
 
-    def __init__(self, config: pytest.Config, sandbox_of: SandboxOf, asked_of: Callable[[pytest.Item], Any]) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         self._file = Path(config.getoption(LEARN))
-        self._sandbox_of, self._asked_of = sandbox_of, asked_of
         self._known: dict[str, Learnt] = {}
         self._again: dict[str, Learnt] = {}
 
@@ -147,12 +145,12 @@ class Learner:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
-        sandbox = self._sandbox_of(item)
+        sandbox = sandbox_of(item)
         if report.when != "call" or not report.passed or hasattr(report, "wasxfail") or sandbox is None:
             return report
         # What cannot be asked any more is not explored.
         with suppress(ControlRefused, HTTPError):
-            allowed = self._asked_of(item).allow or ()
+            allowed = asked_of(item).allow or ()
             bad = [row["finding"] for row in sandbox.findings("error", finish=True) if row["finding"] not in allowed]
             why_not = f"it has findings without any fault: {', '.join(dict.fromkeys(bad))}" if bad else None
             is_manual = sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
@@ -186,9 +184,9 @@ def _compare(known: Learnt, again: Learnt | None) -> None:
     """Note how the second run of a test was otherwise; what is tried is then not compared with its money."""
     runs = [RunMoney(*one["money"]) for one in (known, again) if one is not None and one["money"] is not None]
     calls = [] if len(runs) < 2 or again is None else differences(known["calls"], again["calls"])
-    if len(runs) == 2 and not calls and same_money(*runs):
-        known["shared"] = sorted(runs[0].names() & runs[1].names())
-    else:
+    reference = Reference.of(*runs) if len(runs) == 2 and not calls else Reference()
+    known["shared"] = sorted(reference.shared)
+    if reference.money is None:
         known["money"] = None
     if calls:
         known["unlike"] = f"calls differ from run to run: {'; '.join(calls)}"
@@ -221,47 +219,30 @@ def name_of(trial: Trial) -> str:
 
 def scenario_of(trial: Trial, sandbox: RemoteSandbox | None = None) -> str:
     """A scenario file that makes a trial happen; after what a sandbox has been asked since it was opened."""
-    rules = [
-        fault.rule(replace(point, nth=point.nth + (_calls_before(sandbox, point.op) if sandbox else 0)))
-        for point, fault in trial.injections
-    ]
-    return scenario_text({"version": 1, "name": SCENARIO, "rules": rules})
+    [(point, fault)] = trial.injections
+    if sandbox is not None and sandbox.since is not None and point.op not in UNREQUESTED:
+        entries = sandbox.rows("/__admin/journal", "entries", op=point.op, limit=1)
+        point = replace(point, nth=point.nth + (entries[-1]["call"] if entries else 0))
+    return scenario_text({"version": 1, "name": SCENARIO, "rules": [fault.rule(point)]})
 
 
 def has_fired(trial: Trial, sandbox: RemoteSandbox) -> bool:
     """Whether what is tried happened."""
-    fired = [row["id"] for row in sandbox.rules() if row["hits"]]
-    begins = [f"{fault.name}-{point.op}-" for point, fault in trial.injections]
-    story = sandbox.report("timeline") if trial.comes_due else ""
-    has_come = all(f"came due: {one}" in story for one in trial.comes_due)
-    return has_come and all(any(name.startswith(begin) for name in fired) for begin in begins)
-
-
-def _calls_before(sandbox: RemoteSandbox, op: str) -> int:
-    if sandbox.since is None or op in UNREQUESTED:
-        return 0
-    entries = sandbox.rows("/__admin/journal", "entries", op=op, limit=1)
-    return entries[-1]["call"] if entries else 0
+    [(point, fault)] = trial.injections
+    is_hit = any(row["hits"] for row in sandbox.rules() if row["id"].startswith(f"{fault.name}-{point.op}-"))
+    return is_hit and (not fault.comes_due or f"came due: {fault.comes_due}" in sandbox.report("timeline"))
 
 
 def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
     """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for an unknown fault."""
-    return pytest_findings.names_in(item, "survives", "faults", given, lambda name: fault(name).name)
+    return names_in(item, "survives", "faults", given, lambda name: fault(name).name)
 
 
-def faults_of(config: pytest.Config) -> list[Fault]:
-    """The faults that the option names. Raises ``pytest.UsageError`` for an unknown fault."""
-    given = config.getoption(OPTION)
-    try:
-        return named_faults(None if given == USUAL else given)
-    except ValueError as problem:
-        raise pytest.UsageError(f"{OPTION}: {problem}") from None
-
-
-def _duration_of(config: pytest.Config, option: str) -> Micros | None:
+def _read(config: pytest.Config, option: str, read: Callable[[str], T]) -> T | None:
+    """What an option says, None when it was not given. Raises ``pytest.UsageError``."""
     given = config.getoption(option)
     try:
-        return None if given is None else parse_duration(given)
+        return None if given is None else read(given)
     except ValueError as problem:
         raise pytest.UsageError(f"{option}: {problem}") from None
 
@@ -285,8 +266,6 @@ class Explorer:
     """Adds a test for each failure that can be tried, judges it, and shows what came of all."""
 
     config: pytest.Config
-    sandbox_of: SandboxOf
-    asked_of: Callable[[pytest.Item], Any]
     known: dict[str, Learnt] = field(default_factory=dict)
     deadline: Micros | None = None
     """Seconds since 1970 after which no failure is tried any more."""
@@ -294,10 +273,11 @@ class Explorer:
     def __post_init__(self) -> None:
         if not hasattr(pytest, "HIDDEN_PARAM"):
             raise pytest.UsageError(f"{OPTION} needs pytest 8.4 or later")
-        self.faults = faults_of(self.config)
-        self.budget = _duration_of(self.config, f"{OPTION}-budget")
-        self.timeout = _duration_of(self.config, f"{OPTION}-timeout")
-        self.client_timeout = _duration_of(self.config, f"{OPTION}-client-timeout") or CLIENT_TIMEOUT
+        named = _read(self.config, OPTION, lambda given: faults_of(None if given == USUAL else given)) or []
+        self.faults = [fault for fault in FAULTS.values() if fault in named]
+        self.budget = _read(self.config, f"{OPTION}-budget", parse_duration)
+        self.timeout = _read(self.config, f"{OPTION}-timeout", parse_duration)
+        self.client_timeout = _read(self.config, f"{OPTION}-client-timeout", parse_duration) or CLIENT_TIMEOUT
         self.worker: Mapping[str, Any] | None = getattr(self.config, "workerinput", None)
         if self.worker is not None:
             self.known, self.deadline = self.worker[_WORKER]
@@ -323,11 +303,9 @@ class Explorer:
         learnt = self.known.get(test)
         if learnt is None or learnt["why_not"] is not None:
             return {}
-        places = {name: place for place, name in enumerate(FAULTS)}
         points = points_of(learnt["calls"])
         faults = [fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults]
-        found = trials(points, faults)
-        found.sort(key=lambda one: (points.index(one.injections[0][0]), places[one.fault]))
+        found = (Trial(((point, fault),)) for point in points for fault in faults if fault.fits(point))
         return {name_of(one): one for one in found}
 
     @pytest.hookimpl(wrapper=True)
@@ -407,7 +385,7 @@ class Explorer:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
         """Note what money a test has moved in which something is tried, before its story ends."""
         result = yield
-        sandbox = self.sandbox_of(pyfuncitem)
+        sandbox = sandbox_of(pyfuncitem)
         if tried_in(pyfuncitem) is not None and sandbox is not None:
             with suppress(ControlRefused, HTTPError):
                 pyfuncitem.stash[_money_key] = money_in(sandbox)
@@ -419,7 +397,7 @@ class Explorer:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Give each report its verdict. Fixtures that fail under a fault do not fail the test."""
         report = yield
-        tried, sandbox = tried_in(item), self.sandbox_of(item)
+        tried, sandbox = tried_in(item), sandbox_of(item)
         if tried is None:
             return report
         if report.when == "setup" and report.failed and sandbox is not None:
@@ -440,7 +418,7 @@ class Explorer:
             report.sections.append(("mockserver scenario", scenario_of(tried)))
         # What a client does wrong under a fault is not a finding of the session, and what a fault keeps a scenario of
         # the test from is not news of that.
-        vars(report).pop(pytest_findings.ATTRIBUTE, None)
+        vars(report).pop(ATTRIBUTE, None)
         if _verdict_key in item.stash:
             cell = {"test": test_itself(item.nodeid), "point": tried.point, "fault": tried.fault}
             money = item.stash.get(_words_key, [])
@@ -448,8 +426,8 @@ class Explorer:
         return report
 
     def _judge(self, item: pytest.Item, tried: Trial, *, failed: bool) -> tuple[Verdict, str]:
-        sandbox, limit = self.sandbox_of(item), item.stash.get(_hung_key, None)
-        allowed = self.asked_of(item).allow or ()
+        sandbox, limit = sandbox_of(item), item.stash.get(_hung_key, None)
+        allowed = asked_of(item).allow or ()
         ended = sandbox.end_of_test("error", allowed, rules=False) if sandbox is not None else {}
         rows = [row for row in ended.get("findings", ()) if row["finding"] not in allowed]
         item.stash[_struck_key] = is_hit = sandbox is not None and has_fired(tried, sandbox)
@@ -459,9 +437,7 @@ class Explorer:
         # What a finding has cost is allowed with it.
         is_allowed = len(rows) < len(ended.get("findings", ()))
         reference = Reference() if is_allowed else self._reference(item)
-        made = judged(code, after, reference, has_books=has_books, has_fired=is_hit)
-        if tried.is_ours and not has_books:
-            made = excused(made, after)
+        made = judged(code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours)
         if sandbox is not None and sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)
         found, bad = made.verdict, [row for row in rows if row["severity"] == "error"]
@@ -482,8 +458,7 @@ class Explorer:
         return Reference(RunMoney(*learnt["money"]), learnt["shared"])
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
-        named = survivors_of(item, self.asked_of(item).survives)
-        return any(fault.name in named for _, fault in tried.injections)
+        return tried.fault in survivors_of(item, asked_of(item).survives)
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Trial) -> Iterator[None]:

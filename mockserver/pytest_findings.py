@@ -1,4 +1,5 @@
-"""Findings in pytest: each test is judged when it ends, its findings fail it or are counted (docs/findings.md).
+"""Findings in pytest: what the marker of a test asks for; each test is judged when it ends, its findings fail it or are
+counted (docs/findings.md).
 
 Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker argument ``allow``.
 """
@@ -9,10 +10,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from mockserver.domain.record import record
 
 if TYPE_CHECKING:
     from mockserver.remote import RemoteSandbox
@@ -23,6 +28,10 @@ ATTRIBUTE = "mockserver_findings"
 """The ini setting, and the attribute of a report that counts the findings of its test and says which of its scenarios
 did nothing."""
 
+MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
+
+_PROFILES = ("documented", "sdk")
+sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 _found_key: pytest.StashKey[list[dict[str, Any]]] = pytest.StashKey()
 _idle_key: pytest.StashKey[list[str]] = pytest.StashKey()
 
@@ -42,6 +51,46 @@ def level_of(config: pytest.Config) -> str:
     if level not in LEVELS:
         raise pytest.UsageError(f"mockserver_findings: got {level!r}, allowed: {', '.join(LEVELS)}")
     return level
+
+
+def sandbox_of(item: pytest.Item) -> RemoteSandbox | None:
+    """The sandbox of a test, once a fixture has made it."""
+    return item.stash.get(sandbox_key, None)
+
+
+@record
+class MarkerArguments:
+    """What a test's markers ask for."""
+
+    scenario: str | Path | Mapping[str, object] | None = None
+    profile: str | None = None
+    clock: str | None = None
+    allow: Sequence[str] | None = None
+    survives: Sequence[str] | None = None
+    books: str | None = None
+
+
+def asked_of(item: pytest.Item) -> MarkerArguments:
+    """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
+    chosen: dict[str, Any] = {}
+    for marker in item.iter_markers("mockserver"):
+        if marker.args:
+            raise pytest.UsageError(f"{item.nodeid}: the marker is {MARKER}: give its arguments by name")
+        for name, value in marker.kwargs.items():
+            _known("argument", name, [field.name for field in fields(MarkerArguments)], item)
+            chosen.setdefault(name, value)
+    if chosen.get("profile") is not None:
+        _known("profile", chosen["profile"], _PROFILES, item)
+    return MarkerArguments(**chosen)
+
+
+def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
+    if got not in allowed:
+        near = get_close_matches(str(got), allowed, n=1)
+        hint = f"; nearest: {near[0]}" if near else ""
+        raise pytest.UsageError(
+            f"{item.nodeid}: marker mockserver: {what}: got {got!r}, allowed: {', '.join(allowed)}{hint}"
+        )
 
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:

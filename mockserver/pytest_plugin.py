@@ -13,19 +13,18 @@ from __future__ import annotations
 import subprocess
 from argparse import SUPPRESS
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from copy import copy
-from dataclasses import field, fields
-from difflib import get_close_matches
+from dataclasses import field
 from hashlib import sha256
-from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mockserver import pytest_findings
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import mutable
+from mockserver.pytest_findings import MARKER, asked_of, sandbox_key, sandbox_of
 
 if TYPE_CHECKING:
     from mockserver.remote import ControlLine, RemoteSandbox
@@ -35,12 +34,9 @@ TIMELINE_TITLE = "mockserver timeline"
 SESSION_KEY = "sk_session"
 """Secret key of the sandbox of an application that is started once for all tests."""
 
-_MARKER = "mockserver(scenario=None, profile=None, clock=None, allow=None, survives=None, books=None)"
 _QUIET = ("--log-level", "warning")
 _EXPLORE = "--mockserver-explore"
 _COVERAGE = "--mockserver-coverage"
-_PROFILES = ("documented", "sdk")
-_sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 
 
 @mutable
@@ -94,7 +90,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{_MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the test's sandbox, the "
+        f"{MARKER}: scenario (a map, YAML text, path or shipped name), profile and clock of the test's sandbox, the "
         "findings that it may have, the faults under which it must pass, and the function module:name that gives the "
         "shop's books",
     )
@@ -102,15 +98,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption(f"{_EXPLORE}-learn"):
         from mockserver.pytest_explore import Learner
 
-        config.pluginmanager.register(Learner(config, sandbox_of, _asked))
+        config.pluginmanager.register(Learner(config))
     elif config.getoption(_EXPLORE):
         from mockserver.pytest_explore import Explorer
 
-        config.pluginmanager.register(Explorer(config, sandbox_of, _asked))
-
-
-def sandbox_of(item: pytest.Item) -> RemoteSandbox | None:
-    return item.stash.get(_sandbox_key, None)
+        config.pluginmanager.register(Explorer(config))
 
 
 @pytest.fixture(scope="session")
@@ -151,8 +143,8 @@ def mockserver(request: pytest.FixtureRequest, mockserver_server: Server) -> Ite
     key = mockserver_server.key_of(item.nodeid)
     sandbox = RemoteSandbox(mockserver_server.url, key, folders, line=mockserver_server.line)
     # At once, so that a scenario that is refused still leaves a timeline to report.
-    item.stash[_sandbox_key] = sandbox
-    asked = _asked(item)
+    item.stash[sandbox_key] = sandbox
+    asked = asked_of(item)
     pytest_findings.allowed_by(item, asked.allow)
     if asked.survives is not None:
         from mockserver.pytest_explore import survivors_of
@@ -184,7 +176,7 @@ def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSan
     mockserver_session.mark(request.node.nodeid[-MARK_LENGTH:])
     mockserver_session.judged = mockserver_session.is_unsafe = mockserver_session.has_books = False
     mockserver_session.invariants.clear()
-    request.node.stash[_sandbox_key] = mockserver_session
+    request.node.stash[sandbox_key] = mockserver_session
     yield mockserver_session
     mockserver_session.since = None
 
@@ -193,7 +185,7 @@ def mockserver_app(request: pytest.FixtureRequest, mockserver_session: RemoteSan
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a test that passed while its client did something wrong, or a rule's ``expect`` is not met nor reported."""
     yield
-    sandbox = item.stash.get(_sandbox_key, None)
+    sandbox = sandbox_of(item)
     if sandbox is not None:
         _judge(item, sandbox)
 
@@ -202,7 +194,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the timeline of the sandbox to the report of a failing test, while the sandbox is still there."""
     report = yield
-    sandbox = item.stash.get(_sandbox_key, None)
+    sandbox = sandbox_of(item)
     if sandbox is not None and report.failed and report.when in ("setup", "call"):
         report.sections.append((TIMELINE_TITLE, _timeline(sandbox)))
     pytest_findings.note(item, report)
@@ -220,41 +212,6 @@ def pytest_testnodedown(node: Any) -> None:
     pytest_findings.add_coverage(node.config, getattr(node, "workeroutput", {}).get(pytest_findings.COVERED, []))
 
 
-@record
-class MarkerArguments:
-    """What a test's markers ask for."""
-
-    scenario: str | Path | Mapping[str, object] | None = None
-    profile: str | None = None
-    clock: str | None = None
-    allow: Sequence[str] | None = None
-    survives: Sequence[str] | None = None
-    books: str | None = None
-
-
-def _asked(item: pytest.Item) -> MarkerArguments:
-    """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
-    chosen: dict[str, Any] = {}
-    for marker in item.iter_markers("mockserver"):
-        if marker.args:
-            raise pytest.UsageError(f"{item.nodeid}: the marker is {_MARKER}: give its arguments by name")
-        for name, value in marker.kwargs.items():
-            _known("argument", name, [field.name for field in fields(MarkerArguments)], item)
-            chosen.setdefault(name, value)
-    if chosen.get("profile") is not None:
-        _known("profile", chosen["profile"], _PROFILES, item)
-    return MarkerArguments(**chosen)
-
-
-def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
-    if got not in allowed:
-        near = get_close_matches(str(got), allowed, n=1)
-        hint = f"; nearest: {near[0]}" if near else ""
-        raise pytest.UsageError(
-            f"{item.nodeid}: marker mockserver: {what}: got {got!r}, allowed: {', '.join(allowed)}{hint}"
-        )
-
-
 def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     """Fail the test for unmet expectations of rules or findings; a sandbox that cannot be asked is not judged."""
     from httpx import HTTPError
@@ -262,7 +219,7 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     from mockserver.remote import ControlRefused, VerificationFailed
 
     unmet = ""
-    allowed = pytest_findings.allowed_by(item, _asked(item).allow)
+    allowed = pytest_findings.allowed_by(item, asked_of(item).allow)
     try:
         _compare_books(item, sandbox)
         unmet = pytest_findings.judge(item, sandbox, allowed)
@@ -276,7 +233,7 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
 
 def _compare_books(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     """Compare the shop's books with the sandbox's, where the marker names a function that gives them."""
-    named = _asked(item).books
+    named = asked_of(item).books
     if named is None:
         return
     try:

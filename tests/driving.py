@@ -21,11 +21,11 @@ from starlette import routing
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
-from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.scenario import Scenario, ScenarioFile
 from mockserver.server.lane import fast_app
 from mockserver.web.app import Application
-from mockserver.wire import base
-from mockserver.wire.base import Body
+from mockserver.wire import fields
+from mockserver.wire.fields import Body
 
 FAST_LANE = "MOCKSERVER_NO_FAST_LANE" not in os.environ
 """Whether servers and callers of the tests take the fast lane; the environment turns it off for a whole run."""
@@ -54,7 +54,8 @@ class _Given:
     test_values: bool
 
     def load(self) -> list[Scenario]:
-        own = [Scenario("assumed", "assumed.yaml", assumptions=self.assumptions)] if self.assumptions else []
+        assumed = ScenarioFile(version=1, assumptions=dict(self.assumptions))
+        own = [Scenario("assumed", "assumed.yaml", assumed)] if self.assumptions else []
         given = [_read_text(self.text, "given.yaml")] if self.text else []
         behind = _read((), test_values=True) if self.test_values else []
         named = [one for one in _read(self.names, test_values=False) if not behind or one.name != behind[0].name]
@@ -342,7 +343,7 @@ def without(body: Mapping[str, object], *names: str) -> dict[str, object]:
 
 def names_of(model: type[Body] | None) -> list[str]:
     """The fields of a body or a query, as they are spelt on the wire."""
-    return base.names_of(model) if model is not None else []
+    return fields.names_of(model) if model is not None else []
 
 
 def problem_of(reply: Reply) -> tuple[int, int]:

@@ -102,34 +102,24 @@ class VoucherSource:
         "mockserver/engine/sources.py": [
             ("    VoucherSource,\n", "    WalletSource,\n    checkout_named"),
             (
-                """        case VoucherSource():
-            provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET, faults)
-            shown = Instrument(PaymentType.WALLET, display_type="voucher")
-            return ChargePlan(provider, shown) if provider else None
+                """            case VoucherSource():
+                provider = providers.named(step.sandbox, source.provider_id, Capability.WALLET)
+                return ChargePlan(provider, Instrument(PaymentType.WALLET, display_type="voucher"))
 """,
-                "        case _:\n            assert_never(source)",
+                "            case _:\n                assert_never(source)",
             ),
         ],
-        "mockserver/wire/charge_bodies.py": [
-            ("    VoucherSource,\n", "    WalletSource,\n)"),
+        "mockserver/wire/bodies.csv": [
             (
-                """class VoucherCharge(ChargeFields):
-    \"\"\"Charge a voucher.\"\"\"
-
-    voucher_code: Required
-    provider_id: Required
-
-    def source(self, named: str | None) -> VoucherSource:
-        return VoucherSource(self.voucher_code, self.provider_id)
-
-
-""",
-                "class PaymentMethodCharge(",
-            ),
+                "VoucherCharge,,ChargeFields,,charge sources.VoucherSource,Charge a voucher.\n"
+                "VoucherCharge,voucherCode,text 1 or more,required,,\n"
+                "VoucherCharge,providerId,text 1 or more,required,,\n",
+                "PaymentMethodCharge,,",
+            )
         ],
         "mockserver/web/routes.csv": [
             (
-                "POST,/charge/voucher,charge.create,create_charge,charge_bodies.VoucherCharge,,,ChargeReply,yes"
+                "POST,/charge/voucher,charge.create,create_charge,VoucherCharge,,,ChargeReply,yes"
                 ",,,,Charge a voucher,an example\n",
                 "POST,/charge/checkout",
             )

@@ -20,7 +20,7 @@ VAGUE = re.compile(r"(^|_)(utils?|helpers?|common|managers?|services?|handlers?|
 
 
 ONE_SUBJECT = (
-    """books clock findings journal operations payto sandboxes scenarios shrink sources three_ds vault"""
+    """books clock findings journal payto sandboxes scenarios shrink sources vault"""
     """ webhooks"""
 )
 """Names of modules that stand in several layers: resources of both APIs, and commands."""
@@ -201,7 +201,7 @@ def test_a_trespass_is_found(importer: str, imported: str) -> None:
     [
         ("domain.money", "domain.cards"),
         ("engine.charges", "scenario.director"),
-        ("web.app", "adapters.ticker"),
+        ("web.app", "adapters.webhook_sender"),
         ("commands.explore", "web.app"),
     ],
 )

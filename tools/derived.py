@@ -21,8 +21,7 @@ from mockserver.adapters.scenario_files import TEST_VALUES, prepared, shipped_fi
 from mockserver.adapters.strict_yaml import read
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.scenario.reference import json_schema
-from mockserver.wire.base import Body
-from mockserver.wire.fields import nested_body, parts_of
+from mockserver.wire.fields import Body, nested_body, parts_of
 
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120

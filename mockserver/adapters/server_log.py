@@ -83,13 +83,12 @@ MOST_WAITING = 100_000
 
 
 class RequestLog:
-    """Call it with each request; ``write`` takes text to be shown at once. What is below the level ``least`` is left
-    out."""
+    """Call it with each request. Lines go to standard error; what is below ``--log-level`` is left out."""
 
-    def __init__(self, write: Callable[[str], None], *, as_json: bool, least: str = "info") -> None:
-        self._write = write
-        self._as_json = as_json
-        self._left_out = LOG_LEVELS[: LOG_LEVELS.index(least)]
+    def __init__(self, echo: Echo, settings: Settings) -> None:
+        self._echo = echo
+        self._as_json = settings.log_format == "json"
+        self._left_out = LOG_LEVELS[: LOG_LEVELS.index(settings.log_level)]
         self._texts: deque[str] = deque()
         self._dropped = 0
         self._flushing = False
@@ -127,6 +126,6 @@ class RequestLog:
             texts = [self._texts.popleft() for _ in range(len(self._texts))]
             try:
                 if texts:
-                    self._write("\n".join(texts) + "\n")
+                    self._echo("\n".join(texts), err=True)
             except OSError:
                 self._dropped += len(texts)

@@ -120,7 +120,7 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
     `mockserver routes` goes by the paths.
     """
     from mockserver.scenario.operations import OPERATIONS, operations_like
-    from mockserver.web.control.operations import named_operation
+    from mockserver.web.control.description import named_operation
 
     try:
         chosen = frozenset().union(*map(operations_like, names)) if names else frozenset(OPERATIONS)

@@ -14,9 +14,9 @@ from mockserver.domain.record import record
 from mockserver.findings.catalogue import CATALOGUE, FindingKind, lines_of, place
 
 if TYPE_CHECKING:
-    from mockserver.adapters.scenario_check import ExampleReport
+    from mockserver.commands.scenario_check import ExampleReport
     from mockserver.explore.exploration import Exploration
-    from mockserver.explore.trial import Verdict
+    from mockserver.explore.verdicts import Verdict
     from mockserver.scenario.problems import ScenarioProblem
 
 Row = Mapping[str, Any]

@@ -7,20 +7,20 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.adapters.scenario_check import check as run
 from mockserver.adapters.scenario_files import Files, bounded, load, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.completion import offered
-from mockserver.commands.explore import stop
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show
+from mockserver.commands.scenario_check import OpenApp
+from mockserver.commands.scenario_check import check as run
 from mockserver.domain.errors import Refused, nearest
 from mockserver.domain.reading import camel
 from mockserver.scenario.explain import explain as explained
@@ -97,11 +97,11 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
     if not loaded and not unread:
         raise click.UsageError(f"no scenario file in {', '.join(files)}")
     behind = load([], test_values=True)
-    checked = reports.unread(unread)
+    checked, open_app = reports.unread(unread), _opening()
     for scenario in loaded:
         warned = tuple(map(str, sorted((*warnings(scenario), *absent_members(scenario)), key=lambda one: one.line)))
         try:
-            found = reports.Checked(scenario.file, warned, tuple(run(scenario, behind, _open_app)))
+            found = reports.Checked(scenario.file, warned, tuple(run(scenario, behind, open_app)))
         except Refused as refused:
             found = reports.Checked(scenario.file, warned, refusal=str(refused))
         if form == "text":
@@ -139,12 +139,18 @@ def explain(files: tuple[str, ...], request: Path, no_test_values: bool, verbose
     click.echo("\n".join(lines))
 
 
-def _open_app(scenarios: Sequence[Scenario]) -> Any:
-    """The whole sandbox in process, its machine clock standing still."""
+def _opening() -> OpenApp:
+    """What opens the whole sandbox in process, its machine clock standing still: one application, begun anew."""
     from mockserver.web.app import Application
 
     now = machine_now()
-    return Application(Settings(), lambda: now, Files(lambda: list(scenarios)))
+    app = Application(Settings(), lambda: now, Files(list))
+
+    def open_app(scenarios: Sequence[Scenario]) -> Application:
+        app.world.begin(Files(lambda: list(scenarios)))
+        return app
+
+    return open_app
 
 
 FIRST = "first-scenario"

@@ -207,7 +207,7 @@ class NewTransferGroup:
     """Move money of a provider, or of one charge, to other accounts."""
 
     provider_id: str
-    transfers: Sequence[NewTransfer]
+    transfers: Sequence[NewTransfer] = ()
     group_reference: str | None = None
     charge_id: str | None = None
 

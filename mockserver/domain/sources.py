@@ -89,8 +89,8 @@ class BankAccount:
 class CheckoutTransfer:
     """A part of a payment that goes on to another account (service document, CheckoutTransfer)."""
 
-    account: str | None
-    amount: Annotated[Decimal, Within(0)] | None
+    account: str | None = None
+    amount: Annotated[Decimal, Within(0)] | None = None
 
 
 @record
@@ -147,8 +147,8 @@ class NetworkTokenSource:
 
     word = "network_token"
 
-    network_token_id: str | None
     provider_id: str
+    network_token_id: str | None = None
 
 
 @record
@@ -173,8 +173,8 @@ class CheckoutSource:
 
     word = "checkout"
 
-    kind: str | None
-    provider_id: str | None
+    kind: str | None = None
+    provider_id: str | None = None
 
 
 ChargeSource = (

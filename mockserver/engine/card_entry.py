@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from mockserver.domain.cards import CCV_LENGTHS, MAX_LENGTH, MIN_LENGTH, Card, CardNumber, clean, passes_luhn
 from mockserver.domain.clock import Micros, datetime_of, instant_of
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Faults
+from mockserver.domain.errors import Faults, Invalid
 from mockserver.domain.sources import CardDetails, Instrument
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -42,12 +42,12 @@ def check(
         # Cards come back: what stays to be asked are the ccv, which nobody keeps, and the clock.
         check_ccv(details.ccv, found[0].number, faults)
         return found
-    facts = check_number(step, details.number, faults)
+    facts = faults.attempt(check_number, step, details.number)
     if details.ccv is None and step.assume("card.ccv") == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
     dated = details.expiry or step.assume("card.required") == "number_and_expiry"
-    expiry = check_expiry_date(sandbox, details.expiry, faults, skip_expiry_check) if dated else None
+    expiry = faults.attempt(check_expiry_date, sandbox, details.expiry, skip_expiry_check) if dated else None
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
@@ -59,28 +59,21 @@ def check(
     return found
 
 
-def check_number(step: Step, number: str | None, faults: Faults) -> CardNumber | None:
-    """The facts of a card number, or None and a fault (5)."""
+def check_number(step: Step, number: str | None) -> CardNumber:
+    """The facts of a card number. Raises ``Invalid`` (81, 5)."""
     if not number:
-        faults.add(Code.INVALID_PAYMENT_INFORMATION, "CardNumber", "required")
-        return None
+        raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"CardNumber": "required"})
     digits = clean(number)
     facts = step.sandbox.cards.known(digits) if digits else None
     if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
         facts = step.sandbox.cards.meet(digits)
     if facts is None:
-        faults.add(
-            Code.INVALID_CARD_NUMBER,
-            "CardNumber",
-            f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit",
-        )
-        return None
+        words = f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
+        raise Invalid(Code.INVALID_CARD_NUMBER, {"CardNumber": words})
     if facts.test_name is None:
         if step.sandbox.config.test_cards_only:
-            faults.add(
-                Code.INVALID_CARD_NUMBER, "CardNumber", "only published test numbers are accepted (--test-cards-only)"
-            )
-            return None
+            words = "only published test numbers are accepted (--test-cards-only)"
+            raise Invalid(Code.INVALID_CARD_NUMBER, {"CardNumber": words})
         step.warn(_NO_TEST_NUMBER)
     return facts
 
@@ -95,20 +88,17 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 
 
-def check_expiry_date(sandbox: Sandbox, expiry: str | None, faults: Faults, skip: bool = False) -> str | None:
-    """``MM/YY``, or None and a fault (9, 14). A card is good to the end of its month, on the sandbox's clock."""
+def check_expiry_date(sandbox: Sandbox, expiry: str | None, skip: bool = False) -> str:
+    """``MM/YY``. A card is good to the end of its month, on the sandbox's clock. Raises ``Invalid`` (81, 9, 14)."""
     if not expiry:
-        faults.add(Code.INVALID_PAYMENT_INFORMATION, "ExpiryDate", "required")
-        return None
+        raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"ExpiryDate": "required"})
     read = read_expiry(expiry)
     if read is None:
-        faults.add(Code.INVALID_EXPIRY_DATE, "ExpiryDate", f"got '{expiry[:7]}', wanted MM/YY")
-        return None
+        raise Invalid(Code.INVALID_EXPIRY_DATE, {"ExpiryDate": f"got '{expiry[:7]}', wanted MM/YY"})
     written, month = read
     if not skip and month < _month_of(sandbox.now):
         today = datetime_of(sandbox.now)
-        faults.add(Code.EXPIRED_CARD, "ExpiryDate", f"got {written}, today is {today:%Y-%m-%d}")
-        return None
+        raise Invalid(Code.EXPIRED_CARD, {"ExpiryDate": f"got {written}, today is {today:%Y-%m-%d}"})
     return written
 
 

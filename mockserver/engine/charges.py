@@ -82,7 +82,7 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
     if transfer is not None:
         amount_check.check_transfer(transfer, command.amount, money.currency if money else None, faults)
     if begun is not None and not command.capture and Capability.AUTHORISE not in begun.provider.capabilities:
-        faults.add(*providers.lacks(begun.provider, Capability.AUTHORISE))
+        faults.absorb(providers.lacks(begun.provider, Capability.AUTHORISE))
     if faults or begun is None or money is None:
         begun, money = faults.sure(begun), faults.sure(money)
     return _store(step, command, begun, _try_routes(step, command, begun, origin), money)
@@ -168,7 +168,7 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
         move(step, charge, after, ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED)
 
 
-def expire(step: Step, charge: Charge, _: str = "") -> None:
+def expire(step: Step, charge: Charge) -> None:
     """An authorisation, or what is still held of one, was not captured in time."""
     if charge.status is ChargeState.AUTHORISED or charge.kept is not None:
         let_go(step, charge, ChargeEvent.EXPIRED)
@@ -278,16 +278,14 @@ def _store(step: Step, command: NewCharge, begun: ChargePlan, verdict: _Verdict,
         failed_attempts=failed,
         verified=begun.verified,
     )
-    charge = step.add(begin(), event)
-    follow_up(step, charge, event, outcome)
-    _follow(step, charge, None)
-    for _ in range(1, outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
-        copy = step.add(begin(), event)
-        follow_up(step, copy, event, outcome)
-        _follow(step, copy, None, is_copy=True)
-        # The answer names the first one only.
-        step.result.about["charge"] = charge
-    return charge
+    made: list[Charge] = []
+    for _ in range(outcome.provider.copies if isinstance(outcome.provider, Approve) else 1):
+        made.append(step.add(begin(), event))
+        follow_up(step, made[-1], event, outcome)
+        _follow(step, made[-1], None, is_copy=len(made) > 1)
+    # The answer names the first one only.
+    step.result.about["charge"] = made[0]
+    return made[0]
 
 
 def _event_of(step: Step, command: NewCharge, begun: ChargePlan, route: ProviderRoute, outcome: Outcome) -> ChargeEvent:
@@ -342,8 +340,8 @@ def _consult(step: Step, op: str, charge: Charge, refusal: Code) -> Pending | No
 
 def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
     provider = sandbox.providers.get(charge.provider.provider_id)
-    if provider is not None:
-        providers.require(provider, feature)
+    if provider is not None and feature not in provider.capabilities:
+        raise providers.lacks(provider, feature)
 
 
 def give_back(step: Step, before: Charge, after: Charge) -> Charge:

@@ -11,7 +11,7 @@ from itertools import islice
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCustomer, NewMethod
 from mockserver.domain.customer import Customer, CustomerDetails
-from mockserver.domain.errors import Faults, WrongState
+from mockserver.domain.errors import Invalid, WrongState
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.reading import whole_of
 from mockserver.domain.record import replace, updated
@@ -56,15 +56,12 @@ def update(step: Step, customer_id: str, details: CustomerDetails, default_payme
     """Change the fields that are given; null leaves a field as it is (published facts, 8 row 17). Raises ``NotFound``
     52, ``WrongState`` 72 (removed), ``Invalid`` 56 (no such method of this customer), 73 (removed method)."""
     customer = _present(step, customer_id)
-    faults = Faults()
     if default_payment_method_id is not None:
         method = step.sandbox.payment_methods.get(default_payment_method_id)
-        if method is None or method.customer_id == customer_id:
-            method_in_use(step, default_payment_method_id, "DefaultPaymentMethodId", faults)
-        else:
+        if method is not None and method.customer_id != customer_id:
             words = "this payment method is not the customer's"
-            faults.add(Code.INVALID_PAYMENT_METHOD_ID, "DefaultPaymentMethodId", words)
-    faults.refuse()
+            raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {"DefaultPaymentMethodId": words})
+        method_in_use(step, default_payment_method_id, "DefaultPaymentMethodId")
     after = customer.after_update(details, default_payment_method_id)
     show_on(step, after)
     return step.change(customer, after, "updated")

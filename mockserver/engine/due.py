@@ -6,22 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from mockserver.domain import states
 from mockserver.domain.clock import Micros
-from mockserver.domain.states import (
-    BatchState,
-    CcvEvent,
-    ChargeEvent,
-    ChargeState,
-    PayToState,
-    SubscriptionState,
-    TokenState,
-    TransferEvent,
-    TransferState,
-    VaultEvent,
-    VaultState,
-)
 from mockserver.engine import (
     batches,
     charges,
@@ -33,6 +21,7 @@ from mockserver.engine import (
     subscriptions,
     three_ds,
     tokens,
+    transfers,
     vault,
 )
 from mockserver.engine.result import Asked
@@ -43,42 +32,38 @@ from mockserver.engine.step import Step
 Work: TypeAlias = Callable[[Step, ScheduledWork], object]
 
 
-def _while(state: StrEnum | None, act: Callable[[Step, Any, str], object]) -> Work:
-    """Work on the object of an entry, with its detail, as long as the object is in a state (None: in any)."""
+def _while(state: StrEnum | None, act: Callable[..., object], *given: object, takes_detail: bool = False) -> Work:
+    """Work on the object of an entry, with what is given, or its detail, as long as it is in a state (None: in any)."""
 
     def work(step: Step, entry: ScheduledWork) -> None:
         row = getattr(step.sandbox, entry.what.table or "").get(entry.subject)
         if row is not None and state in (None, getattr(row, "status", None), getattr(row, "state", None)):
-            act(step, row, entry.detail)
+            act(step, row, *((entry.detail,) if takes_detail else given))
 
     return work
 
 
 WORK: Mapping[Due, Work] = {
-    Due.VAULT_EXPIRY: _while(VaultState.STORED, lambda step, item, _: vault.end(step, item, VaultEvent.EXPIRED)),
-    Due.CCV_DELAY: _while(None, lambda step, item, _: vault.remove_ccv(step, item, CcvEvent.DELAY_PASSED)),
+    Due.VAULT_EXPIRY: _while(states.VaultState.STORED, vault.end, states.VaultEvent.EXPIRED),
+    Due.CCV_DELAY: _while(None, vault.remove_ccv, states.CcvEvent.DELAY_PASSED),
     Due.AUTHORISATION_EXPIRY: _while(None, charges.expire),
-    Due.CHALLENGE_EXPIRY: _while(ChargeState.PENDING_CHECKOUT, three_ds.abandon),
-    Due.SETTLEMENT: _while(
-        ChargeState.PENDING, lambda step, charge, _: charges.settle(step, charge, ChargeEvent.SETTLED)
-    ),
-    Due.RETURN: _while(ChargeState.PENDING, lambda step, charge, _: charges.settle(step, charge, ChargeEvent.RETURNED)),
-    Due.REFUND_SETTLEMENT: _while(None, partial(charges.answer_refund, settled=True)),
-    Due.REFUND_RETURN: _while(None, partial(charges.answer_refund, settled=False)),
-    Due.TRANSFER_SETTLEMENT: _while(
-        TransferState.PENDING, lambda step, row, _: step.change(row, row.after_settlement(), TransferEvent.SETTLED)
-    ),
-    Due.SUBSCRIPTION_RENEWAL: _while(SubscriptionState.ACTIVE, charges.renew),
+    Due.CHALLENGE_EXPIRY: _while(states.ChargeState.PENDING_CHECKOUT, three_ds.abandon),
+    Due.SETTLEMENT: _while(states.ChargeState.PENDING, charges.settle, states.ChargeEvent.SETTLED),
+    Due.RETURN: _while(states.ChargeState.PENDING, charges.settle, states.ChargeEvent.RETURNED),
+    Due.REFUND_SETTLEMENT: _while(None, partial(charges.answer_refund, settled=True), takes_detail=True),
+    Due.REFUND_RETURN: _while(None, partial(charges.answer_refund, settled=False), takes_detail=True),
+    Due.TRANSFER_SETTLEMENT: _while(states.TransferState.PENDING, transfers.settle),
+    Due.SUBSCRIPTION_RENEWAL: _while(states.SubscriptionState.ACTIVE, charges.renew, takes_detail=True),
     Due.METHOD_LOST: lambda step, entry: subscriptions.lose_method(step, entry.subject),
-    Due.CUSTOMER_SHOWN: _while(None, customers.show_on),
-    Due.TOKEN_EXPIRY: _while(TokenState.ACTIVE, lambda step, token, _: tokens.expire(step, token)),
-    Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, PayToState(entry.detail)),
+    Due.CUSTOMER_SHOWN: _while(None, customers.show_on, takes_detail=True),
+    Due.TOKEN_EXPIRY: _while(states.TokenState.ACTIVE, tokens.expire),
+    Due.PAYTO: lambda step, entry: payto.come_due(step, entry.subject, states.PayToState(entry.detail)),
     Due.LATER: later.happen,
     Due.WEBHOOK: lambda step, entry: deliveries.come_due(step, entry.subject),
     Due.WEBHOOK_HELD: lambda step, entry: deliveries.release_held(step.sandbox, entry.subject),
-    Due.BATCH_PREPARED: _while(BatchState.RECEIVED, batches.prepare),
-    Due.BATCH_STARTED: _while(BatchState.CREATED, batches.start),
-    Due.BATCH_ROWS: _while(BatchState.IN_PROGRESS, batches.run),
+    Due.BATCH_PREPARED: _while(states.BatchState.RECEIVED, batches.prepare),
+    Due.BATCH_STARTED: _while(states.BatchState.CREATED, batches.start),
+    Due.BATCH_ROWS: _while(states.BatchState.IN_PROGRESS, batches.run),
 }
 """What to do when an entry comes due. An entry whose object has moved on does nothing."""
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from typing import Any
 
 from mockserver.domain import states
 from mockserver.domain.charge import Charge
@@ -21,8 +22,7 @@ from mockserver.domain.sources import ChallengeAnswer
 from mockserver.engine import charges, customers, payment_methods, subscriptions, three_ds, tokens, vault
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step, turn_to
+from mockserver.engine.step import KINDS, Step, turn_to
 from mockserver.scenario.later_step import STATES, Later, Move, read_event
 from mockserver.scenario.operations import DELETABLE, EXPIRABLE
 
@@ -50,7 +50,7 @@ def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now."""
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
-        _ACTS[move, kind](step, entry.subject, detail)
+        _ACTS[move, kind](step, entry.subject, *detail)
     except Refused as refused:
         why = ", ".join((refused.details or {}).values()) or refused.message
         step.result.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
@@ -65,7 +65,7 @@ def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
         fault = fault_of(step.sandbox, entry) if of == kind else f"got {wanted.move} of a {of}, and this is a {kind}"
         if fault is not None:
             raise invalid({wanted.move.value: fault})
-        _ACTS[wanted.move, kind](step, subject, list(detail))
+        _ACTS[wanted.move, kind](step, subject, *detail)
 
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
@@ -74,7 +74,7 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
     details = detail[:-1]
     if kind not in KINDS:
         return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
-    if KINDS[kind][1](sandbox).get(entry.subject) is None:
+    if KINDS[kind].table(sandbox).get(entry.subject) is None:
         return f"no {kind} '{entry.subject[:64]}' in the document"
     if move not in _DETAILS:
         return f"got '{move[:40]}', wanted one of {', '.join(_DETAILS)} after the first {_PART}"
@@ -129,42 +129,46 @@ def _subject(step: Step, kind: str) -> str | None:
     for event in step.result.events:
         if event.subject.value == kind:
             return event.subject_id
-    id_name = "token_id" if kind == "token" else KINDS[kind][0] if kind in KINDS else ""
     for known in (step.result.about.get(kind), step.result.about.get("payment_method")):
-        found = getattr(known, id_name, None)
+        found = getattr(known, f"{kind}_id", None)
         if isinstance(found, str):
             return found
     return None
 
 
-def _amount(detail: list[str]) -> Decimal | None:
-    return Decimal(detail[0]) if detail[0] else None
+def _amount(text: str) -> Decimal | None:
+    return Decimal(text) if text else None
 
 
-def _capture(step: Step, charge: Charge, detail: list[str]) -> None:
-    charges.move(step, charge, charges.captured(step, charge, _amount(detail)), charges.capturing(charge))
+def _capture(step: Step, charge_id: str, amount: str, _: str) -> None:
+    charge = charges.get(step, charge_id)
+    charges.move(step, charge, charges.captured(step, charge, _amount(amount)), charges.capturing(charge))
 
 
-def _refund(step: Step, charge: Charge, detail: list[str]) -> None:
-    wanted = charge.refund_of(_amount(detail), detail[1] or None, step.sandbox.now)
+def _refund(step: Step, charge_id: str, amount: str, comment: str) -> None:
+    charge = charges.get(step, charge_id)
+    wanted = charge.refund_of(_amount(amount), comment or None, step.sandbox.now)
     charges.give_back(step, charge, charge.after_refund(wanted))
 
 
-def _settle(step: Step, charge: Charge, detail: list[str]) -> None:
+def _settle(step: Step, charge_id: str, end: str) -> None:
+    charge = charges.get(step, charge_id)
     if charge.status is states.ChargeState.PENDING_CHECKOUT:
-        three_ds.answer(step, charge.charge_id, _PAYER[detail[0]])
+        three_ds.answer(step, charge_id, _PAYER[end])
         return
-    event = states.ChargeEvent.SETTLED if detail[0] == "SUCCESS" else states.ChargeEvent.RETURNED
+    event = states.ChargeEvent.SETTLED if end == "SUCCESS" else states.ChargeEvent.RETURNED
     charges.settle(step, charge, event)
 
 
-def _emit(step: Step, charge: Charge, detail: list[str]) -> None:
+def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> None:
+    charges.let_go(step, charges.get(step, charge_id), event)
+
+
+def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
     from mockserver.engine.codec import read_plain
 
-    event, status = detail[0], charge.status
-    data = read_plain(json.loads(detail[1]), step.sandbox.cards)
-    emitted = Event(Subject.CHARGE, charge.charge_id, event, status, status, at=step.sandbox.now, data=data)
-    step.result.events += (emitted,)
+    status, data = charges.get(step, charge_id).status, read_plain(json.loads(text), step.sandbox.cards)
+    step.result.events += (Event(Subject.CHARGE, charge_id, event, status, status, at=step.sandbox.now, data=data),)
 
 
 def _is_event(event: str, data: str) -> bool:
@@ -184,47 +188,37 @@ _PAYER: Mapping[str, ChallengeAnswer] = {
 _KINDS = {"card.expiryDate": "payment_method"}
 """Kinds of objects that hold what a path of ``set`` names, where it does not begin with them."""
 
-_SET: Mapping[str, Callable[[Step, str, str], object]] = {
-    "payment_method": lambda step, subject, word: payment_methods.update_card(step, subject, CardChanges(expiry=word)),
-    "payto": lambda step, subject, word: turn_to(
-        step, step.sandbox.payto.get(subject), states.PAYTO, states.PayToState(word)
+
+def _turn(
+    kind: str, table: states.TransitionTable[Any, Any], state: type[Any], step: Step, subject: str, word: str
+) -> None:
+    row: Any = KINDS[kind].table(step.sandbox).get(subject)
+    if not turn_to(step, row, table, state(word)):
+        raise invalid({"set": f"it is {getattr(row, 'status', 'gone')} by then, and becomes {word} no more"})
+
+
+_ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
+    (Move.SET, "payment_method"): lambda step, subject, word: payment_methods.update_card(
+        step, subject, CardChanges(expiry=word)
     ),
-    "network_token": lambda step, subject, word: turn_to(
-        step, step.sandbox.network_tokens.get(subject), states.NETWORK_TOKEN, states.NetworkTokenState(word)
+    (Move.SET, "payto"): partial(_turn, "payto", states.PAYTO, states.PayToState),
+    (Move.SET, "network_token"): partial(_turn, "network_token", states.NETWORK_TOKEN, states.NetworkTokenState),
+    (Move.SET, "subscription"): lambda step, subject, word: subscriptions.set_status(
+        step, subject, states.SubscriptionState(word)
     ),
-    "subscription": lambda step, subject, word: subscriptions.set_status(step, subject, states.SubscriptionState(word)),
+    (Move.DELETE, "vault"): vault.delete,
+    (Move.DELETE, "customer"): partial(customers.delete, ask_provider=False),
+    (Move.DELETE, "payment_method"): partial(payment_methods.delete, ask_provider=False),
+    (Move.EXPIRE, "vault"): lambda step, subject: vault.end(step, vault.get(step, subject), states.VaultEvent.EXPIRED),
+    (Move.EXPIRE, "token"): lambda step, subject: tokens.expire(step, tokens.get(step, subject)),
+    (Move.EXPIRE, "charge"): partial(_let_go, states.ChargeEvent.EXPIRED),
+    (Move.EMIT, "charge"): _emit,
+    (Move.CAPTURE, "charge"): _capture,
+    (Move.REFUND, "charge"): _refund,
+    (Move.VOID, "charge"): partial(_let_go, states.ChargeEvent.VOIDED),
+    (Move.SETTLE, "charge"): _settle,
 }
-"""Kinds whose status can be set; False when it is not so afterwards."""
-
-
-def _set(kind: str, step: Step, subject: str, detail: list[str]) -> None:
-    if _SET[kind](step, subject, detail[0]) is False:
-        status = getattr(KINDS[kind][1](step.sandbox).get(subject), "status", "gone")
-        raise invalid({"set": f"it is {status} by then, and becomes {detail[0]} no more"})
-
-
-def _charge(act: Callable[[Step, Charge, list[str]], object]) -> Callable[[Step, str, list[str]], object]:
-    """What happens to a charge, the provider not being asked: it is who does it."""
-    return lambda step, subject, detail: act(step, charges.get(step, subject), detail)
-
-
-_ACTS: Mapping[tuple[str, str], Callable[[Step, str, list[str]], object]] = {
-    **{(Move.SET, kind): partial(_set, kind) for kind in _SET},
-    (Move.DELETE, "vault"): lambda step, subject, _: vault.delete(step, subject),
-    (Move.DELETE, "customer"): lambda step, subject, _: customers.delete(step, subject, ask_provider=False),
-    (Move.DELETE, "payment_method"): lambda step, subject, _: payment_methods.delete(step, subject, ask_provider=False),
-    (Move.EXPIRE, "vault"): lambda step, subject, _: vault.end(
-        step, vault.get(step, subject), states.VaultEvent.EXPIRED
-    ),
-    (Move.EXPIRE, "token"): lambda step, subject, _: tokens.expire(step, tokens.get(step, subject)),
-    (Move.EXPIRE, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, states.ChargeEvent.EXPIRED)),
-    (Move.EMIT, "charge"): _charge(_emit),
-    (Move.CAPTURE, "charge"): _charge(_capture),
-    (Move.REFUND, "charge"): _charge(_refund),
-    (Move.VOID, "charge"): _charge(lambda step, charge, _: charges.let_go(step, charge, states.ChargeEvent.VOIDED)),
-    (Move.SETTLE, "charge"): _charge(_settle),
-}
-"""What each move does to an object of a kind."""
+"""What each move does to an object of a kind, with its details; its provider is not asked: it is who does it."""
 
 
 _DETAILS: Mapping[str, tuple[Callable[[str, list[str]], bool], str]] = {

@@ -1,6 +1,8 @@
-"""The orders of a sandbox: which charges belong to one, what money they hold, and how it came to that.
+"""The orders of a sandbox: which charges belong to one, what money they hold, and how it came to that; and how the
+shop's books differ from them, order by order, reported as findings.
 
-An order is a subscription, a reference, or a charge without either. Source: docs/books.md, What an order is.
+An order is a subscription, a reference, or a charge without either. Source: docs/books.md, What an order is, and What a
+comparison finds.
 """
 
 from __future__ import annotations
@@ -9,14 +11,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from mockserver.books.comparison import Belief, agrees
+from mockserver.books.comparison import COMPARED, Belief, agrees, difference
 from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, transferred
+from mockserver.books.shop_rows import BadRow, ShopRow
 from mockserver.domain.charge import ZERO, Charge
+from mockserver.domain.delivery import Delivery
 from mockserver.domain.events import Event, Subject
-from mockserver.domain.record import replace
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.record import record, replace
 from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
+from mockserver.findings.ledger import Evidence, Ledger
+
+_MOST_LINES, _MOST_WEBHOOKS = 4, 2
+_LONGEST_NAME = 60
 
 
 def key_of(charge: Charge) -> OrderKey:
@@ -98,3 +107,123 @@ def parted(
             parting = entry
         agreed = agrees_now
     return parting if states.keys() == known.keys() and not agreed else None
+
+
+@record
+class BookDifference:
+    """A difference: the name of the finding, what it cost in words, and what either side knows."""
+
+    name: str
+    words: str
+    belief: Belief
+    order: OrderMoney
+
+
+class ShopBooks:
+    """One comparison: ``rows`` by their place in the books. ``is_settled``: nothing waits any more, so what the shop
+    calls pending has failed or is paid.
+
+    A charge counts once: for the row that names it, else its subscription's, else its reference's.
+    """
+
+    def __init__(self, sandbox: Sandbox, rows: Iterable[ShopRow], *, is_settled: bool = False) -> None:
+        self._sandbox, self.is_settled = sandbox, is_settled
+        self.rows = defaultdict[OrderKey, list[tuple[int, ShopRow]]](list)
+        for place, row in enumerate(rows):
+            self.rows[row.key].append((place, row))
+        self._named = {value for kind, value in self.rows if kind == "charge"}
+        self.unknown = defaultdict[OrderKey, list[Charge]](list)
+        """The charges of which the books have no row, by their orders."""
+        self.recent: Mapping[OrderKey, Sequence[Charge]] = {}
+        """The charges since a mark, by their orders: where the books agree with those, an earlier test has left the
+        rest."""
+
+    def faults(self, key: OrderKey) -> list[tuple[int, BadRow]]:
+        """The rows of an order, by their place, that name no currency where the order has several."""
+        currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
+        if len(currencies) < 2:
+            return []
+        name = mask_start(key[1], _LONGEST_NAME)
+        bad = BadRow("currency", f"missing, and {name} has charges in {' and '.join(currencies)}")
+        return [(place, bad) for place, row in self.rows[key] if row.currency is None]
+
+    def note_unknown(self, charge: Charge) -> None:
+        """Remember a charge of which the books have no row."""
+        key = key_of(charge)
+        if key not in self.rows and charge.charge_id not in self._named:
+            self.unknown[key].append(charge)
+
+    def differences(self, key: OrderKey) -> Iterator[BookDifference]:
+        """The finding of an order in each of its currencies."""
+        charges = self._charges(key)
+        found = list(self._judged(key, charges))
+        since = [one for one in self.recent.get(key, ()) if one in charges] if found else []
+        if since and len(since) < len(charges) and not any(self._judged(key, since)):
+            return
+        yield from found
+
+    def _judged(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
+        orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
+        name = mask_start(key[1], _LONGEST_NAME)
+        rows = defaultdict[str, list[ShopRow]](list)
+        for _, row in self.rows.get(key, ()):
+            # One that names no currency means the only one.
+            rows[row.currency or next(iter(orders), "")].append(row)
+        for currency in dict.fromkeys((*orders, *rows)):
+            order, belief = orders.get(currency) or OrderMoney(key, currency), Belief(name, rows[currency])
+            found = difference(belief, order, is_settled=self.is_settled)
+            if found is not None:
+                yield BookDifference(*found, belief, order)
+
+    def _charges(self, key: OrderKey) -> list[Charge]:
+        if key in self.unknown:
+            return self.unknown[key]
+        return [one for one in charges_of(self._sandbox, key) if key[0] == "charge" or one.charge_id not in self._named]
+
+
+class Report:
+    """What a comparison found, with the journal entries and webhooks of each order. What an earlier one reported is
+    forgotten: the books were read anew."""
+
+    def __init__(self, sandbox: Sandbox, ledger: Ledger, books: ShopBooks, found: Sequence[BookDifference]) -> None:
+        self._now, self._ledger, self._books = sandbox.now, ledger, books
+        self._entries = entries_about(sandbox, (one.order for one in found))
+        self._webhooks = defaultdict[str, list[Delivery]](list)
+        for sent in sandbox.deliveries:
+            if sent.message.subject_id is not None and sent.message.subject_id in self._entries:
+                self._webhooks[sent.message.subject_id].append(sent)
+        ledger.retract(COMPARED)
+
+    def add(self, found: BookDifference) -> None:
+        """Raise one finding."""
+        order, currency = found.order, found.order.currency
+        ids = [charge.charge_id for charge in order.charges]
+        story = {entry.number: entry for one in ids for entry in self._entries[one]}
+        steps = [story[number] for number in sorted(story)]
+        both = f"the shop's books: {found.belief.told(currency)}", f"the sandbox: {order.figures.told(currency)}"
+        lines = [Evidence(mask_text(line)) for line in (found.words, *both)]
+        parting = parted(found.belief, order, steps, is_settled=self._books.is_settled)
+        if parting is not None:
+            how = f"{parting.asked.op}: {_ending(parting)}"
+            lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
+        lines += [Evidence(f"{one.asked.op}: {_ending(one)}", one.number) for one in steps[-_MOST_LINES:]]
+        sent = [delivery for one in ids for delivery in self._webhooks[one]]
+        lines += [Evidence(_sending(one), one.entry, one.delivery_id) for one in sent[-_MOST_WEBHOOKS:]]
+        about = {order.key[0]: found.belief.order, "currency": currency or None}
+        self._ledger.add(found.name, self._now, lines, **about)
+
+
+def _ending(entry: JournalEntry) -> str:
+    """How a step ended for the client, in a few words."""
+    if not entry.method:
+        return f"it came due at {entry.asked.op}" if not entry.result.events else entry.result.events[-1].what
+    if entry.fault is not None:
+        return f"the answer was spoilt ({entry.fault.kind.value})"
+    return f"answered {entry.status}"
+
+
+def _sending(delivery: Delivery) -> str:
+    """A webhook, and what its receiver answered."""
+    last = delivery.tries[-1] if delivery.tries else None
+    answered = f", answered {last.status or last.error}" if last is not None else ""
+    return f"webhook {delivery.message.event_type}: {delivery.state.value}{answered}"

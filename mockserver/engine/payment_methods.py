@@ -73,12 +73,13 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
     103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51 (token), 90 (agreement, ``MOST_METHODS``), 56,
     66, 73 (vaulted method)."""
     sandbox, faults = step.sandbox, Faults()
-    wanted = _prepared(step, command, faults)
+    wanted = faults.attempt(_prepared, step, command, faults)
     if isinstance(command, commands.SwitchProvider):
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None and sandbox.payment_methods.count("in_use", owner.customer_id) >= MOST_METHODS:
         faults.wrong("CustomerId", f"the customer has {MOST_METHODS:,} payment methods in use, as many as there may be")
-    _check_fallback(step, command.terms.fallback_payment_method_id, owner, faults)
+    if command.terms.fallback_payment_method_id is not None:
+        faults.attempt(_check_fallback, step, command.terms.fallback_payment_method_id, owner)
     return faults.sure(wanted)
 
 
@@ -147,8 +148,8 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     if not given:
         words = "wanted at least one of expiryDate, cardholder, cardNumber, metadata"
         faults.add(Code.NO_DATA_TO_UPDATE_THE_PAYMENT_METHOD, "Card", words)
-    number = card_entry.check_number(step, wanted.number, faults) if wanted.number else card.number
-    expiry = card_entry.check_expiry_date(sandbox, wanted.expiry, faults) if wanted.expiry else card.expiry
+    number = faults.attempt(card_entry.check_number, step, wanted.number) if wanted.number else card.number
+    expiry = faults.attempt(card_entry.check_expiry_date, sandbox, wanted.expiry) if wanted.expiry else card.expiry
     holder = or_kept(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
     metadata, vault_id = or_kept(wanted.metadata, method.metadata), method.vault_id
@@ -212,17 +213,14 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
         case commands.NewCardMethod():
             return _card(step, command, faults)
         case commands.NewTokenMethod():
-            return _token(step, command, faults)
+            return _token(step, command)
         case commands.NewProviderTokenMethod():
-            return _provider_token(sandbox, command, faults)
+            return _provider_token(sandbox, command)
         case commands.NewBankMethod(account=account, terms=terms):
-            provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT, faults)
-            bank = bank_instrument(account)
-            return Prepared("bank_account", provider, _draft(sandbox, provider, bank, terms)) if provider else None
+            provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT)
+            return Prepared("bank_account", provider, _draft(sandbox, provider, bank_instrument(account), terms))
         case commands.NewPayToMethod(terms=terms):
-            provider = payto.check(sandbox, command, faults)
-            if provider is None:
-                return None
+            provider = payto.check(sandbox, command)
             draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
             return Prepared("payment_method", provider, draft, agreement=command)
         case commands.SwitchProvider():
@@ -237,9 +235,9 @@ def _draft(
 
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
-    provider = providers.named(step.sandbox, command.provider_id, Capability.CARD, faults)
+    provider = faults.attempt(providers.named, step.sandbox, command.provider_id, Capability.CARD)
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
-        faults.add(*providers.lacks(provider, Capability.NETWORK_TOKEN))
+        faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
     expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     number = command.details.number
@@ -251,22 +249,16 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
 
 
-def _token(step: Step, command: commands.NewTokenMethod, faults: Faults) -> Prepared | None:
-    token = tokens.usable(step, command.token, faults)
-    if token is None:
-        return None
-    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type], faults)
-    if provider is None:
-        return None
+def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
+    token = tokens.usable(step, command.token)
+    provider = providers.named(step.sandbox, token.provider.provider_id, providers.NEEDS[token.instrument.type])
     terms = replace(command.terms, ip=command.terms.ip or token.ip)
     known = {name: getattr(token, name) for name in ("vault_id", "payto_id", "metadata")} | {"token": token.token_id}
     return Prepared("token", provider, _draft(step.sandbox, provider, token.instrument, terms, **known), token=token)
 
 
-def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod, faults: Faults) -> Prepared | None:
-    provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
-    if provider is None:
-        return None
+def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod) -> Prepared:
+    provider = providers.named(sandbox, command.provider_id, Capability.CARD)
     lasting = command.token if command.lasts else None
     known = {"provider_payment_method_id": lasting, "provider_data": command.data, "token": command.token}
     return Prepared("token", provider, _draft(sandbox, provider, Instrument(PaymentType.CARD), command.terms, **known))
@@ -274,8 +266,8 @@ def _provider_token(sandbox: Sandbox, command: commands.NewProviderTokenMethod, 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
     sandbox = step.sandbox
-    provider = providers.named(sandbox, command.provider_id, Capability.CARD, faults)
-    method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
+    provider = faults.attempt(providers.named, sandbox, command.provider_id, Capability.CARD)
+    method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
     card = method.instrument.card if method else None
     item = vaulted(sandbox, method) if method else None
     if method is not None and (item is None or card is None):
@@ -305,11 +297,10 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
     return sandbox.customers.get(method.customer_id) if method and method.customer_id else None
 
 
-def _check_fallback(step: Step, payment_method_id: str | None, owner: Customer | None, faults: Faults) -> None:
-    """A fault when a fallback names no payment method or one of another customer than ``owner`` (56), or one that was
-    removed (73)."""
-    if payment_method_id is not None:
-        field = "FallbackPaymentMethodId"
-        theirs = owner_of(step.sandbox, method_in_use(step, payment_method_id, field, faults))
-        if theirs is not None and theirs is not owner:
-            faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, "this payment method belongs to another customer")
+def _check_fallback(step: Step, payment_method_id: str, owner: Customer | None) -> None:
+    """Raises ``Invalid`` when a fallback is no payment method or one of another customer than ``owner`` (56), or one
+    that was removed (73)."""
+    field = "FallbackPaymentMethodId"
+    theirs = owner_of(step.sandbox, method_in_use(step, payment_method_id, field))
+    if theirs is not None and theirs is not owner:
+        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {field: "this payment method belongs to another customer"})

@@ -24,11 +24,12 @@ _STATUS = "payto.status"
 """Path by which a scenario's ``later: set`` names the status."""
 
 
-def check(sandbox: Sandbox, command: NewPayToMethod, faults: Faults) -> Provider | None:
-    """The provider of an agreement to come, or None. Faults: 39, 32 (provider), 90 (``maximumAmount``)."""
+def check(sandbox: Sandbox, command: NewPayToMethod) -> Provider:
+    """The provider of an agreement to come. Raises ``Invalid`` 39, 32 (provider), 90 (``maximumAmount``)."""
+    faults = Faults()
     if not LEAST_MAXIMUM <= command.maximum_amount <= MOST_MAXIMUM:
         faults.wrong("MaximumAmount", f"got {command.maximum_amount}, wanted {LEAST_MAXIMUM} to {MOST_MAXIMUM}")
-    return providers.named(sandbox, command.provider_id, Capability.PAYTO, faults)
+    return faults.sure(faults.attempt(providers.named, sandbox, command.provider_id, Capability.PAYTO))
 
 
 def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:

@@ -1,13 +1,12 @@
-"""Provider use cases: configure, change, remove, find, and choose by cost.
+"""Provider use cases: configure, change, remove, find, choose by cost; and which are offered for a payment, and how.
 
-Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 2.12; assumptions
-``provider.unknown``, ``provider.other_currency``, ``least_cost``.
+Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows 59-62, 2.12, 2.13, 7.2;
+assumptions ``provider.unknown``, ``provider.other_currency``, ``least_cost``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 
 from mockserver.domain.cards import CardNumber
@@ -22,8 +21,10 @@ from mockserver.domain.provider import (
     ProviderDetails,
     ProviderSummary,
     check_costs,
+    is_offered,
     simulated_latency,
 )
+from mockserver.domain.record import record, replace
 from mockserver.domain.sources import CHECKOUTS, Checkout, PaymentType
 from mockserver.domain.states import Presence
 from mockserver.engine.sandbox import Sandbox
@@ -124,27 +125,23 @@ def get(sandbox: Sandbox, provider_id: str) -> Provider:
     return provider
 
 
-def named(sandbox: Sandbox, provider_id: str, needs: Capability, faults: Faults) -> Provider | None:
-    """The provider that a body names, or None and a fault: 39 (unknown), 32, 71, 78 or 103 (lacks the feature)."""
+def named(sandbox: Sandbox, provider_id: str, needs: Capability) -> Provider:
+    """The provider that a body names. Raises ``Invalid`` 39 (unknown), 32, 71, 78, 103 (lacks the feature)."""
     provider = sandbox.providers.get(provider_id)
     if provider is None or provider.state is _REMOVED:
-        faults.add(Code.INVALID_PROVIDER_ID, "ProviderId", unknown(sandbox, provider_id))
-        return None
+        raise Invalid(Code.INVALID_PROVIDER_ID, {"ProviderId": unknown(sandbox, provider_id)})
     if needs not in provider.capabilities:
-        faults.add(*lacks(provider, needs))
-        return None
+        raise lacks(provider, needs)
     return provider
 
 
-def first_with(step: Step, feature: Capability, code: str | None, faults: Faults) -> Provider | None:
-    """The oldest provider in use with a feature that takes a currency (None: any), or None and a fault (65)."""
+def first_with(step: Step, feature: Capability, code: str | None) -> Provider:
+    """The oldest provider in use with a feature that takes a currency (None: any). Raises ``Invalid`` (65)."""
     able = in_use(step.sandbox, feature)
-    found = taking(step, able, code)
-    if not found:
-        words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
-        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", words)
-        return None
-    return found[0]
+    for provider in taking(step, able, code):
+        return provider
+    words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
+    raise Invalid(Code.NO_PROVIDER_FOUND, {"ProviderId": words})
 
 
 def in_use(sandbox: Sandbox, feature: Capability) -> list[Provider]:
@@ -159,36 +156,27 @@ def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[P
     return able if not own and step.assume("provider.other_currency") == "any" else own
 
 
-def of_checkout(step: Step, checkout: Checkout | None, code: str | None, faults: Faults) -> Provider | None:
-    """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout,
-    or None and a fault (65)."""
+def of_checkout(step: Step, checkout: Checkout | None, code: str | None) -> Provider:
+    """The oldest provider in use of a checkout that takes a currency (None: any), else one that simulates any checkout.
+    Raises ``Invalid`` (65)."""
     able = in_use(step.sandbox, Capability.CHECKOUT)
     own = [provider for provider in able if checkout is not None and provider.summary.type == checkout.type]
     any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
-    found = taking(step, own, code) or taking(step, any_kind, code)
-    if not found:
-        name = checkout.type if checkout else Capability.CHECKOUT.value
-        faults.add(Code.NO_PROVIDER_FOUND, "ProviderId", f"no provider here has {name}")
-        return None
-    return found[0]
+    for provider in taking(step, own, code) or taking(step, any_kind, code):
+        return provider
+    name = checkout.type if checkout else Capability.CHECKOUT.value
+    raise Invalid(Code.NO_PROVIDER_FOUND, {"ProviderId": f"no provider here has {name}"})
 
 
-def lacks(provider: Provider, feature: Capability) -> tuple[Code, str, str]:
-    """The fault of asking a provider for what its type cannot do."""
-    code = _LACKS.get(feature, Code.FEATURE_UNAVAILABLE)
-    return code, "ProviderId", f"a provider of type {provider.summary.type} has no {feature.value}"
+def lacks(provider: Provider, feature: Capability) -> Invalid:
+    """The refusal (32, 71, 78, 103) of asking a provider for what its type cannot do."""
+    words = f"a provider of type {provider.summary.type} has no {feature.value}"
+    return Invalid(_LACKS.get(feature, Code.FEATURE_UNAVAILABLE), {"ProviderId": words})
 
 
-def require(provider: Provider, feature: Capability) -> None:
-    """Raises ``Invalid`` (32, 71, 78, 103) when a provider lacks a feature."""
-    if feature not in provider.capabilities:
-        code, field, text = lacks(provider, feature)
-        raise Invalid(code, {field: text})
-
-
-def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber, faults: Faults) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``); none and a fault
-    (63).
+def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumber) -> list[Provider]:
+    """Providers that take the card and the currency, the cheapest first (assumption ``least_cost``). Raises ``Invalid``
+    (63) when there is none.
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest provider of cards.
     """
@@ -197,7 +185,8 @@ def by_cost(step: Step, amount: Decimal, given: Currency | None, card: CardNumbe
         money = given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
         able = sorted(taking(step, able, money.code), key=lambda one: _price(one.cost_of(amount, money, card), one.seq))
     if not able:
-        faults.add(Code.NO_CARD_PROVIDERS_CONFIGURED, "Currency", "no provider takes this card in this currency")
+        words = "no provider takes this card in this currency"
+        raise Invalid(Code.NO_CARD_PROVIDERS_CONFIGURED, {"Currency": words})
     return able
 
 
@@ -210,3 +199,44 @@ def unknown(sandbox: Sandbox, provider_id: str) -> str:
     """What to say of an id that names no provider in use."""
     ids = [provider.provider_id for provider in sandbox.providers if provider.state is Presence.ACTIVE]
     return f"no provider '{provider_id[:64]}' in this sandbox{nearest(provider_id, ids)}"
+
+
+PAYPAL = "paypal"
+
+
+@record
+class Offer:
+    """The providers that take a payment, by feature, in the order of their configuration."""
+
+    able: Mapping[Capability, Sequence[Provider]]
+    card_provider: Provider | None
+
+    @property
+    def paypal(self) -> list[Provider]:
+        return [one for one in self.able[Capability.CHECKOUT] if one.summary.type == PAYPAL]
+
+    @property
+    def pay_later(self) -> list[Provider]:
+        """Those that are nothing but a checkout of their own."""
+        others = (one for one in self.able[Capability.CHECKOUT] if one.summary.type != PAYPAL)
+        return [one for one in others if Capability.CARD not in one.capabilities]
+
+
+def offer(step: Step, amount: Decimal | None, given: str | None, card_provider_id: str | None) -> Offer:
+    """What is offered for an amount and a currency; without them, everything in use that no row hides. Raises
+    ``Invalid`` 29 (currency), ``NotFound`` 39 (card provider)."""
+    code = currency(given).code if given else None
+    able: dict[Capability, Sequence[Provider]] = {}
+    for feature in Capability:
+        offered = [one for one in in_use(step.sandbox, feature) if is_offered(one.hide, one.require, amount, code)]
+        able[feature] = taking(step, offered, code)
+    asked = get(step.sandbox, card_provider_id) if card_provider_id else None
+    return Offer(able, asked or next(iter(able[Capability.CARD]), None))
+
+
+def default_fallback(sandbox: Sandbox) -> Provider:
+    """The provider that takes over where none is configured to: the first in use that takes cards. Raises ``NotFound``
+    (65)."""
+    for provider in in_use(sandbox, Capability.CARD):
+        return provider
+    raise NotFound(Code.NO_PROVIDER_FOUND, {"Provider": "no provider of this sandbox takes cards"})

@@ -11,30 +11,17 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import assert_never
 
+from mockserver.domain import sources
 from mockserver.domain.charge import Payer
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCharge
-from mockserver.domain.errors import Faults, nearest
+from mockserver.domain.errors import Faults, Invalid, invalid, nearest
 from mockserver.domain.money import Currency
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import check_charge
 from mockserver.domain.provider import Capability, Provider
-from mockserver.domain.record import or_kept, record
-from mockserver.domain.sources import (
-    CHECKOUTS,
-    BankSource,
-    CardSource,
-    CheckoutSource,
-    CustomerSource,
-    Instrument,
-    MethodSource,
-    NetworkTokenSource,
-    PaymentType,
-    TokenSource,
-    WalletSource,
-    checkout_named,
-)
+from mockserver.domain.record import record, replace, updated
 from mockserver.domain.states import NetworkTokenState, Presence
 from mockserver.domain.token import Token
 from mockserver.engine import card_entry, payment_methods, providers, tokens
@@ -49,7 +36,7 @@ class ProviderRoute:
     """One route for the money: an instrument through a provider; ``method`` is the stored method behind it."""
 
     provider: Provider
-    instrument: Instrument
+    instrument: sources.Instrument
     method: PaymentMethod | None = None
 
 
@@ -69,74 +56,64 @@ class ChargePlan(ProviderRoute):
 def plan(step: Step, command: NewCharge, money: Currency | None, faults: Faults) -> ChargePlan | None:
     """Resolve the source of a charge in a currency (None: the provider's), or None with at least one fault added."""
     source = command.source
-    match source:
-        case CardSource():
-            return _card(step, command, source, money, faults)
-        case BankSource(account=account, provider_id=provider_id):
-            provider = providers.named(step.sandbox, provider_id, Capability.DIRECT_DEBIT, faults)
-            return ChargePlan(provider, payment_methods.bank_instrument(account)) if provider else None
-        case MethodSource(payment_method_id=method_id):
-            return _method(step, method_id, command.amount, faults)
-        case TokenSource():
-            return _token(step, source, command.amount, faults)
-        case CustomerSource(customer_id=customer_id):
-            return _customer(step, customer_id, command.amount, faults)
-        case NetworkTokenSource():
-            return _network_token(step, source, faults)
-        case WalletSource():
-            return _wallet(step, source, money, faults)
-        case CheckoutSource():
-            return _checkout(step, source, money, faults)
-        case _:
-            assert_never(source)
+    try:
+        match source:
+            case sources.CardSource():
+                return _card(step, command, source, money, faults)
+            case sources.BankSource(account=account, provider_id=provider_id):
+                provider = providers.named(step.sandbox, provider_id, Capability.DIRECT_DEBIT)
+                return ChargePlan(provider, payment_methods.bank_instrument(account))
+            case sources.MethodSource(payment_method_id=method_id):
+                return _method(step, method_id, command.amount, faults)
+            case sources.TokenSource():
+                return _token(step, source, command.amount, faults)
+            case sources.CustomerSource(customer_id=customer_id):
+                return _customer(step, customer_id, command.amount, faults)
+            case sources.NetworkTokenSource():
+                return _network_token(step, source, faults)
+            case sources.WalletSource():
+                return _wallet(step, source, money)
+            case sources.CheckoutSource():
+                return _checkout(step, source, money)
+            case _:
+                assert_never(source)
+    except Invalid as refused:
+        faults.absorb(refused)
+        return None
 
 
 def payer_of(given: Payer, stored: Payer) -> Payer:
     """The payer of a charge: the stored customer, under the names that the request gives."""
-    return Payer(
-        customer_id=stored.customer_id,
-        reference=stored.reference if stored.customer_id else given.reference or stored.reference,
-        first_name=or_kept(given.first_name, stored.first_name),
-        last_name=or_kept(given.last_name, stored.last_name),
-        email=or_kept(given.email, stored.email),
-        phone=or_kept(given.phone, stored.phone),
-        added=stored.added,
-        removed=stored.removed,
-    )
+    reference = None if stored.customer_id else given.reference or None
+    return updated(stored, replace(given, reference=reference))
 
 
 def _card(
-    step: Step, command: NewCharge, source: CardSource, money: Currency | None, faults: Faults
+    step: Step, command: NewCharge, source: sources.CardSource, money: Currency | None, faults: Faults
 ) -> ChargePlan | None:
     found = card_entry.check(step, source if source.is_given else None, faults)
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
     verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:
-        provider = providers.named(step.sandbox, source.provider_id, _CARD, faults)
-        if found is None or provider is None:
-            return None
-        return ChargePlan(provider, found[1], verified=verified)
+        provider = providers.named(step.sandbox, source.provider_id, _CARD)
+        return ChargePlan(provider, found[1], verified=verified) if found else None
     if found is None or faults:
         return None
     card, instrument = found
-    able = providers.by_cost(step, command.amount, money, card.number, faults)
-    if not able:
-        return None
+    able = providers.by_cost(step, command.amount, money, card.number)
     goes_on = step.assume("least_cost.next") == "next_cheapest"
     others = tuple(ProviderRoute(provider, instrument) for provider in able[1:]) if goes_on else ()
     return ChargePlan(able[0], instrument, others=others, verified=verified)
 
 
 def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    method = method_in_use(step, method_id, "PaymentMethodId", faults)
-    if method is None:
-        return None
+    method = method_in_use(step, method_id, "PaymentMethodId")
     step.result.about["payment_method"] = method
     owner = payment_methods.owner_of(step.sandbox, method)
     if owner is not None:
         if owner.state is Presence.REMOVED:
-            faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "PaymentMethodId", "the customer of this method was removed")
-            return None
+            words = "the customer of this method was removed"
+            raise Invalid(Code.INVALID_CUSTOMER_ID_REMOVED, {"PaymentMethodId": words})
         step.result.about["customer"] = owner
     route = _stored_route(step, method, amount, faults)
     return ChargePlan(route.provider, route.instrument, method, payer=method.payer) if route else None
@@ -145,27 +122,24 @@ def _method(step: Step, method_id: str, amount: Decimal, faults: Faults) -> Char
 def _customer(step: Step, customer_id: str, amount: Decimal, faults: Faults) -> ChargePlan | None:
     customer = step.sandbox.customers.get(customer_id)
     if customer is None:
-        faults.add(Code.INVALID_CUSTOMER_ID, "CustomerId", unknown("customer", customer_id))
-        return None
+        raise Invalid(Code.INVALID_CUSTOMER_ID, {"CustomerId": unknown("customer", customer_id)})
     if customer.state is Presence.REMOVED:
-        faults.add(Code.INVALID_CUSTOMER_ID_REMOVED, "CustomerId", "this customer was removed")
-        return None
+        raise Invalid(Code.INVALID_CUSTOMER_ID_REMOVED, {"CustomerId": "this customer was removed"})
     method_id = customer.default_payment_method_id
     if method_id is None:
-        text = "this customer has no default payment method"
-        faults.add(Code.CUSTOMER_HAS_NO_DEFAULT_PAYMENT_METHOD_ID, "CustomerId", text)
-        return None
+        words = "this customer has no default payment method"
+        raise Invalid(Code.CUSTOMER_HAS_NO_DEFAULT_PAYMENT_METHOD_ID, {"CustomerId": words})
     return _method(step, method_id, amount, faults)
 
 
-def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
-    token = tokens.usable(step, source.token, faults)
-    if token is None:
-        return None
+def _token(step: Step, source: sources.TokenSource, amount: Decimal, faults: Faults) -> ChargePlan | None:
+    token = tokens.usable(step, source.token)
     held, provider = token.instrument, _provider_of(step, token, "Token", amount, faults)
     if provider is None:
         return None
-    instrument = Instrument(held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type)
+    instrument = sources.Instrument(
+        held.type, held.card, held.bank, token_id=token.token_id, display_type=held.display_type
+    )
     return ChargePlan(
         provider,
         instrument,
@@ -174,14 +148,14 @@ def _token(step: Step, source: TokenSource, amount: Decimal, faults: Faults) -> 
     )
 
 
-def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> ChargePlan | None:
-    provider = providers.named(step.sandbox, source.provider_id, Capability.NETWORK_TOKEN, faults)
-    token = _usable_network_token(step, source.network_token_id, faults)
+def _network_token(step: Step, source: sources.NetworkTokenSource, faults: Faults) -> ChargePlan | None:
+    provider = faults.attempt(providers.named, step.sandbox, source.provider_id, Capability.NETWORK_TOKEN)
+    token = faults.attempt(_usable_network_token, step, source.network_token_id)
     if provider is None or token is None:
         return None
     customer = step.sandbox.customers.get(token.customer_id) if token.customer_id else None
-    instrument = Instrument(
-        PaymentType.NETWORK_TOKEN,
+    instrument = sources.Instrument(
+        sources.PaymentType.NETWORK_TOKEN,
         card=token.card,
         payment_method_id=token.payment_method_id,
         customer_id=token.customer_id,
@@ -190,57 +164,50 @@ def _network_token(step: Step, source: NetworkTokenSource, faults: Faults) -> Ch
     return ChargePlan(provider, instrument, payer=customer.payer() if customer else None)
 
 
-def _usable_network_token(step: Step, network_token_id: str | None, faults: Faults) -> NetworkToken | None:
-    """The token that a charge names, or None. Faults: 90 (not given), 51 (unknown, or not active)."""
+def _usable_network_token(step: Step, network_token_id: str | None) -> NetworkToken:
+    """The token that a charge names. Raises ``Invalid`` 90 (not given), 51 (unknown, or not active)."""
     if not network_token_id:
-        faults.wrong("NetworkTokenId", "required")
-        return None
+        raise invalid({"NetworkTokenId": "required"})
     token = step.sandbox.network_tokens.get(network_token_id)
     if token is None:
-        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", unknown("network_token", network_token_id))
-        return None
+        words = unknown("network_token", network_token_id)
+        raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"NetworkTokenId": words})
     if token.status is not NetworkTokenState.ACTIVE:
-        text = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
-        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "NetworkTokenId", text)
-        return None
+        words = f"got a network token in {token.status.value}, wanted {NetworkTokenState.ACTIVE.value}"
+        raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"NetworkTokenId": words})
     step.result.about["network_token"] = token
     return token
 
 
-def _wallet(step: Step, source: WalletSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
+def _wallet(step: Step, source: sources.WalletSource, money: Currency | None) -> ChargePlan:
     provider = (
-        providers.named(step.sandbox, source.provider_id, Capability.WALLET, faults)
+        providers.named(step.sandbox, source.provider_id, Capability.WALLET)
         if source.provider_id
-        else providers.first_with(step, Capability.WALLET, money.code if money else None, faults)
+        else providers.first_with(step, Capability.WALLET, money.code if money else None)
     )
-    if provider is None:
-        return None
     shown = source.display_name or source.network
-    return ChargePlan(provider, Instrument(_kind(step, source.kind), display_type=shown))
+    return ChargePlan(provider, sources.Instrument(_kind(step, source.kind), display_type=shown))
 
 
-def _checkout(step: Step, source: CheckoutSource, money: Currency | None, faults: Faults) -> ChargePlan | None:
-    named = checkout_named(source.kind or "")
+def _checkout(step: Step, source: sources.CheckoutSource, money: Currency | None) -> ChargePlan:
+    named = sources.checkout_named(source.kind or "")
     provider = (
-        providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT, faults)
+        providers.named(step.sandbox, source.provider_id, Capability.CHECKOUT)
         if source.provider_id
-        else providers.of_checkout(step, named, money.code if money else None, faults)
+        else providers.of_checkout(step, named, money.code if money else None)
     )
-    if provider is None:
-        return None
-    checkout = CHECKOUTS.get(provider.summary.type, named)
+    checkout = sources.CHECKOUTS.get(provider.summary.type, named)
     if checkout is None:
-        known = nearest(source.kind or "", CHECKOUTS)
-        faults.add(Code.VALIDATION_ERROR, "ProviderType", f"wanted a checkout such as paypal or zip{known}")
-        return None
-    shown = Instrument(_kind(step, PaymentType(checkout.payment_type)), display_type=checkout.name)
+        known = nearest(source.kind or "", sources.CHECKOUTS)
+        raise invalid({"ProviderType": f"wanted a checkout such as paypal or zip{known}"})
+    shown = sources.Instrument(_kind(step, sources.PaymentType(checkout.payment_type)), display_type=checkout.name)
     return ChargePlan(provider, shown)
 
 
-def _kind(step: Step, own: PaymentType | None) -> PaymentType:
+def _kind(step: Step, own: sources.PaymentType | None) -> sources.PaymentType:
     """The type of a payment whose wallet or checkout is known, and of one whose wallet is not."""
     by_kind = own is not None and step.assume("payment_method.checkout_type") == "by_kind"
-    return own if own is not None and by_kind else PaymentType(step.assume("payment_method.wallet_type"))
+    return own if own is not None and by_kind else sources.PaymentType(step.assume("payment_method.wallet_type"))
 
 
 def routes_left(
@@ -267,7 +234,7 @@ def _provider_of(
     Faults: 39, 32, 103 (provider), 33, 24 (PayTo agreement that is not active, or not for so much), 14 (expired card).
     """
     sandbox, kind = step.sandbox, stored.instrument.type
-    provider = providers.named(sandbox, stored.provider.provider_id, providers.NEEDS[kind], faults)
+    provider = faults.attempt(providers.named, sandbox, stored.provider.provider_id, providers.NEEDS[kind])
     agreement = sandbox.payto.get(stored.payto_id) if stored.payto_id else None
     if agreement is not None:
         step.result.about["payto"] = agreement

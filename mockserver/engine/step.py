@@ -1,5 +1,5 @@
-"""One step of a sandbox: a request, or one piece of due work, taken at one instant of its clock; and the stored objects
-that it finds by the ids that callers give.
+"""One step of a sandbox: a request, or one piece of due work, taken at one instant of its clock; the stored objects
+that it finds by the ids that callers give; and what rules may see of them: ``state.charge.status`` and the like.
 
 A step is an argument of every use case, and gone when it is over: the journal keeps its two halves (``result``), which
 do not refer to the sandbox.
@@ -9,50 +9,107 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
+from enum import Enum
 from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 from weakref import proxy
 
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Faults, NotFound
+from mockserver.domain.errors import Invalid, NotFound
 from mockserver.domain.events import Event, Subject
 from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.payto import Agreement
+from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.record import entity, record, replace
-from mockserver.domain.states import NetworkTokenState, PayToState, Presence, TransitionTable
-from mockserver.engine.query import TableRow
+from mockserver.domain.states import ChargeState, NetworkTokenState, PayToState, Presence, TransitionTable
+from mockserver.engine.indexed_table import Table, TableRow
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import reader_of, under_way
 from mockserver.engine.tables import TABLE_NAMES
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
-from mockserver.scenario.paths import STORED
+from mockserver.scenario.matching import Attempt, Stage, UnderWay
+from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 R = TypeVar("R", bound=TableRow)
 
 
 @record
-class _Kind:
-    """What is known of the objects of a class: their name in events, the name of their table, their id and how they
-    stand."""
+class ObjectKind:
+    """What is known of the objects of a kind: their name in events, that of their id in paths, where they are kept,
+    their id and how they stand."""
 
     subject: Subject
-    name: str
-    table: str
+    id_name: str
+    table: Callable[[Sandbox], Table[Any]]
     id_of: Callable[[Any], str]
     state_of: Callable[[Any], str | None]
 
 
-def _kind(rows: type, subject: Subject) -> _Kind:
+def _kind(name: str, rows: type) -> ObjectKind:
     state = next((one.name for one in fields(rows) if one.name in ("status", "state")), None)
     state_of = attrgetter(state) if state is not None else lambda row: None
-    return _Kind(subject, subject.value, TABLE_NAMES[rows], attrgetter(f"{subject}_id"), state_of)
+    # The paths of tokens name them ``{token}``.
+    id_name = "token" if name == "token" else f"{name}_id"
+    return ObjectKind(Subject(name), id_name, attrgetter(TABLE_NAMES[rows]), attrgetter(f"{name}_id"), state_of)
 
 
-_KINDS = {rows: _kind(rows, Subject(name)) for name, rows in STORED.items()}
+KINDS: Mapping[str, ObjectKind] = {name: _kind(name, rows) for name, rows in STORED.items()}
+"""Kinds of stored objects, with which the paths of rules may begin."""
+
+_KIND_OF = {rows: KINDS[name] for name, rows in STORED.items()}
+
+
+def state_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], path: str) -> object:
+    """The stored value at a dotted path, in a step that asked for something and is about some objects; None where there
+    is none."""
+    kind, _, rest = path.partition(".")
+    return value_at(sandbox, _object(sandbox, asked, about, snake(kind)), rest)
+
+
+def reader_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object]) -> Callable[[str], object]:
+    """What an attempt resolves paths with. The journal of the sandbox keeps it: a reference back to the sandbox would
+    leave every one that was reset to the garbage collector."""
+    return partial(state_of, proxy(sandbox), asked, about)
+
+
+def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
+    """The other calls of a sandbox that are not answered yet, as rules see them."""
+    others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
+    return [(step.asked.op, partial(state_of, sandbox, step.asked, step.result.about)) for step in others]
+
+
+def value_at(sandbox: Sandbox, found: object, path: str) -> object:
+    """The value at a dotted path of an object, or None where there is none. States are words of the API as the sandbox
+    speaks it."""
+    for part in path.split(".") if path else ():
+        found = _member(found, part)
+    if found is ChargeState.AUTHORISED:
+        return SpelledWord(sandbox.assumed["charge.status.authorised"], ChargeState.AUTHORISED.value)
+    return found.value if isinstance(found, Enum) else found
+
+
+def _object(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], kind: str) -> object:
+    if about.get(kind) is not None or kind not in KINDS:
+        return about.get(kind)
+    known = KINDS[kind]
+    given = asked.path.get(known.id_name) or asked.request.get(camel(known.id_name))
+    return known.table(sandbox).get(given) if isinstance(given, str) else None
+
+
+def _member(found: object, part: str) -> object:
+    if isinstance(found, Mapping):
+        return found.get(part)
+    name = snake(part)
+    if name in SECRET:
+        return None
+    value = getattr(found, name, None)
+    if value is None and name in ALIASES:
+        value = found
+        for step in ALIASES[name].split("."):
+            value = getattr(value, step, None)
+    return value
 
 
 @entity
@@ -89,8 +146,8 @@ class Step:
 
     def add(self, row: R, what: str = "created") -> R:
         """Store a new object, which the step is about from now on."""
-        kind = _KINDS[type(row)]
-        self.result.about[kind.name] = getattr(self.sandbox, kind.table).add(row)
+        kind = _KIND_OF[type(row)]
+        self.result.about[kind.subject.value] = kind.table(self.sandbox).add(row)
         event = Event(kind.subject, kind.id_of(row), what, None, kind.state_of(row), self.sandbox.now)
         self.result.events += (event,)
         return row
@@ -98,8 +155,8 @@ class Step:
     def change(self, before: R, after: R, what: str | None = None) -> R:
         """Put the next value of a stored object in the place of the one before: the one way in which objects change.
         ``what`` is the event that tells of it, None for a change that nobody hears of."""
-        kind = _KINDS[type(before)]
-        getattr(self.sandbox, kind.table).replace(before, after)
+        kind = _KIND_OF[type(before)]
+        kind.table(self.sandbox).replace(before, after)
         about = self.result.about
         about.update({name: after for name, known in about.items() if known is before})
         if what is not None:
@@ -108,9 +165,9 @@ class Step:
 
     def found(self, rows: type[R], row_id: str, refusal: Code) -> R:
         """The object of an id in a path, which the step is about from now on. Raises ``NotFound`` with the code."""
-        kind = _KINDS[rows]
-        row: R | None = getattr(self.sandbox, kind.table).get(row_id)
-        name = kind.name
+        kind = _KIND_OF[rows]
+        row: R | None = kind.table(self.sandbox).get(row_id)
+        name = kind.subject.value
         if row is None:
             raise NotFound(refusal, {f"{name}_id".title().replace("_", ""): unknown(name, row_id)})
         self.result.about[name] = row
@@ -169,13 +226,11 @@ def turn_to(
     return True
 
 
-def method_in_use(step: Step, method_id: str, field: str, faults: Faults) -> PaymentMethod | None:
-    """The payment method that a body names, or None and a fault: 56 (unknown), 73 (removed)."""
+def method_in_use(step: Step, method_id: str, field: str) -> PaymentMethod:
+    """The payment method that a body names. Raises ``Invalid`` 56 (unknown), 73 (removed)."""
     method = step.sandbox.payment_methods.get(method_id)
     if method is None:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID, field, unknown("payment_method", method_id))
-        return None
+        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {field: unknown("payment_method", method_id)})
     if method.state is Presence.REMOVED:
-        faults.add(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, field, "this payment method was removed")
-        return None
+        raise Invalid(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {field: "this payment method was removed"})
     return method

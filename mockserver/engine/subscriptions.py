@@ -37,7 +37,7 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     2 (amount), 29 (currency), 90 (frequency, end, retry, start)."""
     sandbox = step.sandbox
     faults = Faults()
-    method = method_in_use(step, command.payment_method_id, "PaymentMethodId", faults)
+    method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
     if start < sandbox.now and step.assume("subscription.past_start") == "refuse":
@@ -114,9 +114,7 @@ def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> S
         raise RuntimeError(f"no event leads to {status}")
     row.after(event)
     if event is SubscriptionEvent.RESUMED:
-        faults = Faults()
-        method_in_use(step, row.payment_method_id, "PaymentMethodId", faults)
-        faults.refuse()
+        method_in_use(step, row.payment_method_id, "PaymentMethodId")
     row = move(step, row, event)
     return catch_up(step, row) if event is SubscriptionEvent.RESUMED else row
 

@@ -54,7 +54,7 @@ def answer_for_token(step: Step, token_id: str, given: ChallengeAnswer) -> Token
     return token
 
 
-def abandon(step: Step, charge: Charge, _: str) -> None:
+def abandon(step: Step, charge: Charge) -> None:
     """The challenge was not answered in time."""
     _ended(step, charge, ChargeEvent.ABANDONED, _attempt(step.sandbox, charge, Code.THREE_D_SECURE_FAILED))
 

@@ -11,7 +11,7 @@ from typing import Any
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
-from mockserver.domain.errors import Faults
+from mockserver.domain.errors import Faults, Invalid, invalid
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
 from mockserver.domain.sources import Instrument
@@ -35,7 +35,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     faults = Faults()
     details = command.details
     found = card_entry.check(step, details, faults)
-    provider = _card_provider(step, command, found[0] if found else None, faults)
+    provider = faults.attempt(_card_provider, step, command, found[0] if found else None, faults)
     expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
     (card, instrument), provider, details = faults.sure(found), faults.sure(provider), faults.sure(details)
     outcome = asking.ask(step, OP, provider, instrument, "card")
@@ -50,27 +50,28 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
 
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     """Make a token from a PayTo agreement. Raises ``Invalid`` 39, 32 (provider), 90, or ``ProviderRefused``."""
-    faults = Faults()
-    provider = payto.check(step.sandbox, command, faults)
-    provider = faults.sure(provider)
+    provider = payto.check(step.sandbox, command)
     asking.refuse_declined(asking.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
     terms = command.terms
     return _store(step, payto.INSTRUMENT, provider, payto_id=agreement.payto_id, ip=terms.ip, metadata=terms.metadata)
 
 
-def usable(step: Step, token_id: str, faults: Faults) -> Token | None:
-    """The token that a request wants to use, or None and a fault (51: unknown, used up or expired)."""
+def usable(step: Step, token_id: str) -> Token:
+    """The token that a request wants to use. Raises ``Invalid`` (51: unknown, used up or expired)."""
     token = step.sandbox.tokens.get(token_id)
     if token is None:
-        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", unknown("token", token_id))
-        return None
+        raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"Token": unknown("token", token_id)})
     if token.state is not TokenState.ACTIVE:
         why = "was used before" if token.state is TokenState.USED else "has expired"
-        faults.add(Code.INVALID_OR_EXPIRED_TOKEN, "Token", f"this token {why}")
-        return None
+        raise Invalid(Code.INVALID_OR_EXPIRED_TOKEN, {"Token": f"this token {why}"})
     step.result.about["token"] = token
     return token
+
+
+def provider_of(step: Step, token_id: str) -> Provider:
+    """The provider that a token belongs to. Raises ``NotFound`` 87 (token), 39 (provider removed)."""
+    return providers.get(step.sandbox, get(step, token_id).provider.provider_id)
 
 
 def use(step: Step, token: Token) -> None:
@@ -86,16 +87,15 @@ def expire(step: Step, token: Token) -> None:
 
 def _card_provider(step: Step, command: NewCardToken, card: Card | None, faults: Faults) -> Provider | None:
     if command.provider_id == "":
-        faults.wrong("ProviderId", "required: as the header ProviderId, in the query or in the body")
-        return None
+        raise invalid({"ProviderId": "required: as the header ProviderId, in the query or in the body"})
     if command.provider_id is not None:
-        return providers.named(step.sandbox, command.provider_id, Capability.CARD, faults)
+        return providers.named(step.sandbox, command.provider_id, Capability.CARD)
     if card is None:
         return None
     money = _money(step, command, faults)
     if faults:
         return None
-    return next(iter(providers.by_cost(step, command.amount or ZERO, money, card.number, faults)), None)
+    return providers.by_cost(step, command.amount or ZERO, money, card.number)[0]
 
 
 def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None:

@@ -96,6 +96,11 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     return made
 
 
+def settle(step: Step, transfer: Transfer) -> None:
+    """The money of a transfer has arrived."""
+    step.change(transfer, transfer.after_settlement(), TransferEvent.SETTLED)
+
+
 def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Faults) -> None:
     group = command.group_reference
     _check_reference(group, "GroupReference", faults)

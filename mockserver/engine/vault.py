@@ -22,7 +22,7 @@ from mockserver.engine.step import Step, unknown
 def create(step: Step, command: NewVaultItem) -> VaultItem:
     """Vault a card on its own. Raises ``Invalid`` 5 (number), 6 (ccv), 82 (both expiries), 83 (expiry not to come)."""
     faults = Faults()
-    facts = card_entry.check_number(step, command.number, faults)
+    facts = faults.attempt(card_entry.check_number, step, command.number)
     card_entry.check_ccv(command.ccv, facts, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=False)
     return store(step, faults.sure(facts), command.number, command.ccv, expires)

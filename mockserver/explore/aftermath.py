@@ -19,7 +19,7 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
-from mockserver.explore.run_money import RunMoney, key_of
+from mockserver.explore.verdicts import RunEnd, RunMoney, key_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 UNDER_WAY = 5.0
@@ -62,24 +62,6 @@ class Aftermath:
 
 NOTHING_MORE = Aftermath()
 """The command is all there is."""
-
-
-@record
-class RunEnd:
-    """What came of it. ``differed`` are the differences of the books when the command ended, ``rows`` the shop's rows
-    at the end; ``failed`` says why they could not be read; ``broken`` which invariants do not hold."""
-
-    money: RunMoney
-    findings: Sequence[Mapping[str, Any]]
-    differed: Sequence[Mapping[str, Any]] = ()
-    rows: Sequence[Mapping[str, Any]] = ()
-    failed: str = ""
-    broken: Sequence[str] = ()
-
-    @property
-    def differing(self) -> list[Mapping[str, Any]]:
-        """The differences of the books at the end."""
-        return [row for row in self.findings if row["finding"] in COMPARED]
 
 
 def settled_down(sandbox: RemoteSandbox) -> dict[str, Any]:

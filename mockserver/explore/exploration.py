@@ -1,39 +1,28 @@
-"""The whole of an exploration: the baseline, what is tried, and what came of it. Source: docs/explore.md."""
+"""The whole of an exploration: the baseline, what is tried, what came of it, and what a folder keeps of that, so that
+it can go on later. Source: docs/explore.md."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import astuple, field
+from contextlib import contextmanager
+from dataclasses import asdict, astuple, field
 from pathlib import Path
 from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.clock import Micros
+from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.fault_table import CRASH, FAULTS, SEED, TWICE, Fault, Trial, drawn, followed, name_of, trials
-from mockserver.explore.minimise import minimise
-from mockserver.explore.run_money import differences as money_differences
-from mockserver.explore.run_money import invariants_of, key_of, same_money
-from mockserver.explore.trial import Observed, TrialRunner, Verdict, differences
-from mockserver.explore.verdicts import Judged, Reference, excused, judged
-from mockserver.scenario.failures import InjectionPoint
-
-FIRST_TIMEOUT = 600.0
-"""Seconds that the command may take without any fault, unless given."""
-
-
-def no_call(argv: Sequence[str]) -> str:
-    """What is said of a command that has called nothing."""
-    words = (
-        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
-        "environment, nor {url} and {secret_key} in its arguments"
-    )
-    is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
-    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
+from mockserver.explore.fault_table import SEED, Trial, drawn, followed, name_of, trials
+from mockserver.explore.shrink import minimise
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
+from mockserver.explore.verdicts import Judged, Reference, Verdict, invariants_of, judged, key_of, money_differences
+from mockserver.scenario.failures import CRASH, FAULTS, TWICE, Fault, InjectionPoint
 
 
 @record
@@ -52,6 +41,11 @@ class Plan:
     seeds: int = 0
     has_all: bool = False
     least: Verdict = Verdict.UNSAFE
+
+    @property
+    def crashes(self) -> bool:
+        """Whether the command is killed too."""
+        return any(fault.at == CRASH for fault in self.faults)
 
     def timed(self, faults: Iterable[Fault], base: Baseline) -> list[Fault]:
         """Faults for a client that waits so long."""
@@ -174,6 +168,110 @@ class Before:
         return f"{row['verdict']}, {end}" + (f": {', '.join(map(str, told))}" if told else "")
 
 
+CELLS = "cells.jsonl"
+
+
+class OtherExploration(Exception):
+    """The folder holds another exploration, or something else: the text says how it differs."""
+
+
+class ExplorationFolder:
+    """The folder of one exploration, with each cell, its scenario file and its output. It is made when it does not
+    exist. ``cells.jsonl`` has a line that says what was explored, then one for each cell, written as it comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self._cells = folder / CELLS
+
+    @contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep others out, where the system has locks. Raises ``OtherExploration`` when one is at work there."""
+        try:
+            from fcntl import LOCK_EX, LOCK_NB, flock
+        except ImportError:
+            yield
+            return
+        handle = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                flock(handle, LOCK_EX | LOCK_NB)
+            except BlockingIOError:
+                raise OtherExploration(f"another exploration is at work in {self.folder}") from None
+            yield
+        finally:
+            os.close(handle)
+
+    def scenario_of(self, cell: Cell) -> Path | None:
+        """The file that reproduces a cell."""
+        return self.folder / f"{cell.file}.yaml" if cell.scenario else None
+
+    def begin(self, command: Sequence[str], seed: int, client_timeout: str) -> None:
+        """Begin anew: what the last exploration kept here goes."""
+        if self._cells.exists():
+            self._remove(self._read()[1])
+        self._cells.write_text(_line(_head(command, seed, client_timeout)), "utf-8")
+
+    def resume(self, command: Sequence[str], seed: int, client_timeout: str) -> list[Cell]:
+        """The cells of an earlier exploration of the same. Raises ``OtherExploration``."""
+        if not self._cells.exists():
+            self.begin(command, seed, client_timeout)
+            return []
+        head, cells = self._read()
+        for name, wanted in _head(command, seed, client_timeout).items():
+            if head.get(name) != wanted:
+                raise OtherExploration(f"{self._cells} is of another {name}: it has {head.get(name)!r}, now {wanted!r}")
+        return cells
+
+    def keep(self, cell: Cell) -> None:
+        """Add a cell."""
+        for suffix, text in ((".yaml", cell.scenario), (".log", cell.output)):
+            if text:
+                (self.folder / f"{cell.file}{suffix}").write_text(text, "utf-8")
+        with self._cells.open("a", encoding="utf-8") as file:
+            file.write(_line(asdict(cell)))
+
+    def settle(self, dropped: Collection[Cell]) -> None:
+        """It has ended: without what was dropped, and in an order that does not depend on the machine."""
+        head, cells = self._read()
+        gone = {cell.file for cell in dropped}
+        self._remove(cell for cell in cells if cell.file in gone)
+        # Of a run that was made smaller the last line counts.
+        left = {cell.file: cell for cell in cells if cell.file not in gone}
+        ordered = sorted(left.values(), key=lambda cell: (cell.seed, cell.file))
+        self._cells.write_text("".join(map(_line, (head, *map(asdict, ordered)))), "utf-8")
+
+    def _remove(self, cells: Iterable[Cell]) -> None:
+        for cell in cells:
+            for suffix in (".yaml", ".log"):
+                (self.folder / f"{cell.file}{suffix}").unlink(missing_ok=True)
+
+    def _read(self) -> tuple[dict[str, object], list[Cell]]:
+        lines = self._cells.read_text("utf-8", "replace").splitlines(keepends=True)
+        if lines and not lines[-1].endswith("\n"):
+            # The last time it was ended in the middle of a line.
+            lines.pop()
+            self._cells.write_text("".join(lines), "utf-8")
+        try:
+            head, *rows = [json.loads(line) for line in lines]
+            cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
+            if not isinstance(head, dict) or any(Path(cell.file).name != cell.file for cell in cells):
+                raise ValueError
+        except (ValueError, TypeError, KeyError):
+            raise OtherExploration(
+                f"{self._cells} is not a file of an exploration; remove it or choose another --out"
+            ) from None
+        return head, cells
+
+
+def _head(command: Sequence[str], seed: int, client_timeout: str) -> dict[str, object]:
+    return {"command": list(map(mask_text, command)), "seed": seed, "client timeout": client_timeout}
+
+
+def _line(value: object) -> str:
+    return json.dumps(value) + "\n"
+
+
 @mutable
 class Exploration:
     """What is known when it ends, or is ended: ``left_out`` is what was not tried, ``why`` for what reason, ``before``
@@ -184,20 +282,18 @@ class Exploration:
     baseline: Baseline
     cells: list[Cell] = field(default_factory=list)
     left_out: list[Trial] = field(default_factory=list)
-    is_interrupted: bool = False
     why: str = "budget"
     before: Before | None = None
     dropped: list[Cell] = field(default_factory=list)
 
     def was(self, cell: Cell) -> Verdict | None:
-        """What a cell was in the earlier report, where that says something else."""
-        earlier = self.before.verdict(cell.name) if self.before is not None else None
-        return earlier if earlier is not cell.verdict else None
+        """What a cell was in the earlier report; None where it was not tried, or there is none."""
+        return self.before.verdict(cell.name) if self.before is not None else None
 
     def is_red(self, cell: Cell, least: Verdict) -> bool:
         """Whether a cell is at least as bad as a verdict and, where there is an earlier report, worse than there."""
-        earlier = self.before.verdict(cell.name) if self.before is not None else None
-        return cell.verdict.reaches(least) and (earlier is None or cell.verdict.rank > earlier.rank)
+        was = self.was(cell)
+        return cell.verdict.reaches(least) and (was is None or cell.verdict.rank > was.rank)
 
     def reaches(self, least: Verdict) -> bool:
         """Whether any cell is red."""
@@ -219,14 +315,12 @@ def baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     ignored = {key for row in seeded if (key := key_of(row)) is not None}
     for seen in (first, second):
         _check_books(seen, ignored)
-    one, other = first.after.money, second.after.money
-    reference = Reference(one, one.names() & other.names()) if same_money(one, other) else Reference()
     return Baseline(
         calls=tuple((one, statuses[one.op, one.nth]) for one in first.points if not one.is_counted),
         due=tuple(one for one in first.points if one.is_counted),
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
-        reference=reference,
+        reference=Reference.of(first.after.money, second.after.money),
         ignored=frozenset(ignored),
     )
 
@@ -272,7 +366,7 @@ def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
         raise NoBaseline(f"without any fault the command ended with exit code {seen.ended.exit}{said}")
     if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [row for row in seen.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
+    errors = [row for row in seen.after.findings if row["severity"] == "error" and row["finding"] not in COMPARED]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
         raise NoBaseline(f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}")
@@ -330,7 +424,7 @@ def explore(
                 _end_at_first_red(runner, plan, base, made, keep)
                 made.dropped = [cell for cell in made.dropped if cell.name not in earlier]
         except KeyboardInterrupt:
-            made.is_interrupted, made.why = True, "interrupted"
+            made.why = "interrupted"
             runner.commands.end_all()
             queue[:0] = running.values()
         except BaseException:
@@ -388,18 +482,18 @@ def try_one(
     runner = runner if trial.seed is None else replace(runner, seed=trial.seed)
     scenario = _scenario(trial.file, trial.story, runner.seed, trial.rules)
     rules = [rule["id"] for rule in scenario["rules"]]
-    has_books, reference = runner.aftermath.has_books, base.reference_of(trial)
-    if reference.money is not None and not has_books and not trial.is_ours:
+    has_books, reference, is_ours = runner.aftermath.has_books, base.reference_of(trial), trial.is_ours
+    if reference.money is not None and not has_books and not is_ours:
         scenario["money"] = invariants_of(reference.money, reference.shared)
     seen = runner.try_out(trial.file, scenario, timeout + trial.waits, ignored=base.ignored)
-    struck = seen.has_struck(rules) if trial.seed is None else not seen.fired.isdisjoint(rules)
-    has_fired = struck and (trial.seed is not None or seen.has_come_due(trial.comes_due))
-    made = judged(seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired)
-    if trial.is_ours and not has_books:
-        made = excused(made, seen.after)
+    has_fired = not seen.fired.isdisjoint(rules)
+    if trial.seed is None:
+        has_fired = seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in trial.comes_due)
+    code, after = seen.ended.exit, seen.after
+    made = judged(code, after, reference, has_books=has_books, has_fired=has_fired, is_ours=is_ours)
     if seen.why_not and made.verdict is Verdict.NOT_REACHED:
         made = replace(made, words=[seen.why_not])
-    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.findings if row["severity"] == "error"))
+    names = ", ".join(dict.fromkeys(row["finding"] for row in seen.after.findings if row["severity"] == "error"))
     told = "; ".join([names, *made.words] if names else made.words)
     ended = f"{trial.story}. {made.verdict.capitalize()}, {seen.ended}"
     scenario["description"] = f"{ended}: {told}" if told else ended
@@ -416,7 +510,7 @@ def _try(runner: TrialRunner, plan: Plan, base: Baseline, trial: Trial) -> Cell:
         verdict=made.verdict,
         exit=seen.ended.exit,
         seconds=round(seen.ended.seconds, 3),
-        findings=seen.findings,
+        findings=seen.after.findings,
         timeline=seen.timeline,
         calls=tuple(astuple(point) for point in seen.points),
         scenario="" if has_survived else scenario_text(scenario),

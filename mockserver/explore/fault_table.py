@@ -14,19 +14,8 @@ from typing import Any
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record
-from mockserver.scenario.failures import (
-    CLIENT_TIMEOUT,
-    CRASH,
-    FAULTS,
-    OWN_AXES,
-    TWICE,
-    Fault,
-    InjectionPoint,
-    fault,
-)
+from mockserver.scenario.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
 from mockserver.scenario.operations import MONEY, OPERATIONS, READS
-
-__all__ = ["CLIENT_TIMEOUT", "CRASH", "FAULTS", "TWICE", "Fault", "fault"]
 
 
 @record
@@ -110,11 +99,6 @@ def name_of(file: str, point: str, fault: str) -> str:
     return "+".join(map("/".join, zip(point.split("+"), fault.split("+"), strict=True)))
 
 
-def at_place(*places: str) -> list[Fault]:
-    """The faults at some places of an operation's life."""
-    return [row for row in FAULTS.values() if row.at in places]
-
-
 def faults_of(chosen: str | None) -> list[Fault]:
     """The faults that are named, parted by commas: None means the usual ones, ``all`` every one but those that an
     option of their own adds. Raises ``ValueError`` with the nearest known name."""
@@ -176,8 +160,6 @@ BEYOND = 3
 _LONGEST_WAIT = 5.0
 """Seconds that a client may wait for an answer in a run; with slower faults a thousand runs take a day."""
 
-_DRAW_BYTES = 8
-
 
 def drawn(seed: int, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
     """What a seed tries: one to four faults, at different calls, the more telling ones more often."""
@@ -209,4 +191,4 @@ def _reached(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
 
 
 def _draw(*parts: object) -> int:
-    return int.from_bytes(digest("swarm", *parts, size=_DRAW_BYTES))
+    return int.from_bytes(digest("swarm", *parts, size=8))

@@ -9,22 +9,18 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.explore.exploration import Cell, Exploration
-from mockserver.explore.fault_table import FAULTS, SEED
-from mockserver.explore.trial import Verdict
-from mockserver.scenario.failures import SURVIVED, TRIED, UNSAFE, Coverage
+from mockserver.explore.verdicts import Verdict
+from mockserver.scenario.failures import FAULTS, SURVIVED, TRIED, UNSAFE, Coverage
 
 T = TypeVar("T")
 
 OTHER_MONEY = "two runs without any fault moved different money: only findings and books judge"
-
-_GAP = "  "
-_NOT_TRIED = "."
 
 
 def word(verdict: Verdict) -> str:
@@ -49,7 +45,7 @@ def _rows(
 def _tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> Iterator[list[list[str]]]:
     """A table for each place in an operation's life: points down, its faults across, the word of each cell."""
     for at, faults in _groups(points, words).items():
-        shown = [[point, *(cell or _NOT_TRIED for cell in row)] for point, row in _rows(points, faults, words)]
+        shown = [[point, *(cell or "." for cell in row)] for point, row in _rows(points, faults, words)]
         yield [[at, *faults], *shown]
 
 
@@ -138,7 +134,7 @@ def _escaped(words: Sequence[str]) -> str:
 def _word_in(made: Exploration, cell: Cell) -> str:
     """The verdict on a cell, and what it was before."""
     was = made.was(cell)
-    return word(cell.verdict) if was is None else f"{word(cell.verdict)} (was {word(was)})"
+    return word(cell.verdict) if was in (None, cell.verdict) else f"{word(cell.verdict)} (was {word(was)})"
 
 
 def _is_quiet(cell: Cell) -> bool:
@@ -174,17 +170,14 @@ _STATES = {Verdict.UNSAFE: UNSAFE, Verdict.SURVIVED: SURVIVED, Verdict.HEALED: S
 def coverage(made: Exploration) -> Coverage:
     """Which failures struck, of all that there are for the operations that the command uses."""
     # Of several faults of a seed only some may have struck.
-    known = [cell for cell in made.cells if not cell.name.startswith(SEED) or "+" not in cell.fault]
-    struck = coverage_of((cell.point, cell.fault, cell.verdict) for cell in known)
+    known = [cell for cell in made.cells if not (cell.is_drawn and "+" in cell.fault)]
+    struck = (
+        (point.partition("#")[0], fault, _STATES.get(cell.verdict, TRIED))
+        for cell in known
+        if cell.verdict is not Verdict.NOT_REACHED
+        for point, fault in cell.injections
+    )
     return Coverage.of({point.op for point in made.baseline.points}, struck)
-
-
-def coverage_of(cells: Iterable[tuple[str, str, Verdict]]) -> Iterator[tuple[str, str, str]]:
-    """What struck in runs, each with its calls, faults and verdict, and how that went."""
-    for points, faults, verdict in cells:
-        if verdict is not Verdict.NOT_REACHED:
-            for point, fault in zip(points.split("+"), faults.split("+"), strict=True):
-                yield point.partition("#")[0], fault, _STATES.get(verdict, TRIED)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path]) -> str:
@@ -224,7 +217,7 @@ def end_of(cell: Cell) -> str:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [_GAP.join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 _NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}

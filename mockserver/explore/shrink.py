@@ -7,24 +7,23 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.exploration import FIRST_TIMEOUT, no_call
-from mockserver.explore.minimise import minimise
-from mockserver.explore.trial import Observed, TrialRunner
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, no_call
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, UNREQUESTED
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.provider_outcome import Approve
 from mockserver.scenario.webhook_plan import WebhookPlan
 
+T = TypeVar("T")
 Source = Mapping[str, Any]
 """The plain data of a scenario file."""
 
 _RENEWAL, _ROW, _DELIVERY = "subscription.renew", "batch.row", "webhook.deliver"
-_DUE = "clock."
 _NO_FAULT = ("times", "as_usual")
 _REPLAY = "replay"
 
@@ -112,10 +111,12 @@ def _placed(
     for entry in entries:
         op, attempt, is_over = entry["op"], 0, True
         for decision in entry["decisions"]:
-            if decision["stage"] != "provider" and op.startswith(_DUE):
-                found = _told(entry, told + 1) if decision["rule"] is not None else None
-                told += found is not None
-                yield found, decision
+            if decision["stage"] != "provider" and op.startswith("clock."):
+                # A webhook that came due without a call: the id of its object is the same in each run.
+                events = entry["events"] if decision["rule"] is not None else ()
+                about = {(str(event["id"]), event["after"]) for event in events}
+                told += len(about) == 1
+                yield (Place(_DELIVERY, told, about=about.pop()) if len(about) == 1 else None), decision
                 continue
             if decision["stage"] != "provider":
                 place = Place(op, entry["call"], is_upload=decision["stage"] == "upload")
@@ -131,13 +132,6 @@ def _placed(
             else:
                 renewals[attempt] += 1
                 yield Place(_RENEWAL, renewals[attempt], attempt), decision
-
-
-def _told(entry: Mapping[str, Any], number: int) -> Place | None:
-    """A webhook that came due without a call: by the object that it is about, whose id is the same in each run, and how
-    that stands."""
-    about = {(str(event["id"]), event["after"]) for event in entry["events"]}
-    return Place(_DELIVERY, number, about=about.pop()) if len(about) == 1 else None
 
 
 def _outcome(rule: Source, decision: Mapping[str, Any]) -> Source | None:
@@ -229,9 +223,10 @@ class NotRepeated(Exception):
 
 
 class Stopped(Exception):
-    """It was interrupted after something smaller had been found: ``made`` fails, and may be larger than need be."""
+    """It was interrupted after something smaller had been found: the scenario ``made`` fails, and may be larger than
+    need be."""
 
-    def __init__(self, made: Shrunk) -> None:
+    def __init__(self, made: dict[str, Any]) -> None:
         super().__init__("interrupted")
         self.made = made
 
@@ -243,13 +238,13 @@ def failure_of(seen: Observed, finding: str | None) -> str | None:
         return finding if finding in _failures(seen) else None
     if seen.ended.exit != 0:
         return _failures(seen)[0]
-    return next((row["finding"] for row in seen.findings if row["severity"] == "error"), None)
+    return next((row["finding"] for row in seen.after.findings if row["severity"] == "error"), None)
 
 
 def _failures(seen: Observed) -> list[str]:
     """Every way in which a run fails: its exit code, then its findings."""
     code = seen.ended.exit
-    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in seen.findings)]
+    return ["hung" if code is None else f"exit-{code}", *(row["finding"] for row in seen.after.findings)]
 
 
 def _in_words(failure: str) -> str:
@@ -257,17 +252,6 @@ def _in_words(failure: str) -> str:
         return "is not done in time"
     code = failure.removeprefix("exit-")
     return f"ends with exit code {code}" if code != failure else f"has the finding {failure}"
-
-
-@record
-class Shrunk:
-    """What is left: ``faults`` of those that fired at ``calls`` calls, how the command fails under them, and the plain
-    data of the scenario file."""
-
-    failure: str
-    calls: int
-    faults: tuple[FiredFault, ...]
-    scenario: dict[str, Any]
 
 
 @dataclass
@@ -284,9 +268,9 @@ class Shrinking:
     report: Callable[[str], None] = lambda line: None
     _beyond: str = field(default="", init=False)
 
-    def shrink(self) -> Shrunk:
-        """The smallest set of faults that still fails. Raises ``NoFailure``, ``NotRepeated``, ``Stopped``, and what
-        ``TrialRunner.try_out`` raises."""
+    def shrink(self) -> dict[str, Any]:
+        """The plain data of a scenario with the smallest set of faults that still fails. Raises ``NoFailure``,
+        ``NotRepeated``, ``Stopped``, and what ``TrialRunner.try_out`` raises."""
         plain = self._run(())
         failure = failure_of(plain, self.finding)
         if failure is not None:
@@ -359,7 +343,7 @@ class Shrinking:
         """Whether the command fails so when these strike and nothing else."""
         return failure in _failures(self._run(faults))
 
-    def _made(self, failure: str, calls: int, left: Sequence[FiredFault], how: str) -> Shrunk:
+    def _made(self, failure: str, calls: int, left: Sequence[FiredFault], how: str) -> dict[str, Any]:
         name = f"{self.source['name']}-{failure}"[:100]
         places = list(dict.fromkeys(str(one.place) for one in left))
         seed = f" with seed {self.source['seed']}" if "seed" in self.source else ""
@@ -368,7 +352,7 @@ class Shrinking:
             f"{'this one is' if len(places) == 1 else 'these are'} enough ({', '.join(places)}): "
             f"`{shlex.join(self.runner.argv)}` {_in_words(failure)}; {how}"
         )
-        return Shrunk(failure, calls, tuple(left), scenario_of(left, self.source, name=name, story=mask_text(story)))
+        return scenario_of(left, self.source, name=name, story=mask_text(story))
 
     def _run(self, faults: Sequence[FiredFault] | None) -> Observed:
         """What is seen when these strike and nothing else; None: under the scenario as it is."""
@@ -383,3 +367,39 @@ def _parts(faults: Sequence[FiredFault]) -> str:
     if len(faults) == 1:
         return f"{faults[0].level} at {faults[0].place}"
     return f"{len(faults)} faults at {len({one.place[:2] for one in faults})} calls"
+
+
+def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
+    """Things that still fail together, in their order, of which none can be left out alone: the algorithm ddmin of
+    Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input.
+
+    ``things`` fail together, and nothing fails alone: neither is tried. ``fails`` is asked about each subset once at
+    most, halves before smaller parts: with one culprit among n about 2 log2 n times, n squared times at the worst.
+    """
+    kept = list(range(len(things)))
+    known = {(): False, tuple(kept): True}
+
+    def fail(chosen: Sequence[int]) -> bool:
+        key = tuple(chosen)
+        if key not in known:
+            known[key] = fails([things[place] for place in key])
+        return known[key]
+
+    parts = 2
+    while len(kept) > 1:
+        cut = _contiguous(kept, parts)
+        rests = [[one for one in kept if one not in part] for part in cut]
+        smaller = next(filter(fail, [*cut, *rests]), None)
+        if smaller is not None:
+            kept, parts = smaller, 2 if smaller in cut else max(parts - 1, 2)
+        elif parts < len(kept):
+            parts = min(2 * parts, len(kept))
+        else:
+            break
+    return [things[place] for place in kept]
+
+
+def _contiguous(chosen: list[int], count: int) -> list[list[int]]:
+    """Contiguous parts of nearly equal length, none of them empty."""
+    ends = [-(-len(chosen) * place // count) for place in range(count + 1)]
+    return [chosen[start:end] for start, end in pairwise(ends)]

@@ -1,14 +1,18 @@
 """One run of the command in a fresh sandbox, under a scenario or none: its calls, each of which can fail, and what
-became of it. Source: docs/explore.md, What it runs."""
+became of it. Source: docs/explore.md, What it runs, Crashes, Two at once.
+
+A run may be held at one of its calls: it is killed there, or run a second time meanwhile. What is held, and until when,
+is said by the rule of the scenario: so a file that was written is run in the same way.
+"""
 
 from __future__ import annotations
 
-import re
+import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
 from os import SEEK_END
 from pathlib import Path
@@ -18,10 +22,10 @@ from typing import Any
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
-from mockserver.domain.record import record
-from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun, RunEnd
+from mockserver.domain.record import mutable, record
+from mockserver.explore.aftermath import NOTHING_MORE, Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended
-from mockserver.explore.held_run import HeldRun, held_until, worse
+from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.failures import InjectionPoint
 from mockserver.scenario.operations import OPERATIONS
@@ -36,7 +40,9 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
     ran = any(entry["op"] == _ROWS for entry in entries)
     for entry in entries:
         if entry["call"] is not None and entry["op"] in OPERATIONS:
-            point = _point_of(entry)
+            point = InjectionPoint(
+                entry["op"], entry["call"], bool(entry["webhooks"]), *(entry.get("facts") or facts_of(entry))
+            )
             found.append(point)
             places = dict.fromkeys((1, (point.rows + 1) // 2, point.rows)) if point.rows and ran else ()
             found += [InjectionPoint("batch.row", rows + place) for place in places]
@@ -45,18 +51,9 @@ def points_of(entries: Iterable[Mapping[str, Any]]) -> list[InjectionPoint]:
             found.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
         if entry["op"] == _RENEWAL:
             renewals += 1
-            found.append(_renewal(renewals))
+            found.append(InjectionPoint("subscription.renew", renewals))
         webhooks += len(entry["webhooks"])
     return found
-
-
-def _renewal(nth: int) -> InjectionPoint:
-    return InjectionPoint("subscription.renew", nth)
-
-
-def _point_of(entry: Mapping[str, Any]) -> InjectionPoint:
-    uses, card, rows = entry.get("facts") or facts_of(entry)
-    return InjectionPoint(entry["op"], entry["call"], bool(entry["webhooks"]), uses=uses, card=card, rows=rows)
 
 
 def facts_of(entry: Mapping[str, Any]) -> tuple[str, str, int]:
@@ -97,38 +94,28 @@ def _times(count: int) -> str:
     return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
 
 
-class Verdict(StrEnum):
-    """Verdicts, the worst last."""
-
-    SURVIVED = "survived"
-    HEALED = "healed"
-    NOT_REACHED = "not reached"
-    FAILED = "failed"
-    DOUBTFUL = "doubtful"
-    HUNG = "hung"
-    UNSAFE = "unsafe"
-
-    @property
-    def rank(self) -> int:
-        """Its place among all."""
-        return list(Verdict).index(self)
-
-    def reaches(self, least: Verdict) -> bool:
-        """Whether it is at least as bad as another."""
-        return self.rank >= least.rank
-
-
 _LONGEST_OUTPUT = 20_000
 """Characters of a command's output, the last ones, that a report shows."""
 
 _CLAIM = "exploring-"
 """How the scenarios begin that say who is at work on a server; they hold no rules."""
 
-_CUT = "("
-"""How a timeline begins that does not show all entries."""
-
 _READ = 4 * _LONGEST_OUTPUT + 1_000
 """Bytes that are read for them: what is cut in two is masked no more, so the cut comes long before."""
+
+
+FIRST_TIMEOUT = 600.0
+"""Seconds that the command may take without any fault, unless given."""
+
+
+def no_call(argv: Sequence[str]) -> str:
+    """What is said of a command that has called nothing."""
+    words = (
+        "no call arrived in the sandbox: the command does not use MOCKSERVER_URL and MOCKSERVER_SECRET_KEY of its "
+        "environment, nor {url} and {secret_key} in its arguments"
+    )
+    is_pytest = any(Path(word).name in ("pytest", "py.test") for word in argv)
+    return f"{words}; tests with the fixtures are explored by: pytest --mockserver-explore" if is_pytest else words
 
 
 @record
@@ -151,20 +138,12 @@ class Observed:
         return bool(rules) and not self.why_not and self.fired.issuperset(rules)
 
     @property
-    def findings(self) -> Sequence[Mapping[str, Any]]:
-        """What the sandbox holds against the command."""
-        return self.after.findings
-
-    @property
     def points(self) -> list[InjectionPoint]:
         """The calls that it made, and what came due, in the time that passed afterwards too."""
         found = points_of(self.entries)
         later = range(1, self.timeline.count(f"came due: {_RENEWAL}") + 1)
-        return [*found, *(point for nth in later if (point := _renewal(nth)) not in found)]
-
-    def has_come_due(self, what: Iterable[str]) -> bool:
-        """Whether everything has come due that was to."""
-        return all(f"came due: {one}" in self.timeline for one in what)
+        renewals = (InjectionPoint("subscription.renew", nth) for nth in later)
+        return [*found, *(point for point in renewals if point not in found)]
 
     @property
     def has_called(self) -> bool:
@@ -182,6 +161,89 @@ class Observed:
         """What it printed, to be added to a sentence."""
         said = self.printed().strip()
         return f"; it printed:\n{said}" if said else ""
+
+
+STILL_SECONDS = 0.3
+"""A second run that calls nothing for so long stands still: it waits for the first."""
+
+_GONE = "1s"
+"""How long the connections of a killed command may take to end."""
+
+
+def held_until(scenario: Mapping[str, Any]) -> str | None:
+    """Until when a scenario holds a call: ``released``, or with everything else (``all``); None when it holds none."""
+    for rule in scenario.get("rules", ()):
+        then = rule.get("then") or {}
+        until = (then.get("transport") or {}).get("hold")
+        if until in ("all", "released"):
+            return str(until)
+        if (then.get("webhook") or {}).get("hold"):
+            return "all"
+    return None
+
+
+@mutable
+class HeldRun:
+    """What goes on beside a command whose call is held in ``sandbox`` ``until`` then: it is killed, or the ``second``
+    run begins. ``why_not`` says why that has not come about."""
+
+    sandbox: RemoteSandbox
+    until: str | None
+    second: Callable[[], Ended]
+    ended: Ended | None = None
+    why_not: str = ""
+
+    def go(self, is_running: Callable[[], bool], kill: Callable[[], object]) -> None:
+        """Wait until the call is held, and act."""
+        if self.until is None:
+            return
+        began, self.why_not = time.monotonic(), "nothing was held before the command had ended"
+        while is_running():
+            if self._look(until="held", timeout="20ms")["held"]:
+                if self.until == "all":
+                    self._kill(kill)
+                else:
+                    self._run_twice(time.monotonic() - began)
+                return
+
+    def _look(self, **asked: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
+        return found
+
+    def _kill(self, kill: Callable[[], object]) -> None:
+        kill()
+        seen, self.why_not = self._look(until="gone", timeout=_GONE), ""
+        if left := seen["underWay"]:
+            self.why_not = (
+                f"{left} of its connections had not ended {_GONE} after it was killed: it calls from elsewhere"
+            )
+        elif not seen["all"]:
+            self.why_not = "what was held went on before it was killed: it was released, or the sandbox was emptied"
+        self.sandbox.call("DELETE", "/__admin/hold")
+
+    def _run_twice(self, took: float) -> None:
+        self.why_not = ""
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(self.second)
+            self._wait_for(other, took)
+            self.sandbox.call("DELETE", "/__admin/hold")
+        self.ended = other.result()
+
+    def _wait_for(self, other: Future[Ended], took: float) -> None:
+        """Wait until the second run has ended or stands still. Until its first call it may take longer than the first
+        run has ``took`` to come where it is held."""
+        calls, since, patience = self._look()["calls"], time.monotonic(), STILL_SECONDS + 3 * took
+        while not wait([other], timeout=0.02).done and time.monotonic() - since < patience:
+            now = self._look()["calls"]
+            if now != calls:
+                calls, since, patience = now, time.monotonic(), STILL_SECONDS
+
+
+def worse(first: Ended, second: Ended | None) -> Ended:
+    """How two runs ended: as the one that did not end in time or, else, that failed."""
+    if second is None or first.exit is None or (first.exit and second.exit is not None):
+        return first
+    return Ended(second.exit, first.seconds)
 
 
 @record
@@ -246,16 +308,15 @@ class TrialRunner:
             with running(argv, printed.name, printed, errors=errors) as ended:
                 return ended
 
-        until, other = held_until(scenario), self.folder / f"{name}.second"
-        second = partial(beside, self.argv, other) if until == "released" else None
-        held = HeldRun(sandbox, second) if until is not None else None
+        other = self.folder / f"{name}.second"
+        held = HeldRun(sandbox, held_until(scenario), second=partial(beside, self.argv, other))
         try:
             with ExitStack() as runs:
-                ended = runs.enter_context(running(self.argv, name, output, **({"beside": held.go} if held else {})))
-                if restarts or (until == "all" and held is not None and not held.why_not):
+                ended = runs.enter_context(running(self.argv, name, output, beside=held.go))
+                if restarts or (held.until == "all" and not held.why_not):
                     restart = running(self.restart or self.argv, f"{name}-restart", output, adds=True)
                     ended = runs.enter_context(restart)
-                if held is not None and held.ended is not None:
+                if held.ended is not None:
                     ended = worse(ended, held.ended)
                     with output.open("ab") as file:
                         file.write(other.read_bytes())
@@ -263,12 +324,11 @@ class TrialRunner:
                 entries = sandbox.journal()
                 is_loud = ended.exit not in (0, None)
                 after = AfterRun(sandbox, self.aftermath, beside, self.folder / name, ignored).end(is_loud=is_loud)
-                why_not = held.why_not if held is not None else ""
-                story, rules = sandbox.report("timeline"), {rule["id"] for rule in scenario.get("rules", ())}
-                fired = _fired(sandbox, rules, entries, story)
+                story = sandbox.report("timeline")
+                fired = frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
                 # How the clock runs is asked of the runs without a fault.
-                is_manual = not rules and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
-                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=why_not)
+                is_manual = not scenario.get("rules") and sandbox.call("GET", "/__admin/clock")["mode"] == "manual"
+                return Observed(ended, entries, after, fired, story, output, is_manual=is_manual, why_not=held.why_not)
         finally:
             other.unlink(missing_ok=True)
             rmtree(own, ignore_errors=True)
@@ -301,17 +361,6 @@ def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
 def _key(*parts: object) -> str:
     """The key of the sandbox that is known by these; empty ones do not count."""
     return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
-
-
-def _fired(
-    sandbox: RemoteSandbox, rules: Collection[str], entries: Sequence[Mapping[str, Any]], story: str
-) -> frozenset[str]:
-    """The rules that fired, by the journal when the command had ended, and the timeline of what came afterwards."""
-    told = {part.removeprefix("rule ") for part in re.split("  |\n", story) if part.startswith("rule ")}
-    told |= {one["rule"] for entry in entries for one in entry["decisions"] if one["rule"]}
-    if story.startswith(_CUT) and not told.issuperset(rules):
-        return frozenset(rule["id"] for rule in sandbox.rules() if rule["hits"])
-    return frozenset(told)
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:

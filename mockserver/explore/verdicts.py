@@ -1,14 +1,223 @@
-"""The verdict on a run: what its findings, the shop's books and the money say. Source: docs/explore.md, Verdicts."""
+"""The verdict on a run: what its findings, the shop's books and the money say. Source: docs/explore.md, Verdicts,
+Verdicts by money.
+
+The money of a run is compared with that of the run without a fault: orders by the references that both fault-free runs
+have; all others count in the total of their currency only, as a shop may make a new reference in each run.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from decimal import Decimal
+from enum import StrEnum
+from functools import partial
+from typing import Any, TypeAlias
 
-from mockserver.domain.record import record
-from mockserver.explore.aftermath import RunEnd
-from mockserver.explore.run_money import MoneyDifference, RunMoney, differences
-from mockserver.explore.trial import Verdict
+from mockserver.books import shop_rows
+from mockserver.books.comparison import COMPARED
+from mockserver.books.figures import NAMES, Figures, money_text
+from mockserver.books.shop_rows import KEYS
+from mockserver.domain.charge import ZERO
+from mockserver.domain.clock import Micros, parse_instant
+from mockserver.domain.masking import mask_text
+from mockserver.domain.money import number_text
+from mockserver.domain.record import record, replace
+
+Place: TypeAlias = tuple[str, str]
+"""An order, or nothing for the total of all others, and a currency."""
+
+_REFUND = "charge.refund"
+
+
+@record
+class RunMoney:
+    """The money of a run: its orders as ``GET /__admin/books`` shows them, the sandbox's time at its end, and
+    ``doubts``, the operations whose end the client never learnt."""
+
+    orders: Sequence[Mapping[str, Any]]
+    ended: str = ""
+    doubts: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, books: Mapping[str, Any], after: int = 0) -> RunMoney:
+        """The money that ``GET /__admin/books`` has answered, of charges that were made after a journal entry."""
+        orders = [_made_after(after, order) for order in books["orders"]] if after else books["orders"]
+        return cls(orders, books["now"], [one["line"].partition(" ")[0] for one in books["in_doubt"]])
+
+    @property
+    def _began(self) -> Micros:
+        return min((parse_instant(one["added"]) for row in self.orders for one in row["charges"]), default=0)
+
+    @property
+    def length(self) -> Micros:
+        """From its first charge to its end."""
+        return parse_instant(self.ended) - self._began
+
+    def names(self) -> set[str]:
+        """The orders that have the same name in every run: a subscription and a charge have another id each time."""
+        return {row["reference"] for row in self.orders if row["reference"]}
+
+    def unseen(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """The rows of a shop's books about orders that the sandbox never saw."""
+        seen = {(kind, row[kind]) for row in self.orders for kind in KEYS if row[kind] is not None}
+        seen |= {("charge", charge["chargeId"]) for row in self.orders for charge in row["charges"]}
+        # An order number that could be a card's is masked there.
+        keys = ((row, key_of(row) or ("", "")) for row in rows)
+        return [row for row, (kind, value) in keys if (kind, mask_text(value)) not in seen]
+
+    def untold(self, rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """A row for each order in doubt of which a shop's books have none: that the shop does not know about it."""
+        known = {key_of(row) for row in rows}
+        return [
+            {kind: order[kind], "currency": order["currency"], "state": "unknown"}
+            for order in self.orders
+            for kind in KEYS
+            if order[kind] is not None and (kind, order[kind]) not in known
+            if any(one["in_doubt"] and ("charge", one["chargeId"]) not in known for one in order["charges"])
+        ]
+
+    def by_place(self, shared: Collection[str], length: Micros) -> dict[Place, tuple[Figures, Decimal]]:
+        """The figures of each order that is ``shared``, and of all orders together, with the most that its customer
+        missed at once. Of subscriptions only what was taken in the first ``length`` counts."""
+        found: dict[Place, tuple[Figures, Decimal]] = {}
+        until = self._began + length
+        for row in self.orders:
+            money = Figures.of(row)
+            if row["subscription"] is not None:
+                renewals = (Figures.of(one) for one in row["charges"] if parse_instant(one["added"]) <= until)
+                money = sum(renewals, Figures())
+            for name in {row["reference"] if row["reference"] in shared else "", ""}:
+                figures, peak = found.get((name, row["currency"]), (Figures(), ZERO))
+                found[name, row["currency"]] = figures + money, peak + Decimal(str(row["peak"]))
+        return found
+
+
+def _made_after(after: int, order: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An order with those of its charges that were made after a journal entry."""
+    charges = [one for one in order["charges"] if one["journal"] and one["journal"][0] > after]
+    if len(charges) == len(order["charges"]):
+        return order
+    figures = sum(map(Figures.of, charges), Figures())
+    # As much as it may have been at once: when each of them moved is not told.
+    amounts = {"peak": figures.captured + figures.held + figures.pending}
+    amounts |= {name: getattr(figures, name) for name in NAMES}
+    return {**order, "charges": charges, **{name: str(amount) for name, amount in amounts.items()}}
+
+
+@record
+class MoneyDifference:
+    """What a run did with the money of one order that the run without a fault did not, in words. ``is_harm``: the
+    customer or the shop has lost it for sure; otherwise only the shop's books can say."""
+
+    is_harm: bool
+    words: str
+
+
+def money_differences(
+    base: RunMoney, run: RunMoney, shared: Collection[str], *, totals: bool = True
+) -> list[MoneyDifference]:
+    """How the money of a run differs from that of the run without a fault, order by order; with ``totals`` also that
+    of all orders together."""
+    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
+    nothing = (Figures(), ZERO)
+    currencies = {currency for _, currency in before}
+    found: list[MoneyDifference] = []
+    for place in sorted(dict.fromkeys((*before, *after)), key=lambda place: not place[0]):
+        if not place[0] and not totals:
+            continue
+        was, now = before.get(place, nothing), after.get(place, nothing)[0]
+        told = _difference(place, was, now, is_refund_lost=_REFUND in run.doubts)
+        if told is None:
+            continue
+        if currencies and place[1] not in currencies:
+            # Money in another currency may be the same money: only the shop's books can say.
+            told = replace(told, is_harm=False)
+        # What differs in an order differs in the total too; that counts only where it shows more.
+        if place[0] or not found or (told.is_harm and not any(one.is_harm for one in found)):
+            found.append(told)
+    return found
+
+
+def _difference(
+    place: Place, before: tuple[Figures, Decimal], now: Figures, *, is_refund_lost: bool
+) -> MoneyDifference | None:
+    order, (was, peak) = place[0] or "all orders", before
+    money, harm = partial(money_text, currency=place[1]), partial(MoneyDifference, True)
+    # A refund on its way is as good as made, until it fails.
+    had, has, exposure = was.net - was.refunding, now.net - now.refunding, now.exposure - now.refunding
+    if has > had and (now.captured > was.captured or exposure > peak):
+        return harm(f"customer paid {money(has)} for {order} of {money(max(had, was.exposure - was.refunding))}")
+    if exposure > peak:
+        return harm(f"{money(exposure)} are taken, held or pending for {order} of {money(peak)}")
+    if was.refunded and now.refunded > was.refunded and now.captured <= was.captured:
+        return harm(f"{money(now.refunded)} of {order} were given back, {money(was.refunded)} were meant")
+    if is_refund_lost and now.refunded + now.refunding < was.refunded:
+        return harm(f"the refund of {money(was.refunded)} of {order} was not made; nobody looked")
+    told = {"paid": (had, has), "held": (was.held, now.held), "pending": (was.pending, now.pending)}
+    said = [
+        f"{what} {money(after)} instead of {money(before)}" for what, (before, after) in told.items() if before != after
+    ]
+    return MoneyDifference(False, f"{order}: {', '.join(said)}") if said else None
+
+
+def invariants_of(money: RunMoney, shared: Collection[str]) -> list[str]:
+    """Lines of a scenario that break when a run takes more than the run without a fault."""
+    times = Counter(row["reference"] for row in money.orders)
+    lines = []
+    for row in money.orders:
+        order, figures = row["reference"], Figures.of(row)
+        if order in shared and times[order] == 1 and not {'"', "\\"} & set(order):
+            lines.append(f'net("{order}") <= {number_text(figures.net)}')
+            if figures.refunded:
+                lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
+    return lines
+
+
+def key_of(row: Mapping[str, Any]) -> tuple[str, str] | None:
+    """What a row of a shop's books is about."""
+    found = shop_rows.key_of(row)
+    return None if found is None else (found[0], str(found[1]))
+
+
+class Verdict(StrEnum):
+    """Verdicts, the worst last."""
+
+    SURVIVED = "survived"
+    HEALED = "healed"
+    NOT_REACHED = "not reached"
+    FAILED = "failed"
+    DOUBTFUL = "doubtful"
+    HUNG = "hung"
+    UNSAFE = "unsafe"
+
+    @property
+    def rank(self) -> int:
+        """Its place among all."""
+        return list(Verdict).index(self)
+
+    def reaches(self, least: Verdict) -> bool:
+        """Whether it is at least as bad as another."""
+        return self.rank >= least.rank
+
+
+@record
+class RunEnd:
+    """What came of it. ``differed`` are the differences of the books when the command ended, ``rows`` the shop's rows
+    at the end; ``failed`` says why they could not be read; ``broken`` which invariants do not hold."""
+
+    money: RunMoney
+    findings: Sequence[Mapping[str, Any]]
+    differed: Sequence[Mapping[str, Any]] = ()
+    rows: Sequence[Mapping[str, Any]] = ()
+    failed: str = ""
+    broken: Sequence[str] = ()
+
+    @property
+    def differing(self) -> list[Mapping[str, Any]]:
+        """The differences of the books at the end."""
+        return [row for row in self.findings if row["finding"] in COMPARED]
+
 
 _UNKNOWN_END = "doubt-left-open"
 
@@ -23,6 +232,16 @@ class Reference:
     shared: Collection[str] = ()
     of_two: bool = False
 
+    @classmethod
+    def of(cls, first: RunMoney, second: RunMoney) -> Reference:
+        """What two runs without a fault give."""
+        shared, length = first.names() & second.names(), min(first.length, second.length)
+        one, other = (
+            {place: figures for place, (figures, _) in run.by_place(shared, length).items() if figures != Figures()}
+            for run in (first, second)
+        )
+        return cls(first, shared) if one == other else cls()
+
 
 @record
 class Judged:
@@ -32,12 +251,22 @@ class Judged:
     words: Sequence[str] = ()
 
 
-def judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
+def judged(
+    code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool, is_ours: bool = False
+) -> Judged:
     """The verdict on a run with this exit code (None: not in time), with what it says in money; without the shop's
     books its money is compared with that of the run without a fault. ``has_fired``: the fault has struck.
 
-    Money that moved wrongly counts whatever else is true. A fault that never struck says nothing of the command.
+    Money that moved wrongly counts whatever else is true; but where the fault takes or withholds money itself
+    (``is_ours``), only the shop's books or an invariant can say whether the client has done wrong. A fault that never
+    struck says nothing of the command.
     """
+    made = _judged(code, after, reference, has_books=has_books, has_fired=has_fired)
+    is_excused = is_ours and not has_books and not after.broken and made.verdict is Verdict.UNSAFE
+    return Judged(Verdict.DOUBTFUL, made.words) if is_excused else made
+
+
+def _judged(code: int | None, after: RunEnd, reference: Reference, *, has_books: bool, has_fired: bool) -> Judged:
     told = _lines(after.differing)
     findings = after.differing if reference.of_two else after.findings
     if after.broken or any(row["severity"] == "error" for row in findings):
@@ -59,18 +288,11 @@ def _lines(findings: Iterable[Mapping[str, Any]]) -> list[str]:
     return [str(row["evidence"][0]["line"]) for row in findings]
 
 
-def excused(made: Judged, after: RunEnd) -> Judged:
-    """The verdict where the fault itself takes or withholds money and the shop's books are not known: only they can say
-    whether the client has done wrong."""
-    is_its_own = made.verdict is Verdict.UNSAFE and not after.broken
-    return Judged(Verdict.DOUBTFUL, made.words) if is_its_own else made
-
-
 def _by_money(after: RunEnd, reference: Reference) -> Judged:
     """Without the shop's books: what the shop did with the money, beside the run without a fault."""
     found: Sequence[MoneyDifference] = ()
     if reference.money is not None:
-        found = differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
+        found = money_differences(reference.money, after.money, reference.shared, totals=not reference.of_two)
     harm = [one.words for one in found if one.is_harm]
     ends = () if reference.of_two else after.findings
     unknown = _lines(row for row in ends if row["finding"] == _UNKNOWN_END)

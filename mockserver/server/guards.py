@@ -23,7 +23,6 @@ import httptools
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
@@ -121,19 +120,20 @@ TIMED_OUT = HTTPStatus.REQUEST_TIMEOUT, "wanted the rest of the request sooner"
 CONNECT_REFUSED = HTTPStatus.NOT_IMPLEMENTED, "CONNECT is not served: this server is not a proxy"
 """Of this one, because what follows on its connection is not HTTP."""
 
-_WANTED: tuple[tuple[type[Exception], str], ...] = (
-    (httptools.HttpParserInvalidMethodError, "wanted a method of HTTP, such as GET or POST"),
-    (httptools.HttpParserCallbackError, "wanted a target of ASCII characters, at most 65535 of them"),
-)
-
 
 def malformed(fault: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
     """Status and reason of the answer to what the parser refuses. Its words quote nothing of what was sent."""
-    wanted = next((words for kind, words in _WANTED if isinstance(fault, kind)), None)
-    return HTTPStatus.BAD_REQUEST, wanted or f"wanted a request of HTTP/1.1: {fault}"
+    match fault:
+        case httptools.HttpParserInvalidMethodError():
+            wanted = "wanted a method of HTTP, such as GET or POST"
+        case httptools.HttpParserCallbackError():
+            wanted = "wanted a target of ASCII characters, at most 65535 of them"
+        case _:
+            wanted = f"wanted a request of HTTP/1.1: {fault}"
+    return HTTPStatus.BAD_REQUEST, wanted
 
 
-def refusal_text(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+def refusal_text(status: HTTPStatus, reason: str, server_headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """The whole answer as it stands on the wire, with the headers of the server besides its own."""
     answer = _response(status, reason, Code.VALIDATION_ERROR)
     lines = [f"HTTP/1.1 {status} {status.phrase}".encode()]
@@ -284,9 +284,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self.pipeline.clear()
         self._due = None
         super().connection_lost(exc)
-        if self.timeout_keep_alive_task is not None:
-            self.timeout_keep_alive_task.cancel()
-            self.timeout_keep_alive_task = None
+        self._unset_keepalive_if_required()
 
     def hang_up(self) -> None:
         """End the connection; what the client does not take by itself is lost."""
@@ -350,12 +348,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._overhead = self._packet = 0
-        cycle = self.cycle
-        if not cycle.response_complete:
-            cycle.body += body
-            if len(cycle.body) > HIGH_WATER_LIMIT:
-                self.flow.pause_reading()
-            cycle.message_event.set()
+        super().on_body(body)
 
     def on_chunk_header(self) -> None:
         """A chunk begins, or the trailers, which are dropped: nothing in them may pass for a header."""
@@ -365,15 +358,12 @@ class GuardedProtocol(HttpToolsProtocol):
         """A request is whole, unless its head is to be read once more."""
         if self.parser.should_upgrade():
             return
+        super().on_message_complete()
         self._open = False
         self._packet = 0
-        cycle = self.cycle
-        if cycle.response_complete:
+        if self.cycle.response_complete:
             self._expect_by(self.loop.time() + self.timeout_keep_alive)
-            return
-        cycle.more_body = False
-        cycle.message_event.set()
-        if not self.flow.write_paused:
+        elif not self.flow.write_paused:
             self._due = None
 
     def _await_rest(self) -> None:

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
 from mockserver.domain.bounded_cache import BoundedCache
+from mockserver.domain.record import entity
 from mockserver.server.guards import BodyReceiver, GuardedProtocol
 from mockserver.web.request import TRANSPORT, Send
 
@@ -219,35 +220,33 @@ _ENDING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
 _head_of = BoundedCache(256, _head).__getitem__
 
 
+@entity
 class StartedCoroutine(Coroutine[Any, Any, None]):
     """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made of to go on."""
 
-    __slots__ = ("_awaited", "_is_begun", "_rest")
-
-    def __init__(self, rest: Coroutine[Any, Any, None], awaited: Any) -> None:
-        self._rest = rest
-        self._awaited = awaited
-        self._is_begun = False
+    rest: Coroutine[Any, Any, None]
+    awaited: Any
+    is_begun: bool = False
 
     def send(self, value: Any) -> Any:
         """Go on; at first, say what is waited for."""
-        if self._is_begun:
-            return self._rest.send(value)
-        self._is_begun = True
-        return self._awaited
+        if self.is_begun:
+            return self.rest.send(value)
+        self.is_begun = True
+        return self.awaited
 
     def throw(self, *problem: Any) -> Any:
         """Go on with an exception."""
-        self._is_begun = True
-        return self._rest.throw(*problem)
+        self.is_begun = True
+        return self.rest.throw(*problem)
 
     def close(self) -> None:
         """Give up."""
-        self._rest.close()
+        self.rest.close()
 
     def __await__(self) -> Generator[Any, Any, None]:
         yield self.send(None)
-        yield from self._rest.__await__()
+        yield from self.rest.__await__()
 
 
 class LaneProtocol(GuardedProtocol):

@@ -1,19 +1,21 @@
-"""The server: sockets, signals, the ready line and uvicorn, for any ASGI application.
+"""The server: sockets, signals, the ready line and uvicorn.
 
 The sockets are bound before the application starts, so that a taken port fails as such and port 0 is known when the
 first address is printed. One event loop serves the plain and the TLS listener; the application's lifespan runs once
-for both.
+for both. A connection that has still to agree on TLS is open too, and is not waited for without end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import os
 import signal
 import socket
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,11 +29,17 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
+from mockserver.domain.record import record, replace
+from mockserver.scenario.scenario import TlsMap
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol, fast_app
-from mockserver.server.listeners import Listeners, accept, allow_connections, keep_silent, shake_hands
+from mockserver.settings import Settings, bracketed
+from mockserver.web.app import Application
 from mockserver.web.request import TRANSPORT
+
+if sys.platform != "win32":
+    import resource
 
 BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an idle one.
@@ -40,13 +48,160 @@ KEEP_ALIVE_SECONDS = 75
 GRACE_SECONDS = 4
 
 
-def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None = None) -> int:
-    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code.
+MOST_CONNECTIONS = 10_000
+"""Connections that may be open at a time."""
 
-    The application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP),
-    ``stopping()`` (called when a signal asks for the end) and ``refuses_connection()`` (asked once for each connection:
-    is it to be reset). ``collector`` was made before the application, that its making may not be stalled.
-    """
+RESERVE = 128
+"""Open files that are kept for webhooks, for the server's own and for asking whether it lives: half of a few."""
+
+
+class CannotListen(Exception):
+    """An address that cannot be bound. ``code`` is the exit code that says why."""
+
+    def __init__(self, message: str, code: Exit) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@record
+class Listeners:
+    """Bound sockets, not yet accepting, and the settings with the ports that were really taken."""
+
+    settings: Settings
+    plain: socket.socket
+    tls: tuple[socket.socket, ...] = ()
+
+    @property
+    def tls_address(self) -> str:
+        name = "localhost" if self.settings.host == "127.0.0.1" else bracketed(self.settings.host)
+        return f"https://{name}:{self.settings.tls_port}"
+
+    def close(self) -> None:
+        for bound in (self.plain, *self.tls):
+            bound.close()
+
+
+def listen(settings: Settings) -> Listeners:
+    """Bind the configured addresses. Raises :class:`CannotListen`."""
+    with contextlib.ExitStack() as closing:
+        plain = closing.enter_context(_bind(settings.host, settings.port, "--port"))
+        settings, tls = replace(settings, port=plain.getsockname()[1]), list[socket.socket]()
+        if settings.tls_port is not None:
+            tls.append(closing.enter_context(_bind(settings.host, settings.tls_port, "--tls-port")))
+            settings = replace(settings, tls_port=tls[0].getsockname()[1])
+            # "localhost" is ::1 to some clients and 127.0.0.1 to others, and the SDKs' address cannot be changed.
+            with contextlib.suppress(CannotListen):
+                if settings.host in ("127.0.0.1", "localhost"):
+                    other = "::1" if tls[0].family == socket.AF_INET else "127.0.0.1"
+                    tls.append(_bind(other, settings.tls_port or 0, "--tls-port"))
+        closing.pop_all()
+        return Listeners(settings, plain, tuple(tls))
+
+
+def allow_connections() -> int:
+    """Raise the limit of open files as far as is useful and allowed; how many connections may be open under it."""
+    if sys.platform == "win32":
+        return MOST_CONNECTIONS
+    wanted = MOST_CONNECTIONS + RESERVE
+    files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if files != resource.RLIM_INFINITY and files < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            wanted = files
+    return max(wanted - RESERVE, wanted // 2)
+
+
+def _bind(host: str, port: int, option: str) -> socket.socket:
+    address = f"{bracketed(host)}:{port}"
+    try:
+        # As bytes: with a text Python loads what encodes names in other alphabets, and refuses one that is too long.
+        name = host.encode() if host.isascii() else host
+        family, kind, proto, _, where = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, proto)
+    except OSError as problem:
+        raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
+    try:
+        if os.name == "posix":
+            # Without this a restart has to wait for the last run's closed connections.
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(where)
+        bound.setblocking(False)
+    except OSError as problem:
+        bound.close()
+        if problem.errno == errno.EADDRINUSE:
+            message = f"port {port} of {host} is in use: stop what uses it, or choose another with {option} (0 = any)"
+            raise CannotListen(message, Exit.PORT_IN_USE) from None
+        raise CannotListen(f"cannot listen on {address}: {problem.strerror or problem}", Exit.USAGE) from None
+    return bound
+
+
+OUT_OF_FILES_SECONDS = 0.1
+"""How long nothing is accepted once the system has refused to."""
+
+
+async def accept(listener: socket.socket, welcome: Callable[[socket.socket], Coroutine[None, None, None]]) -> None:
+    """Accept until cancelled, and welcome each connection."""
+    loop = asyncio.get_running_loop()
+    shaking: set[asyncio.Task[None]] = set()
+    try:
+        while True:
+            try:
+                raw, _ = await loop.sock_accept(listener)
+            except OSError:
+                await asyncio.sleep(OUT_OF_FILES_SECONDS)
+                continue
+            task = loop.create_task(welcome(raw))
+            shaking.add(task)
+            task.add_done_callback(shaking.discard)
+    finally:
+        for task in shaking:
+            task.cancel()
+
+
+async def keep_silent(raw: socket.socket) -> None:
+    """A handshake that hangs: nothing is said until the client leaves."""
+    with raw, contextlib.suppress(OSError):
+        while await asyncio.get_running_loop().sock_recv(raw, 4096):
+            pass
+
+
+_ALERT, _TLS_1_2, _FATAL = 21, (3, 3), 2
+_ALERTS = {"CALLBACK_FAILED": ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE, "UNSUPPORTED_PROTOCOL": 70}
+"""What a client is told of a handshake that a scenario refuses, by the reason of the failure; 70 is protocol_version,
+which Python does not name."""
+
+
+async def shake_hands(
+    connection: Callable[[], GuardedProtocol], context: ssl.SSLContext, raw: socket.socket, *, alerts: bool
+) -> None:
+    """Begin a TLS connection, whose protocol ``connection`` makes; with ``alerts`` the client of a handshake that fails
+    is told why."""
+    protocol = connection()
+    if protocol.turns_away(raw):
+        raw.close()
+        return
+    protocol.handshake_begun(raw)
+    # Event loops close a connection whose handshake fails before its alert is sent.
+    kept = raw.dup() if alerts else None
+    try:
+        await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, raw, ssl=context)
+    except OSError as fault:
+        told = _ALERTS.get(fault.reason) if isinstance(fault, ssl.SSLError) else None
+        if kept is not None and told is not None:
+            with contextlib.suppress(OSError):
+                kept.send(bytes((_ALERT, *_TLS_1_2, 0, 2, _FATAL, told)))
+        protocol.connection_lost(fault)
+    finally:
+        if kept is not None:
+            kept.close()
+
+
+def serve(app: Application, bound: Listeners, *, echo: Echo, collector: Collector | None = None) -> int:
+    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code. ``collector`` was made
+    before the application, that its making may not be stalled."""
     log = ServerLog(echo, bound.settings)
     LibraryMessages(log).take_over()
     try:
@@ -57,10 +212,10 @@ def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None
         bound.close()
 
 
-async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
+async def _serve(app: Application, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
     settings = bound.settings
     server = Server(_config(app, fast_lane=settings.fast_lane))
-    context, flaw = None, getattr(app, "tls", None)
+    context, flaw = None, app.tls
     if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
         log.error(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
@@ -76,44 +231,33 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collect
     lifespan = LifespanOn(server.config)
     # By this the application knows that its scenarios may cut connections.
     lifespan.state[TRANSPORT] = True
-    with _signals(app, server, log):
-        await lifespan.startup()
-        if lifespan.should_exit:
-            return Exit.INTERNAL
-        try:
-            if problems := list(getattr(app, "ready_problems", [])):
-                for line in problems:
-                    log.error(line)
-                return Exit.USAGE
-            # The application runs already.
-            server.lifespan = LifespanOff(server.config)
-            server.lifespan.state = lifespan.state
-            await server.startup(sockets=[bound.plain])
-            collector.start()
-            return await _run(app, bound, server, context, log=log, echo=echo)
-        finally:
-            await lifespan.shutdown()
+    _heed_signals(app, server, log)
+    await lifespan.startup()
+    if lifespan.should_exit:
+        return Exit.INTERNAL
+    try:
+        # The application runs already.
+        server.lifespan = LifespanOff(server.config)
+        server.lifespan.state = lifespan.state
+        await server.startup(sockets=[bound.plain])
+        collector.start()
+        return await _run(app, bound, server, context, log=log, echo=echo)
+    finally:
+        await lifespan.shutdown()
 
 
 async def _run(
-    app: Any, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
+    app: Application, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
-    requests = RequestLog(
-        lambda text: echo(text.removesuffix("\n"), err=True),
-        as_json=settings.log_format == "json",
-        least=settings.log_level,
-    )
-    if hasattr(app, "world"):
-        app.world.log = requests
+    app.world.log = requests = RequestLog(echo, settings)
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "
             "anyone there can use the control API"
         )
     try:
-        plan = getattr(app, "tls", None)
-        async with _accepting_tls(server, bound.tls, context, plan):
+        async with _accepting_tls(server, bound.tls, context, app.tls):
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
@@ -131,10 +275,9 @@ async def _run(
     return Exit.STOPPED
 
 
-def _config(app: Any, *, fast_lane: bool) -> Config:
+def _config(app: Application, *, fast_lane: bool) -> Config:
     kind = partial(LaneProtocol, fast_app=fast_app(app)) if fast_lane else GuardedProtocol
-    refuses = getattr(app, "refuses_connection", lambda: False)
-    protocol: Any = partial(kind, most=allow_connections(), refuses=refuses)
+    protocol: Any = partial(kind, most=allow_connections(), refuses=app.refuses_connection)
     config = Config(
         app,
         http=protocol,
@@ -156,7 +299,7 @@ def _config(app: Any, *, fast_lane: bool) -> Config:
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, plan: Any
+    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, plan: TlsMap | None
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -196,42 +339,32 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
                 target.unlink()
 
 
-@contextlib.contextmanager
-def _signals(app: Any, server: Server, log: ServerLog) -> Iterator[None]:
+def _heed_signals(app: Application, server: Server, log: ServerLog) -> None:
     """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
         # Answers that go on until the reader leaves must hear that it is us who leave.
-        if hasattr(app, "stopping"):
-            app.stopping()
+        app.stopping()
         server.force_exit = server.should_exit
         server.should_exit = True
 
     actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
-    if sys.platform != "win32" and hasattr(app, "reload"):
+    if sys.platform != "win32":
         actions[signal.SIGHUP] = reloading(app, log)
-    before = {number: signal.getsignal(number) for number in actions}
     for number, action in actions.items():
         # Loops without add_signal_handler (Windows) are woken by the standard one.
         try:
             loop.add_signal_handler(number, action)
         except NotImplementedError:
             signal.signal(number, lambda *_, act=action: loop.call_soon_threadsafe(act))
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
-            signal.signal(number, previous)
 
 
 EVERY_SECONDS = 0.5
 """How often the files are looked at. A look asks the system for the times of the files and reads none."""
 
 
-def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
+def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
     """A call that lets ``app`` read its files again, once at a time, and logs how it went."""
     alone = asyncio.Lock()
     running: set[asyncio.Task[None]] = set()
@@ -240,7 +373,7 @@ def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
         async with alone:
             try:
                 await app.reload()
-                problems = list(getattr(app, "ready_problems", []))
+                problems = list(app.ready_problems)
             except Exception as problem:
                 problems = [str(problem)]
         for problem_line in problems:

@@ -22,13 +22,12 @@ from mockserver.web.control.call import CONTROL_ROUTES, ControlEndpoint
 from mockserver.web.control.webhooks import INBOX_METHODS, INBOX_PATH, InboxEndpoint
 from mockserver.web.directory import ScenarioReader
 from mockserver.web.guard import Guard
-from mockserver.web.idle import IDLE_IN_STORE, Freeing, drop_idle
-from mockserver.web.operation import OperationEndpoint
+from mockserver.web.operation import OperationEndpoint, prepare, set_up
 from mockserver.web.page import PAGE_ROUTES, PageEndpoint
 from mockserver.web.routes import ROUTES
-from mockserver.web.setup import prepare, set_up
+from mockserver.web.runner import Ticker
 from mockserver.web.unrouted import PathRow, routes_at, starlette_routes
-from mockserver.web.world import World
+from mockserver.web.world import IDLE_IN_STORE, Freeing, World, drop_idle
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
@@ -81,7 +80,8 @@ class Application(Starlette):
     def public_methods(self, path: str) -> list[str]:
         """The methods of a path that a public key opens."""
         routes, _ = routes_at(self.routes, path)
-        return [method for route in routes if _is_public(route.endpoint) for method in sorted(route.methods or ())]
+        public = [one for one in routes if isinstance(one.endpoint, OperationEndpoint) and one.endpoint.route.is_public]
+        return [method for route in public for method in sorted(route.methods or ())]
 
     def path_of(self, method: str, path: str) -> str | None:
         """The path of an operation as its table has it, with placeholders; None where there is no operation."""
@@ -121,7 +121,8 @@ class Application(Starlette):
     @property
     def tls(self) -> TlsMap | None:
         """What the scenario files want to be wrong with the TLS port; the last one counts."""
-        return next((one.tls for one in reversed(self.world.directory.config.scenarios) if one.tls is not None), None)
+        said = (scenario.said.tls for scenario in reversed(self.world.directory.config.scenarios))
+        return next(filter(None, said), None)
 
     def stopping(self) -> None:
         """End answers that would go on for ever."""
@@ -130,9 +131,7 @@ class Application(Starlette):
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
         """Inside of it time passes and webhooks go out without a request."""
-        from mockserver.adapters.ticker import Ticker
-        from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
-        from mockserver.adapters.webhook_sender import WebhookSender
+        from mockserver.adapters.webhook_sender import WebhookDispatcher
 
         world = self.world
         runner, is_live = world.runner, world.sandboxes.is_live
@@ -141,11 +140,11 @@ class Application(Starlette):
             # What a slice takes follows from how far it goes: who moves a clock is alone in running what is due.
             return is_live(sandbox) and sandbox not in runner.moving
 
-        runner.ticker = ticker = Ticker(world.real_clock, is_left_to_time, runner.run, runner.turn)
+        runner.ticker = ticker = Ticker(runner, is_left_to_time)
         store = world.store
         kept = store.is_kept if store is not None else None
         runner.dispatcher = dispatcher = WebhookDispatcher(
-            world.real_clock, is_live, WebhookSender(), runner.changed, world.tracing, kept
+            world.real_clock, is_live, runner.changed, world.tracing, kept
         )
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
@@ -182,10 +181,6 @@ def _rows(world: World) -> list[PathRow]:
         *((row.path, [row.method], PageEndpoint(row, world)) for row in PAGE_ROUTES),
         (INBOX_PATH, INBOX_METHODS, InboxEndpoint(world)),
     ]
-
-
-def _is_public(endpoint: object) -> bool:
-    return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 class _Silence(Response):

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mockserver.assumptions import ROWS
-from mockserver.domain.batch import Batch, results_text
+from mockserver.domain.batch import results_text
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import iso, parse_instant
 from mockserver.domain.customer import Customer
@@ -27,7 +27,6 @@ from mockserver.engine import (
     batches,
     charges,
     customers,
-    info,
     payment_links,
     payment_methods,
     providers,
@@ -37,14 +36,13 @@ from mockserver.engine import (
     transfers,
     webhook_subscriptions,
 )
-from mockserver.engine.indexed_table import STEP_ROWS
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import STEP_ROWS, Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import Step
 from mockserver.web.routes import OperationCall, StatusReply
 from mockserver.web.runner import in_steps, look_ahead
 from mockserver.wire import resources
-from mockserver.wire.body_tables import query_type
+from mockserver.wire.body_tables import body_type
 from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.refusals import declined
@@ -121,7 +119,7 @@ class ListOf:
             return None
         try:
             # The step itself will note what it rests on.
-            given = vars(asked.typed(query_type(self._query), strict=False))
+            given = vars(asked.typed(body_type(self._query), strict=False))
             return look_ahead(table, searches.query_of(Step(step.sandbox, step.asked), self._wanted, given))
         except Invalid:
             return None
@@ -129,18 +127,18 @@ class ListOf:
 
 def create_charge(call: OperationCall) -> bytes | StatusReply:
     """Any creation of a charge whose body names its own source."""
-    return _begun(call, charges.create(call.step, call.body.charge()))
+    return _begun(call, charges.create(call.step, call.body.command()))
 
 
 def charge_wallet(call: OperationCall) -> bytes | StatusReply:
     """Charge the token of a wallet, through the provider that the query, the header or the body names."""
-    return _begun(call, charges.create(call.step, call.body.charge(call.provider)))
+    return _begun(call, charges.create(call.step, call.body.command(named=call.provider)))
 
 
 def pay_link(call: OperationCall) -> bytes | StatusReply:
     """Pay on the page of a link."""
     link = payment_links.get(call.step, call.path["payment_link_id"])
-    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.payment()))
+    return _begun(call, payment_links.pay(call.step, link.payment_link_id, call.body.command()))
 
 
 def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
@@ -152,8 +150,7 @@ def _begun(call: OperationCall, charge: Charge) -> bytes | StatusReply:
 
 def refund(call: OperationCall) -> bytes:
     """Give money back."""
-    query = call.query
-    return _charge(call, charges.refund(call.step, call.path["charge_id"], query.amount, query.comment))
+    return _charge(call, charges.refund(call.step, call.path["charge_id"], call.query.amount, call.query.comment))
 
 
 def refund_or_void(call: OperationCall) -> bytes:
@@ -174,19 +171,19 @@ def update_customer(call: OperationCall) -> Members:
 
 def delete_customer(call: OperationCall) -> Members:
     """Remove a customer."""
-    asks = call.query.asks_provider()
+    asks = call.query.gateway_delete is not False
     return _customer(call, customers.delete(call.step, call.path["customer_id"], ask_provider=asks))
 
 
 def delete_payment_method(call: OperationCall) -> Members:
     """Remove a payment method."""
-    asks = call.query.asks_provider()
+    asks = call.query.gateway_delete is not False
     return _method(call, payment_methods.delete(call.step, call.path["payment_method_id"], ask_provider=asks))
 
 
 def create_token(call: OperationCall) -> Members:
     """Make a token from a card for a provider."""
-    return _token(call, tokens.create_from_card(call.step, call.body.of_provider(call.provider or "")))
+    return _token(call, tokens.create_from_card(call.step, call.body.command(provider_id=call.provider or "")))
 
 
 def create_batch(call: OperationCall) -> Members:
@@ -223,43 +220,37 @@ def reference_data(call: OperationCall) -> Members:
     return resources.info_reply()
 
 
+_PLAIN_KINDS = ("Bnpl", "ThreeDs", "GooglePay", "NetworkToken")
+
+
 def offered(call: OperationCall) -> Members:
     """Which ways to pay are offered for an amount and a currency."""
     query, sandbox = call.query, call.sandbox
-    offer = info.offer(call.step, query.amount, query.currency, query.card_provider_id)
+    offer = providers.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = providers.known(sandbox, offer.card_provider.three_ds_provider_id) if offer.card_provider else None
-    pay_to, challengers = offer.able[Capability.PAYTO], offer.able[Capability.THREE_DS]
-    wallets, tokens = offer.able[Capability.WALLET], offer.able[Capability.NETWORK_TOKEN]
-    host = urlsplit(sandbox.config.public_url).hostname or ""
+    able, host = offer.able, urlsplit(sandbox.config.public_url).hostname or ""
+    pay_to, wallets = able[Capability.PAYTO], able[Capability.WALLET]
+    by_kind = {"Card": able[Capability.CARD], "Paypal": offer.paypal, "PayTo": pay_to, "Bnpl": offer.pay_later}
+    by_kind |= {"ThreeDs": able[Capability.THREE_DS], "GooglePay": wallets, "ApplePay": wallets}
+    by_kind["NetworkToken"] = able[Capability.NETWORK_TOKEN]
+    shown = {kind: [reply_of(f"{kind}Provider", one) for one in by_kind[kind]] for kind in _PLAIN_KINDS}
     return reply_of(
         "InfoProvidersReply",
         offer,
-        hasCardProviders=bool(offer.able[Capability.CARD]),
-        hasPaypalProviders=bool(offer.paypal),
+        **{f"has{kind}Providers": bool(found) for kind, found in by_kind.items()},
         paypalProviders=[provider.provider_id for provider in offer.paypal],
         required3dsProvider=three_ds.provider_id if three_ds else None,
-        hasPayToProviders=bool(pay_to),
         payToProviders=[provider.provider_id for provider in pay_to],
         payToProvidersWithOptions=[reply_of("PayToOption", provider) for provider in pay_to],
-        hasBnplProviders=bool(offer.pay_later),
-        bnplProviders=[reply_of("BnplProvider", provider) for provider in offer.pay_later],
-        hasThreeDsProviders=bool(challengers),
-        threeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
-        allThreeDsProviders=[reply_of("ThreeDsProvider", provider) for provider in challengers],
-        hasGooglePayProviders=bool(wallets),
-        googlePayProviders=[reply_of("GooglePayProvider", provider) for provider in wallets],
-        hasApplePayProviders=bool(wallets),
+        bnplProviders=shown["Bnpl"],
+        threeDsProviders=shown["ThreeDs"],
+        allThreeDsProviders=shown["ThreeDs"],
+        googlePayProviders=shown["GooglePay"],
         applePayProviders=[
-            reply_of(
-                "ApplePayProvider",
-                provider,
-                merchantIdentifier=f"merchant.{provider.provider_id}",
-                domainName=host,
-            )
-            for provider in wallets
+            reply_of("ApplePayProvider", one, merchantIdentifier=f"merchant.{one.provider_id}", domainName=host)
+            for one in wallets
         ],
-        hasNetworkTokenProviders=bool(tokens),
-        networkTokenProviders=[reply_of("NetworkTokenProvider", provider) for provider in tokens],
+        networkTokenProviders=shown["NetworkToken"],
     )
 
 
@@ -270,12 +261,12 @@ def info_of_provider(call: OperationCall) -> Members:
 
 def info_of_token(call: OperationCall) -> Members:
     """What a browser needs to know of a token's provider."""
-    return _provider_info(call, info.of_token(call.step, call.path["token"]))
+    return _provider_info(call, tokens.provider_of(call.step, call.path["token"]))
 
 
 def default_fallback(call: OperationCall) -> Members:
     """The provider that takes over where none is configured to."""
-    return _provider(call, info.default_fallback(call.sandbox))
+    return _provider(call, providers.default_fallback(call.sandbox))
 
 
 def version(call: OperationCall) -> Members:
@@ -328,10 +319,6 @@ def _link(call: OperationCall, link: PaymentLink) -> Members:
     return resources.payment_link_reply(link, address, sandbox.account_id, sandbox.public_key)
 
 
-def _batch(_: OperationCall, batch: Batch) -> Members:
-    return resources.batch_reply(batch, results_text(batch))
-
-
 def _provider(call: OperationCall, provider: Provider) -> Members:
     """A provider with its fallback."""
     return resources.provider_reply(provider, call.sandbox.providers.get(provider.fallback_provider_id or ""))
@@ -348,7 +335,7 @@ _SHOWN: Mapping[str, Callable[[OperationCall, Any], object]] = {
     "TokenReply": _token,
     "PaymentLinkReply": _link,
     "ProviderReply": _provider,
-    "BatchReply": _batch,
+    "BatchReply": lambda _, batch: resources.batch_reply(batch, results_text(batch)),
     "BatchStatusReply": lambda _, batch: resources.batch_status_reply(batch),
     "VaultReply": lambda call, item: resources.vault_reply(item, call.profile),
     "VaultSecretsReply": lambda call, item: resources.vault_secrets_reply(item, call.profile),

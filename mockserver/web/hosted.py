@@ -1,8 +1,11 @@
-"""The hosted payment page of a payment link (``/pay/<paymentLinkId>``): works without JavaScript, may be framed.
+"""The pages of payers, which work without JavaScript and may be framed. The payment page of a payment link
+(``/pay/<paymentLinkId>``); and the challenge of 3-D Secure, which a payer passes, fails or cancels: of a charge
+(``/3ds/<chargeId>``), or of a payment token before it is used (``/3ds/token/<tokenId>``), whose form may be sent twice.
 
-A view of the page pays at most once. Its key is in the address (``?view=``), so that Back after a payment leads to what
-was paid and not to an empty form; each try of a view has a key of its own, so that a double click or a reload is
-answered with the charge that the first one made. Source: docs/spec/service.md, Payment link.
+A view of the payment page pays at most once. Its key is in the address (``?view=``), so that Back after a payment
+leads to what was paid and not to an empty form; each try of a view has a key of its own, so that a double click or a
+reload is answered with the charge that the first one made. Sources: docs/spec/service.md, Payment link, and Charge
+(``threeDsRedirectUrl``); docs/spec/published-facts.md, 7.1 (``threeDSEmail``).
 """
 
 from __future__ import annotations
@@ -13,20 +16,22 @@ from dataclasses import field, replace
 from typing import Any
 
 from mockserver.domain.charge import Charge
+from mockserver.domain.codes import Code
 from mockserver.domain.money import currency
 from mockserver.domain.payment_link import LinkPaymentType, PaymentLink
 from mockserver.domain.record import mutable
+from mockserver.domain.sources import ChallengeAnswer
 from mockserver.domain.states import ChargeState
+from mockserver.domain.token import Token
 from mockserver.engine import payment_links, three_ds
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import unnoted
 from mockserver.web import payer
-from mockserver.web.page import NoSuchPage, PageCall, carry_out, holding, html, redirect, web_address, with_query
+from mockserver.web.page import NoSuchPage, PageCall, carry_out, html, redirect, web_address, with_query
+from mockserver.web.payer import OUTCOMES, failure_of, paid_with
 from mockserver.web.request import Reply
 from mockserver.web.routes import FORM_ROUTES
-
-DECLINED_BY_PAYER = "do_not_honour"
-"""The outcome that the button "Decline" of a simulated way to pay asks for, as ``metadata.mock`` (test values)."""
+from mockserver.wire.profile import profile_of
 
 _KEPT = ("amount", "cardholder", "expiryDate")
 """Fields of a refused form that are shown again; number and ccv never are."""
@@ -46,6 +51,10 @@ class _View:
     errors: Mapping[str, str] = field(default_factory=dict)
     alert: str | None = None
     notice: str | None = None
+
+    def begin(self) -> None:
+        """Give it a key; two payers never have the same."""
+        self.key = self.sandbox.ids.hex24("page_view")
 
     def address(self, **query: str) -> str:
         begun = {"view": self.key} if self.key else {}
@@ -68,9 +77,6 @@ class _View:
         return None, key
 
 
-sandbox = holding("payment_links", "payment_link_id")
-
-
 def page(call: PageCall) -> Reply:
     """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
     view = _found(call, call.query.get("view", ""))
@@ -80,7 +86,7 @@ def page(call: PageCall) -> Reply:
         return _result(view, charge, used=False) if stays else redirect(_onward(view, charge))
     if charge is not None and not view.key:
         made_by = [key for key, made in view.link.attempts.items() if made == charge.charge_id]
-        view.key = _view_of(made_by[-1] if made_by else "")
+        view.key = made_by[-1].partition(".")[0] if made_by else ""
     made, _ = view.tries()
     if made is not None:
         waits = made.status is ChargeState.PENDING_CHECKOUT
@@ -88,7 +94,7 @@ def page(call: PageCall) -> Reply:
     if not view.link.has_room:
         return html(200, "closed.html", link=view.link)
     if not view.key:
-        view.key = _new_key(view.sandbox)
+        view.begin()
         return redirect(view.sandbox.page(payment_links.page(view.link), **{**call.query, "view": view.key}))
     if charge is not None:
         view.alert = _alert(charge)
@@ -101,16 +107,15 @@ def pay(call: PageCall) -> Reply:
     """Take the payment and send the payer on; a declined payer may try again at once."""
     form = call.form
     key = form.get("attempt", "")
-    view = _found(call, _view_of(key))
+    view = _found(call, key.partition(".")[0])
     if form.get("result") == "cancel":
         return redirect(view.address(cancelled="1"))
     link = view.link
     made, free = view.tries()
     if made is not None and key not in link.attempts:
         return redirect(_onward(view, made))
-    reply = carry_out(
-        call, FORM_ROUTES["payment_link.pay"], _body(link, form, key if key == free or key in link.attempts else "")
-    )
+    body = _body(link, form, key if key == free or key in link.attempts else "")
+    reply = carry_out(call, FORM_ROUTES["payment_link.pay"], body)
     view.link = link = view.sandbox.payment_links.get(link.payment_link_id) or link
     made, _ = view.tries()
     if made is not None:
@@ -131,7 +136,7 @@ def _refused(view: _View, reply: Reply) -> Reply:
     errors = payer.faults_of(reply.body) | _faults_of_form(view, kind)
     fields = _CARD_FIELDS if kind == LinkPaymentType.CARD.value else frozenset()
     if "Attempt" in errors:
-        view.key = _new_key(view.sandbox)
+        view.begin()
         view.alert = "This page is out of date. Please pay again."
     elif errors.keys() & (fields | {"Amount"} if view.link.amount is None else fields):
         view.errors = errors
@@ -174,7 +179,8 @@ def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, obj
     if kind == LinkPaymentType.CARD.value:
         body["paymentInformation"] = _card(form)
     elif form.get("result") == "decline":
-        metadata["mock"] = DECLINED_BY_PAYER
+        # The outcome that a test value asks for.
+        metadata["mock"] = "do_not_honour"
     if metadata:
         body["metadata"] = metadata
     return body
@@ -241,14 +247,97 @@ def _found(call: PageCall, view: str) -> _View:
     return _View(call.sandbox, link, view if _VIEW.fullmatch(view) else "")
 
 
-def _view_of(key: str) -> str:
-    return key.partition(".")[0]
-
-
-def _new_key(sandbox: Sandbox) -> str:
-    """A key for one view of the page; two payers never have the same."""
-    return sandbox.ids.hex24("page_view")
-
-
 def _alert(charge: Charge) -> str:
     return f"{payer.failure_of(charge)} Nothing was taken."
+
+
+_TOKEN_OUTCOMES: Mapping[ChallengeAnswer | None, tuple[str, str]] = {
+    ChallengeAnswer.PASS: ("Thank you", "You are verified. The shop can take the payment now."),
+    ChallengeAnswer.FAIL: ("Not verified", "You were not verified. Nothing was paid."),
+    ChallengeAnswer.CANCEL: ("Cancelled", "You cancelled. Nothing was paid."),
+    None: ("Too late", "Your answer is not needed any more. Nothing was paid."),
+}
+
+
+def challenge(call: PageCall) -> Reply:
+    """The challenge, or what became of it."""
+    sandbox, challenged = _challenged(call)
+    if sandbox.watch is not None and isinstance(challenged, Charge):
+        sandbox.watch.unfinished.visited(challenged.charge_id)
+    return _shown(sandbox, challenged)
+
+
+def answer(call: PageCall) -> Reply:
+    """Take the payer's answer, and show how the challenge ended: of a charge, in the shop if it has said where."""
+    _, before = _challenged(call)
+    op = "charge.challenge" if isinstance(before, Charge) else "token.challenge"
+    reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
+    sandbox, challenged = _challenged(call)
+    if reply.fault is not None:
+        return _shown(sandbox, challenged)
+    if reply.status is None or reply.status >= 400:
+        return _shown(sandbox, challenged, fault="Choose one of the three answers.")
+    back = return_address(sandbox, challenged) if isinstance(challenged, Charge) else None
+    return redirect(back or sandbox.page(three_ds.page(challenged)))
+
+
+def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
+    """Where the shop wants its payer back, the charge's id and status added: its notification address, or the page of
+    the payment link."""
+    link = sandbox.payment_links.get(charge.payment_link_id or "")
+    address = payment_links.address(unnoted(sandbox), link) if link else web_address(charge.three_ds_notification_url)
+    if address is None:
+        return None
+    return with_query(address, chargeId=charge.charge_id, status=profile_of(sandbox.assumed).status[charge.status])
+
+
+def _challenged(call: PageCall) -> tuple[Sandbox, Charge | Token]:
+    if (sandbox := call.sandbox) is not None:
+        is_charge = "charge_id" in call.path
+        found = sandbox.charges.get(call.path["charge_id"]) if is_charge else sandbox.tokens.get(call.path["token_id"])
+        if found is not None and found.challenged:
+            return sandbox, found
+    raise NoSuchPage("No payment waits here", "The address names no 3-D Secure challenge.")
+
+
+def _shown(sandbox: Sandbox, challenged: Charge | Token, fault: str | None = None) -> Reply:
+    shown = _of_charge(sandbox, challenged) if isinstance(challenged, Charge) else _of_token(challenged)
+    return html(400 if fault else 200, "three_ds.html", scripts=not shown["waits"], fault=fault, **shown)
+
+
+def _of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
+    (title, text), link = OUTCOMES[charge.status], sandbox.payment_links.get(charge.payment_link_id or "")
+    back = return_address(sandbox, charge)
+    return {
+        "charge": charge,
+        "card": paid_with(charge.instrument) if charge.instrument.card else None,
+        "waits": charge.status is ChargeState.PENDING_CHECKOUT,
+        "title": title,
+        "text": text,
+        "answer": _answer_of(charge),
+        "status": profile_of(sandbox.assumed).status[charge.status],
+        "reason": failure_of(charge) if charge.status is ChargeState.FAILED else None,
+        "back": back,
+        # The payer may be redirected to one and then to the other.
+        "reaches": [back, web_address(link.redirect_url) if link else None],
+    }
+
+
+def _of_token(token: Token) -> dict[str, Any]:
+    title, text = _TOKEN_OUTCOMES[token.answer]
+    return {
+        "charge": None,
+        "card": paid_with(token.instrument),
+        "waits": token.waits,
+        "title": title,
+        "text": text,
+        "answer": token.answer or ChallengeAnswer.FAIL,
+        "back": None,
+    }
+
+
+def _answer_of(charge: Charge) -> ChallengeAnswer:
+    if charge.status is not ChargeState.FAILED:
+        return ChallengeAnswer.PASS
+    code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
+    return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL

@@ -1,4 +1,5 @@
-"""An operation of the payments API: what it reads, whom it lets in, what it does and how it answers.
+"""An operation of the payments API: what it reads, whom it lets in, what it does and how it answers. And the
+set-up calls of a scenario, which are operations that run in the moment a sandbox opens, or when somebody asks for them.
 
 What happens between the rules of arrival and the reply is synchronous, at one instant of the sandbox's clock: that is
 the transaction. Time that a scenario asks for is spent before it or after it, never inside. An answer may lag behind
@@ -8,45 +9,41 @@ the present state (``lag``) or repeat an earlier one (``replay``). Source: docs/
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import cast
+from urllib.parse import unquote, urlsplit
+
+from starlette.routing import BaseRoute
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, ProviderRefused, Refused
+from mockserver.domain.errors import Invalid, ProviderRefused, Refused, invalid
 from mockserver.domain.problem import Problem, problem
 from mockserver.domain.record import replace
-from mockserver.engine import idempotency, step_effects
-from mockserver.engine.past import Past, lag_of
+from mockserver.engine import due, idempotency, step_effects
+from mockserver.engine.past import lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.scenario.attempt import Stage
+from mockserver.scenario.answers import ready, unexpected
 from mockserver.scenario.director import SILENCE
-from mockserver.scenario.edits import unfound
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
+from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
 from mockserver.web import holds, watching
-from mockserver.web.request import (
-    JSON_TYPE,
-    NOSNIFF,
-    Reply,
-    Request,
-    Unanswerable,
-    asked,
-    refusal,
-)
+from mockserver.web.request import JSON_TYPE, NOSNIFF, Reply, Request, Unanswerable, asked, refusal
 from mockserver.web.routes import OperationCall, Route, StatusReply
 from mockserver.web.shell import Endpoint
 from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
+from mockserver.web.unrouted import routes_at
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import refusals
-from mockserver.wire.base import Body
-from mockserver.wire.fields import NO_FIELDS, Fields, no_fields, pascal
-from mockserver.wire.jsonio import MalformedJson, loads
+from mockserver.wire.fields import NO_FIELDS, Body, Fields, no_fields, pascal
+from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.profile import profile_of
 
 _REFUSED = 400
@@ -75,12 +72,6 @@ class OperationEndpoint(Endpoint):
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
         return directory.of_either_key(headers) if self.route.is_public else directory.of_secret_key(headers)
-
-    def fault_strikes(self, fault: Transport, step: Step, body: bytes) -> None:
-        """Warn of what the fault could not change in the answer."""
-        if fault.edit or fault.omit:
-            lost = unfound(loads(body), fault.edit or {}, fault.omit)
-            step.result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
 
     async def interrupted(self, request: Request) -> Reply | None:
         """Let the rules decide that know the head of a request. In process each request is a connection of its own."""
@@ -157,8 +148,12 @@ class OperationEndpoint(Endpoint):
         """Take the same request once more, marked with who sends it: the status and the answer; None and what came of
         it when the connection broke."""
         marked = {**request.headers, SENT_BY: by}
-        target = request.resource, request.query
-        return await asked(self, request.method, *target, marked, request.raw, path_params=dict(request.path))
+        target, path = (request.resource, request.query), dict(request.path)
+        try:
+            answer = await asked(self, request.method, *target, marked, request.raw, path_params=path)
+        except ConnectionError:
+            return None, b""
+        return answer.status, answer.raw
 
     def _put_off(self, request: Request, wait: Micros) -> Reply:
         """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
@@ -199,12 +194,13 @@ class OperationEndpoint(Endpoint):
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked:
                 step.result.decisions += _SILENCE
                 return step, None
-            fault = self._early_fault(step)
+            # Before anything happens.
+            fault = step.ask(Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)).outcome.transport
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox, is_counted=not is_setup)
             _note_ignored(step, request)
             return step, self._refused(request, step, refused)
-        if fault is None or is_setup:
+        if fault is None or fault.at is not At.RECEIVE or is_setup:
             return step, None
         _note_ignored(step, request)
         return step, fault if fault.goes_on else Reply(None, b"", step, fault)
@@ -223,23 +219,23 @@ class OperationEndpoint(Endpoint):
         request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
         return read or request.asked
 
-    def _early_fault(self, step: Step) -> Transport | None:
-        """What the rules of arrival do to the request before anything happens."""
-        attempt = step.attempt(self.op, subject=step.asked.named)
-        fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
-        return fault if fault is not None and fault.at is At.RECEIVE else None
-
     def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """An earlier answer, where a rule or the request's idempotency key wants that, else the reply of ``act``."""
-        if idempotency.HEADER in request.headers:
+        sandbox = step.sandbox
+        by_key = idempotency.HEADER in request.headers and self.route.method != "GET"
+        if by_key and sandbox.assumed["request.idempotency"] == "by_header":
             act = partial(self._once, act, request, step)
-        return _replayed(step, act, _fault_of_answer(step)) if step.sandbox.config.rules.replays else act()
+        if not sandbox.config.rules.replays:
+            return act()
+        if (first := idempotency.replayed(step)) is not None:
+            return _again(step, first.status, first.text, _fault_of_answer(step))
+        reply = act()
+        if reply.status is not None:
+            idempotency.keep_for_replay(step, reply.status, reply.text())
+        return reply
 
     def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption ``request.idempotency``)."""
-        sandbox = step.sandbox
-        if sandbox.assumed["request.idempotency"] != "by_header" or self.route.method == "GET":
-            return act()
         step.result.assumed.append("request.idempotency")
         key, asked = request.headers[idempotency.HEADER], (request.resource, request.query, request.raw)
         try:
@@ -254,8 +250,7 @@ class OperationEndpoint(Endpoint):
             return _again(step, first.status, first.answer)
         reply = act()
         if reply.status is not None:
-            text = reply.text()
-            idempotency.keep(step, key, asked, reply.status, text)
+            idempotency.keep(step, key, asked, reply.status, reply.text())
         return reply
 
     def carry_out(self, request: Request, step: Step, ready: object = None, *, is_new: bool = False) -> Reply:
@@ -272,7 +267,9 @@ class OperationEndpoint(Endpoint):
                 body, query = self._form(sandbox.config.strict or profile.refuses_unknown, request, step)
             form = body if self.route.body is not None else None
             call = OperationCall(step, profile, form, query, request.resource, ready)
-            reply = self.route.handle(call) if sandbox.past is None else _as_of(sandbox.past, self.route, call)
+            handle, past = self.route.handle, sandbox.past
+            is_present = past is None or not lag_of(step.result)
+            reply = handle(call) if past is None or is_present else past.seen(step.result, partial(handle, call))
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
@@ -334,13 +331,6 @@ def _fault_of_answer(step: Step) -> Transport | None:
     return None
 
 
-def _as_of(past: Past, route: Route, call: OperationCall) -> object:
-    """What a route answers, as far behind as the rules say."""
-    if not lag_of(call.step.result):
-        return route.handle(call)
-    return past.seen(call.step.result, partial(route.handle, call))
-
-
 def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
     """The reply with the text of an earlier answer."""
     if status >= _REFUSED and step.result.problem is None:
@@ -349,13 +339,89 @@ def _again(step: Step, status: int, text: str, fault: Transport | None = None) -
     return Reply(status, text.encode(), step, fault)
 
 
-def _replayed(step: Step, act: Callable[[], Reply], fault: Transport | None) -> Reply:
-    """The first answer of a key, under ``fault``, when a rule wants that; else that of ``act``, which is kept."""
-    first = idempotency.replayed(step)
-    if first is not None:
-        return _again(step, first.status, first.text, fault)
-    reply = act()
-    if reply.status is not None:
-        text = reply.text()
-        idempotency.keep_for_replay(step, reply.status, text)
-    return reply
+_ANSWERED = {"content-type": "application/json; charset=utf-8"}
+_SUCCESS = ReplyMap()
+_NO_OPERATION = "a set-up call must be an operation of the payments API"
+
+
+def prepare(sandbox: Sandbox, routes: Sequence[BaseRoute]) -> None:
+    """Run the set-up calls of every scenario in force and keep their answers. Raises ``Invalid`` (90) naming the first
+    call whose answer is not as expected, and the answer it got."""
+    for scenario in sandbox.config.scenarios:
+        answers: dict[str, object] = {}
+        for name, wanted in _calls(scenario, answers):
+            status, answer = _run(sandbox, routes, wanted)
+            _take(name, wanted, status, answer, answers)
+        if answers:
+            sandbox.setup[scenario.name] = answers
+
+
+async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenario, by: str) -> list[dict[str, object]]:
+    """Ask the set-up calls of a scenario now, as requests that the journal says were sent ``by`` something, under the
+    rules in force: each call with its status. Raises as ``prepare`` does; what was done before it stays."""
+    answers, made = dict[str, object](), list[dict[str, object]]()
+    for name, wanted in _calls(scenario, answers):
+        found = _request(sandbox, routes, wanted)
+        if found is None:
+            raise invalid({name: _NO_OPERATION})
+        status, raw = await found[0].send(found[1], by)
+        _take(name, wanted, status or 0, loads(raw) if status else None, answers)
+        made.append({"call": str(wanted), "status": status})
+    return made
+
+
+def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
+    """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
+    for place, call in enumerate(scenario.said.setup):
+        name = f"Setup.{call.id or place}"
+        try:
+            yield name, ready(call, answers)
+        except LookupError as missing:
+            raise invalid({name: str(missing)}) from None
+
+
+def _take(name: str, wanted: CallMap, status: int, answer: object, answers: dict[str, object]) -> None:
+    """Keep an answer that is as expected, else refuse it."""
+    faults = unexpected(wanted.expect or _SUCCESS, status, _ANSWERED, answer)
+    if faults and wanted.expect is None and isinstance(answer, dict):
+        reason = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
+        raise invalid({name: f"{wanted} answered {status}: {reason}"})
+    if faults:
+        raise invalid({name: f"{wanted}: {'; '.join(faults)}"})
+    if wanted.id is not None:
+        answers[wanted.id] = answer
+
+
+def _request(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[OperationEndpoint, Request] | None:
+    """The operation of a call and the request for it; None for what is no operation."""
+    target = urlsplit(call.path)
+    path = unquote(target.path)
+    found, parameters = routes_at(routes, path)
+    endpoint = next((route.endpoint for route in found if call.method in (route.methods or ())), None)
+    if not isinstance(endpoint, OperationEndpoint):
+        return None
+    request = Request(
+        method=call.method,
+        resource=path,
+        path=parameters,
+        query=target.query.encode(),
+        headers={**(call.headers or {}), "x-secretkey": sandbox.key},
+        raw=dumps(call.body) if call.body is not None else b"",
+        known=sandbox,
+    )
+    return endpoint, request
+
+
+def _run(sandbox: Sandbox, routes: Sequence[BaseRoute], call: CallMap) -> tuple[int, object]:
+    """Status and body of the answer, read as a client reads them."""
+    found = _request(sandbox, routes, call)
+    if found is None:
+        return 404, problem(404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION})
+    endpoint, request = found
+    due.run_due(sandbox, sandbox.clock.read(endpoint.world.real_clock()))
+    step, arrived = endpoint.arrive(request, sandbox, is_setup=True)
+    reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, step)
+    if reply.status is None:
+        reason = {"Rule": "a rule of a scenario stops it before anything happens"}
+        return 503, problem(503, Code.RETRY_LATER, Code.RETRY_LATER.message, call.path, reason)
+    return reply.status, loads(reply.text())

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from contextlib import suppress
 from dataclasses import field
 from itertools import chain
 from typing import Any
@@ -17,7 +16,7 @@ from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Refused, TryLater
 from mockserver.domain.problem import Problem, problem
-from mockserver.domain.record import mutable
+from mockserver.domain.record import mutable, record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
@@ -33,6 +32,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 RawHeader = tuple[bytes, bytes]
 RawHeaders = list[RawHeader]
+Headers = Mapping[str, str]
 Chunks = AsyncGenerator[bytes, None]
 
 TRANSPORT = "mockserver.transport"
@@ -58,6 +58,15 @@ def is_foreign(lifespan: Scope) -> bool:
     return "asgi" in lifespan and TRANSPORT not in lifespan.get("state", {})
 
 
+@record
+class Answered:
+    """What an application in this process has answered."""
+
+    status: int
+    headers: Headers
+    raw: bytes
+
+
 async def asked(
     app: Callable[[Scope, Receive, Send], Awaitable[None]],
     method: str,
@@ -66,9 +75,9 @@ async def asked(
     headers: Mapping[str, str],
     raw: bytes,
     **more: object,
-) -> tuple[int | None, bytes]:
-    """The status and the body that an application in this process answers; None and what came of it when the connection
-    broke. ``more`` is for the scope."""
+) -> Answered:
+    """The answer of an application in this process; ``more`` is for the scope. Raises ``ConnectionError`` when a fault
+    of a scenario breaks the connection, or leaves it without an answer."""
     scope: Scope = {
         "type": "http",
         "method": method,
@@ -87,10 +96,12 @@ async def asked(
     async def send(message: Message) -> None:
         answered.append(message)
 
-    with suppress(ConnectionError):
-        await app(scope, receive, send)
-    status = next((one["status"] for one in answered if one["type"] == "http.response.start"), None)
-    return status, b"".join(one.get("body", b"") for one in answered if one["type"] == "http.response.body")
+    await app(scope, receive, send)
+    if not answered:
+        raise ConnectionError("no answer came")
+    head, *body = answered
+    said = {name.decode("latin-1"): value.decode("latin-1") for name, value in head["headers"]}
+    return Answered(head["status"], said, b"".join(one.get("body", b"") for one in body))
 
 
 class TooLarge(Exception):
@@ -225,8 +236,6 @@ async def stream(receive: Receive, send: Send, headers: Iterable[RawHeader], chu
         leaving.cancel()
         await chunks.aclose()
 
-
-Headers = Mapping[str, str]
 
 Unanswerable = (Refused, MalformedJson, TooLarge)
 """Refusals of a request, which are answered with an error."""

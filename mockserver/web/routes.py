@@ -4,8 +4,8 @@ it.
 What a cell says is made of its text when it is first looked at, and a module that one names is imported then, so that
 the first answer does not wait for all of them.
 The rows are in ``routes.csv``. Sources name a section of the service document or of the published facts (the paths that
-the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``, bodies types
-of ``mockserver.wire``, queries and replies rows of its tables.
+the document does not show). Endpoints and ``ahead`` are functions of ``mockserver.web.endpoints``; bodies,
+queries and replies are rows of the tables of ``mockserver.wire``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mockserver.domain.record import record
 from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
-from mockserver.wire.base import Body
-from mockserver.wire.body_tables import query_type
+from mockserver.wire.body_tables import body_type
+from mockserver.wire.fields import Body
 from mockserver.wire.profile import WireProfile
 
 Texts = Mapping[str, str]
@@ -39,6 +39,11 @@ def in_module(package: str, column: str) -> Callable[[Texts], Any]:
         return resolve_name(f"{package}.{name.replace('.', ':', 1)}") if name else None
 
     return read
+
+
+def of_type(column: str) -> Callable[[Texts], type[Body] | None]:
+    """What reads a cell that names a body or a query; None of an empty cell."""
+    return lambda row: body_type(row[column]) if row[column] else None
 
 
 def cell(read: Callable[[Texts], Any]) -> Any:
@@ -121,8 +126,8 @@ class Route(RouteRow):
     largest: int | None = cell(lambda row: int(row["largest"]) if row["largest"] else None)
     handle: Callable[[OperationCall], object] = cell(_endpoint)
     ahead: Ahead | None = cell(lambda row: _AHEAD(row) or getattr(_endpoint(row), "ahead", None))
-    body: type[Body] | None = cell(in_module("mockserver.wire", "body"))
-    query: type[Body] | None = cell(lambda row: query_type(row["query"]) if row["query"] else None)
+    body: type[Body] | None = cell(of_type("body"))
+    query: type[Body] | None = cell(of_type("query"))
     headers: tuple[str, ...] = cell(lambda row: tuple(row["headers"].split()))
     is_public: bool = cell(lambda row: bool(row["public"]))
     creates: bool = cell(lambda row: bool(row["creates"]))

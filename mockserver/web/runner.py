@@ -9,25 +9,19 @@ from collections.abc import Set as AbstractSet
 from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
-from mockserver.domain.clock import LATEST, SECOND, ClockMode, Micros
+from mockserver.domain.clock import LATEST, MILLISECOND, SECOND, ClockMode, Micros, real_due
 from mockserver.domain.cooperative import Cooperative, Pauses
 from mockserver.engine import deliveries, due
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import ListPage, Query
+from mockserver.engine.indexed_table import ListPage, Query, Table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 
 SERVER = ""
 """Stands for the list of sandboxes; no sandbox has this key."""
 
-SPELL = 0.00025
-"""How long waiting calls are examined before a rest, in seconds."""
-
-REST = 12
-"""How many times as long as the last looks took there are none: the rest of the machine is for others."""
-
-LONGEST_REST = 1.0
-"""The longest of these rests, in seconds."""
+SPELL, REST, LONGEST_REST = 0.00025, 12, 1.0
+"""How many seconds waiting calls are examined before a rest, how many times as long that is, as the rest of the machine
+is for others, and how many seconds at most."""
 
 Look = Callable[[], bool]
 """Whether a caller has stopped waiting."""
@@ -41,17 +35,15 @@ class Activity:
     def __init__(self) -> None:
         self.watched: dict[str, _Watched] = {}
 
-    def notify(self, key: str | None = None) -> None:
-        """Something has happened in the sandbox of a key; without a key, wake all."""
-        if key is None:
-            for watched in self.watched.values():
-                watched.wake()
-        elif key in self.watched:
+    def notify(self, key: str) -> None:
+        """Something has happened in the sandbox of a key."""
+        if key in self.watched:
             self.watched[key].notify()
 
-    def is_followed(self, key: str) -> bool:
-        """Whether a call waits for something to happen in the sandbox of a key."""
-        return key in self.watched
+    def wake_all(self) -> None:
+        """Let nobody wait any more."""
+        for waiting in [one for watched in self.watched.values() for one in watched.waiting if not one.done()]:
+            waiting.set_result(None)
 
     async def wait(
         self, key: str, within: Micros, look: Look | None = None, leaving: asyncio.Future[Any] | None = None
@@ -83,11 +75,6 @@ class _Watched:
         self.waiting: dict[asyncio.Future[None], Look | None] = {}
         self._stirred = False
         self._looking: asyncio.Task[None] | None = None
-
-    def wake(self) -> None:
-        for waiting in self.waiting:
-            if not waiting.done():
-                waiting.set_result(None)
 
     def notify(self) -> None:
         self._stirred = True
@@ -167,13 +154,6 @@ class Dispatcher(Protocol):
         """The server has been asked to stop: what is being sent has a few seconds left."""
 
 
-class WorkTimer(Protocol):
-    """Runs the work of sandboxes when it comes due."""
-
-    def note(self, sandbox: Sandbox) -> None:
-        """Something may have changed in a sandbox."""
-
-
 class Runner:
     """``real_clock`` is the machine's time; ``report`` is called after a use of a sandbox that left new findings.
 
@@ -186,7 +166,7 @@ class Runner:
     def __init__(self, real_clock: Callable[[], Micros], report: Callable[[Sandbox], None]) -> None:
         self.real_clock = real_clock
         self.dispatcher: Dispatcher | None = None
-        self.ticker: WorkTimer | None = None
+        self.ticker: Ticker | None = None
         self.activity = Activity()
         self.moving: dict[Sandbox, asyncio.Event] = {}
         self.uses = 0
@@ -300,4 +280,50 @@ class Runner:
         self.stopping = True
         if self.dispatcher is not None:
             self.dispatcher.end_soon()
-        self.activity.notify()
+        self.activity.wake_all()
+
+
+SHORTEST_WAIT = 5 * MILLISECOND
+"""Work that comes due in quick succession is run together."""
+
+
+class Ticker:
+    """Lets time pass without requests: a timer for each sandbox in which something comes due. Nothing depends on it but
+    the moment: every request runs what is due before it anyway. ``is_live`` says whether a sandbox was not reset
+    meanwhile."""
+
+    def __init__(self, runner: Runner, is_live: Callable[[Sandbox], bool]) -> None:
+        self._runner = runner
+        self._is_live = is_live
+        self._timers: dict[Sandbox, tuple[Micros, asyncio.TimerHandle]] = {}
+        self._due: asyncio.Queue[Sandbox] = asyncio.Queue()
+
+    def note(self, sandbox: Sandbox) -> None:
+        """Something may have changed in a sandbox: wake when it has work due."""
+        entries = sandbox.schedule.entries
+        at = real_due(sandbox.clock, entries[0].at) if entries else None
+        if at is None or ((known := self._timers.get(sandbox)) is not None and known[0] <= at):
+            return
+        self.forget(sandbox)
+        nap = max(at - self._runner.real_clock(), SHORTEST_WAIT) / SECOND
+        timer = asyncio.get_running_loop().call_later(nap, self._due.put_nowait, sandbox)
+        self._timers[sandbox] = at, timer
+
+    def forget(self, sandbox: Sandbox) -> None:
+        """Wake for a sandbox no more: what it waits for may be days away, and it may be large."""
+        if sandbox in self._timers:
+            self._timers.pop(sandbox)[1].cancel()
+
+    async def run(self) -> None:
+        """Run what comes due, sandbox after sandbox, a slice at a time, until cancelled."""
+        try:
+            while True:
+                sandbox = await self._due.get()
+                self.forget(sandbox)
+                if self._is_live(sandbox):
+                    self._runner.run(sandbox)
+                    self.note(sandbox)
+                    await self._runner.turn(sandbox)
+        finally:
+            for sandbox in tuple(self._timers):
+                self.forget(sandbox)

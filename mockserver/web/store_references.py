@@ -16,8 +16,7 @@ from mockserver.store.row_codec import json_text
 from mockserver.store.schema import SERVER, Commit, StoredRows, Unreadable
 from mockserver.web.directory import Directory
 from mockserver.web.operation import OperationEndpoint
-from mockserver.wire.base import Body
-from mockserver.wire.fields import Fields, FieldsKind
+from mockserver.wire.fields import Body, Fields, FieldsKind
 
 _PART = "scenarios"
 _BUILT_IN = "built-in "

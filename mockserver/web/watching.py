@@ -19,8 +19,7 @@ from mockserver.domain.states import ChargeState
 from mockserver.engine import providers
 from mockserver.engine.amount_check import PROVIDERS_OWN
 from mockserver.engine.past import lag_of
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import Step
+from mockserver.engine.step import KINDS, Step
 from mockserver.findings.facts import Call, UncertainResult
 from mockserver.findings.ledger import Finding
 from mockserver.findings.request_checks import ALSO_TAKEN
@@ -29,7 +28,7 @@ from mockserver.scenario.provider_outcome import PartialApprove
 from mockserver.scenario.transport import FaultKind, Transport
 from mockserver.web.access import LogLine, log_time
 from mockserver.web.request import Reply, Request
-from mockserver.wire.base import Body, names_of
+from mockserver.wire.fields import Body, names_of
 
 _LONGEST_ID = 60
 _IN_ANOTHERS = frozenset({"charge.capture", "charge.refund", "transfer.create"})
@@ -202,7 +201,7 @@ def _subject_of(step: Step) -> str | None:
     kind = step.asked.op.partition(".")[0]
     if kind not in KINDS:
         return None
-    name = KINDS[kind][0]
+    name = KINDS[kind].id_name
     known: str | None = getattr(step.result.about.get(kind), name, None)
     if known is not None:
         return known

@@ -1,19 +1,25 @@
-"""What the endpoints of one server share."""
+"""What the endpoints of one server share. Its unused sandboxes are dropped, so that it does not grow for ever; and the
+memory of those that are gone is given back by a thread, as 100,000 charges take a while to be freed. Source: the
+command line's ``--sandbox-idle``.
+"""
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import finalize
 
-from mockserver.domain.clock import Micros
+from mockserver.domain.clock import MINUTE, SECOND, Micros, duration_text
 from mockserver.domain.rate import RateLimit
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.scenario.scenario import Scenario
 from mockserver.settings import LogRecord, Settings
-from mockserver.web.access import Lag, Requests
+from mockserver.web.access import Lag, LogLine, Requests, log_time
 from mockserver.web.directory import Directory, ScenarioReader
-from mockserver.web.runner import SERVER, Runner
+from mockserver.web.runner import SERVER, Runner, for_each
 from mockserver.web.watching import finding_line
 
 if TYPE_CHECKING:
@@ -38,14 +44,20 @@ class World:
         self.log: Callable[[LogRecord], None] | None = None
         self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
         self.set_up: Callable[[Sandbox, Scenario, str], Awaitable[list[dict[str, object]]]]
+        self.tracing: Tracing | None = None
+        self.store: Store | None = None
+        self.begin(reader)
+
+    def begin(self, reader: ScenarioReader) -> None:
+        """Know nothing of what was, under the scenarios of a reader, as a server that has just started. Raises
+        ``ScenarioRefused``."""
         self.requests = Requests()
         self.lag = Lag()
-        self.tracing: Tracing | None = None
         self.streams = 0
-        self.rate_limit = RateLimit(settings.rate_limit) if settings.rate_limit else None
-        self.runner = Runner(real_clock, self._report)
-        self.directory = Directory(settings, real_clock, reader, self._opened)
-        self.store: Store | None = None
+        limit = self.settings.rate_limit
+        self.rate_limit = RateLimit(limit) if limit else None
+        self.runner = Runner(self.real_clock, self._report)
+        self.directory = Directory(self.settings, self.real_clock, reader, self._opened)
 
     @property
     def sandboxes(self) -> Sandboxes:
@@ -72,7 +84,7 @@ class World:
             and not sandbox.under_way
             and sandbox not in runner.moving
             and not runner.sending(sandbox)
-            and not runner.activity.is_followed(sandbox.key)
+            and sandbox.key not in runner.activity.watched
         )
 
     def _report(self, sandbox: Sandbox) -> None:
@@ -80,3 +92,81 @@ class World:
         for finding in sandbox.watch.ledger.news() if sandbox.watch is not None else ():
             if self.log is not None:
                 self.log(finding_line(finding, masked_key(sandbox.key), self.real_clock()))
+
+
+IDLE_IN_STORE = "24h"
+"""How long unused sandboxes stay in memory where a store has them, unless ``--sandbox-idle`` says."""
+
+
+async def drop_idle(world: World, length: Micros) -> None:
+    """Drop now and then what is idle, until cancelled: every minute, or in a quarter of the time waited for."""
+    while True:
+        await asyncio.sleep(min(length // 4, MINUTE) / SECOND)
+        await sweep(world, length)
+
+
+async def sweep(world: World, length: Micros) -> int:
+    """Drop the sandboxes unused for ``length`` of the machine's time, or where a store has them put them away, while
+    others are served; how many that were. A request that names a sandbox uses it, and so does a client that follows it;
+    work that comes due in it does not."""
+    sandboxes, store, since = world.sandboxes, world.store, world.real_clock() - length
+
+    def drop(key: str) -> bool:
+        sandbox = sandboxes.in_memory.get(key)
+        if sandbox is None or not world.is_idle(sandbox, since):
+            return False
+        if store is None:
+            sandboxes.drop(sandbox)
+        elif not store.put_away(sandbox):
+            return False
+        if world.rate_limit is not None:
+            world.rate_limit.forget(key)
+        return True
+
+    count = sum(await for_each(tuple(sandboxes.in_memory), drop))
+    if count:
+        world.runner.activity.notify(SERVER)
+    if count and world.log is not None:
+        did, counted = ("dropped", "droppedSandboxes") if store is None else ("put away", "putAwaySandboxes")
+        time, idle, what = log_time(world.real_clock()), duration_text(length), "sandbox" if count == 1 else "sandboxes"
+        text = f"{time} {did} {count} {what} unused for {idle} (--sandbox-idle)"
+        world.log(LogLine("info", text, {"time": time, counted: count, "idle": idle}))
+    return count
+
+
+MANY = 2_000
+"""Objects from which on a sandbox is not freed in one go."""
+
+
+class Freeing:
+    """Frees the sandboxes that it expects to go, when the last who uses one has let it go."""
+
+    def __init__(self) -> None:
+        self._gone: deque[list[Any]] = deque()
+        self._wake = asyncio.Event()
+
+    def expect(self, sandbox: Sandbox) -> None:
+        """A sandbox has lost its key: it is freed once it is out of use."""
+        contents = sandbox.contents()
+        if sum(map(len, contents)) >= MANY:
+            finalize(sandbox, self._release, contents).atexit = False
+
+    async def run(self) -> None:
+        """Free what is gone, in a thread, until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._gone:
+                await asyncio.to_thread(_free, self._gone.popleft())
+
+    def _release(self, contents: list[Any]) -> None:
+        self._gone.append(contents)
+        self._wake.set()
+
+
+def _free(contents: list[Any]) -> None:
+    """Empty lists and dictionaries item by item, so that the thread can be interrupted."""
+    for held in contents:
+        take = held.pop if isinstance(held, list | deque) else held.popitem
+        while held:
+            take()

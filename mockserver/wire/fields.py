@@ -8,33 +8,36 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import quote
 
+from pydantic import AliasChoices, AliasGenerator, BaseModel, ConfigDict
 from pydantic_core import ErrorDetails, ValidationError
 
 from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.errors import MOST_FAULTS, invalid, nearest, nearest_of
 from mockserver.domain.masking import mask_field, mask_start
-from mockserver.domain.reading import capitalised, query_pairs
+from mockserver.domain.reading import camel, capitalised, query_pairs
 from mockserver.domain.record import mutable, record
 from mockserver.domain.reference_data import read_table
-from mockserver.wire.base import COMMA, Body, names_of
 from mockserver.wire.jsonio import MalformedJson, holds_few, loads
-
-B = TypeVar("B", bound=Body)
 
 MOST_FIELDS = 25_000
 """Fields, and items of lists, of one body: one step reads them all, and serves no other request meanwhile."""
 
 MOST_NAMED = MOST_FAULTS
 """Unknown fields that a refusal names, and other faults: to find the nearest names of thousands takes long."""
+
+COMMA = r"(?a)\s*[+-]?\d{1,18},\d{1,18}\s*"
+"""A number that has a decimal comma."""
+
+T = TypeVar("T")
 
 _WORDS: Mapping[str, str] = {
     "missing": "required",
@@ -43,6 +46,54 @@ _WORDS: Mapping[str, str] = {
     "dict_type": "wanted an object",
     "list_type": "wanted a list",
 }
+
+
+def _spellings(name: str) -> AliasChoices:
+    """The two usual spellings of a field."""
+    return AliasChoices(camel(name), capitalised(camel(name)))
+
+
+class Body(BaseModel):
+    """Base of what callers send. Fields are camelCase on the wire; null means absent for every optional field.
+
+    ``command`` gives what is asked for, as the domain has it. Fields of the domain have the same names, or those that
+    ``named`` gives them. ``also`` has other names by which fields are read, with the usual ones.
+    """
+
+    model_config = ConfigDict(
+        alias_generator=AliasGenerator(alias=camel, validation_alias=_spellings), defer_build=True, frozen=True
+    )
+
+    command: ClassVar[Any]
+    named: ClassVar[Mapping[str, str]] = {}
+    also: ClassVar[Mapping[str, str]] = {}
+
+
+def made(body: Body, kind: Callable[..., T], **others: Any) -> T:
+    """A value of the domain from ``others`` and from the fields that its own are named after, what they hold as
+    commands too. What is null or not given is left to the value's default."""
+    wanted: Sequence[str] = vars(kind)["__match_args__"]
+    own: dict[str, Any] = {}
+    for name, value in vars(body).items():
+        if value is not None and (place := body.named.get(name, name)) in wanted:
+            own[place] = _command(value) if isinstance(value, Body | list) else value
+    return kind(**own | others)
+
+
+def _command(value: object) -> object:
+    if isinstance(value, Body):
+        return value.command()
+    if isinstance(value, list) and all(isinstance(one, Body) for one in value):
+        return tuple(map(_command, value))
+    return value
+
+
+def names_of(body: type[Body]) -> list[str]:
+    """The names of the fields of a body on the wire."""
+    return [str(field.alias) for field in body.model_fields.values()]
+
+
+B = TypeVar("B", bound=Body)
 
 
 @record

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from mockserver.wire.base import Body
+from mockserver.wire.fields import Body
 from mockserver.wire.replies import ReplyType, reply_type
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")

@@ -41,6 +41,12 @@ class Kept:
 
 
 @pytest.fixture
+def api() -> Api:
+    """A caller of an application of its own, whose log is changed."""
+    return Api()
+
+
+@pytest.fixture
 def kept(api: Api) -> Kept:
     log = Kept()
     api.app.world.log = log
@@ -150,11 +156,19 @@ class Line:
         return [json.dumps(self.text) if as_json else self.text]
 
 
-def written(count: int, *, as_json: bool = False) -> str:
-    out: list[str] = []
+class Out(list[str]):
+    """Keeps what is printed."""
+
+    def __call__(self, text: str, *, err: bool) -> None:
+        assert err
+        self.append(f"{text}\n")
+
+
+def written(count: int, **given: str) -> str:
+    out = Out()
 
     async def run() -> None:
-        log = RequestLog(out.append, as_json=as_json)
+        log = RequestLog(out, Settings(**given))  # type: ignore[arg-type]
         for number in range(count):
             log(Line(f"line {number}"))
         assert out == [], "nothing may be written on the request path"
@@ -166,16 +180,16 @@ def written(count: int, *, as_json: bool = False) -> str:
 
 def test_lines_come_in_order_and_later() -> None:
     assert written(3) == "line 0\nline 1\nline 2\n"
-    assert written(1, as_json=True) == '"line 0"\n'
+    assert written(1, log_format="json") == '"line 0"\n'
 
 
 def test_a_quiet_log_tells_the_requests_that_gave_cause_for_a_warning(api: Api, kept: Kept) -> None:
     api.try_charge(number=NUMBER)
     api.try_charge(number=NUMBER)
-    out: list[str] = []
+    out = Out()
 
     async def run() -> None:
-        log = RequestLog(out.append, as_json=False, least="warning")
+        log = RequestLog(out, Settings(log_level="warning"))
         for told in kept.told:
             log(told)  # type: ignore[arg-type]
         log.close()
@@ -190,19 +204,19 @@ def test_lines_beyond_the_bound_are_dropped_and_counted(monkeypatch: pytest.Monk
 
 
 def test_lines_that_cannot_be_written_are_dropped_and_counted() -> None:
-    out: list[str] = []
+    out = Out()
     tried = [threading.Event(), threading.Event()]
 
-    def write(text: str) -> None:
+    def echo(text: str, *, err: bool) -> None:
         place = next(place for place, one in enumerate([*tried, None]) if one is None or not one.is_set())
         if place < len(tried):
             tried[place].set()
         if not place:
             raise OSError(errno.ENOSPC, "No space left on device")
-        out.append(text)
+        out(text, err=err)
 
     async def run() -> None:
-        log = RequestLog(write, as_json=False)
+        log = RequestLog(echo, Settings())
         for number, one in enumerate(tried):
             log(Line(f"line {number}"))
             assert await asyncio.to_thread(one.wait, 10)

@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from mockserver.engine.sandbox import sandbox_id_of
-from mockserver.explore.exploration import Baseline, Cell, Exploration
-from mockserver.explore.folder import ExplorationFolder
+from mockserver.explore.exploration import Baseline, Cell, Exploration, ExplorationFolder
 from mockserver.explore.report import as_json
-from mockserver.explore.trial import InjectionPoint, Verdict
+from mockserver.explore.trial import InjectionPoint
+from mockserver.explore.verdicts import Verdict
 from tests import warm
 from tests.browser.conftest import NARROW, PATIENCE_MS, ROOT, WIDE, Box, accessible, client, serving
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.adapters.scenario_check import check
 from mockserver.adapters.scenario_files import load, read_file
+from mockserver.commands.scenario_check import check
 from tests.driving import Api
 from tests.scenario.telling import open_app
 

@@ -13,22 +13,23 @@ import pytest
 
 from mockserver.domain.masking import mask_query, mask_start, mask_text
 from mockserver.domain.reading import number_of
-from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import ChargeState
 from mockserver.engine.journal import JournalEntry, size_of
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import runner
-from mockserver.web.control import journal_search
-from mockserver.web.control.journal_search import (
+from mockserver.web.control import journal
+from mockserver.web.control.journal import (
     OPERATORS,
     PARTED,
     Found,
+    Word,
     facts_of,
     look_through,
     searched,
     status_of,
     text_of,
+    words_of,
 )
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.masked_bodies import mask_body
@@ -232,8 +233,8 @@ def test_what_was_read_is_kept_with_its_entry(monkeypatch: pytest.MonkeyPatch) -
     api, read = Api(KEY, journal_limit=10), list[bytes]()
     for number in range(10):
         api.try_charge(5, reference=f"order-{number}")
-    plain = journal_search.mask_body
-    monkeypatch.setattr(journal_search, "mask_body", lambda body: read.append(body) or plain(body))
+    plain = journal.mask_body
+    monkeypatch.setattr(journal, "mask_body", lambda body: read.append(body) or plain(body))
     for text in ("order", "visa", "-visa"):
         numbers_found(look_through(sandbox_of(api).journal, searched(sandbox_of(api), text), 0))
     assert len(read) == 20

@@ -21,7 +21,7 @@ from mockserver.web.control import description
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES, Route
-from mockserver.wire.base import Body
+from mockserver.wire.fields import Body
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, names_of
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.explore.trial import Verdict
+from mockserver.explore.verdicts import Verdict
 from tests import warm
 from tests.depth import tries
 

@@ -14,8 +14,7 @@ import pytest
 from mockserver.domain.cooperative import Cooperative, run_to_end
 from mockserver.domain.record import record, replace
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Index, Table, index_by
-from mockserver.engine.query import Bound, Contains, Query
+from mockserver.engine.indexed_table import Bound, Contains, Index, Query, Table, index_by
 from tests.depth import tries
 from tests.pauses import drive, look_at_few_rows
 

@@ -10,24 +10,23 @@ from hypothesis import strategies as st
 
 from mockserver.domain.errors import Faults, NotFound
 from mockserver.engine import charges, searches
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Query
 from mockserver.engine.searches import Search
 from mockserver.engine.step import unnoted
-from mockserver.wire.base import Body
-from mockserver.wire.body_tables import query_type
-from mockserver.wire.charge_bodies import ChargeQuery
+from mockserver.wire.body_tables import body_type
+from mockserver.wire.fields import Body
 from tests.driving import Api
 
 LISTS: list[tuple[Search[Any], type[Body]]] = [
-    (searches.CHARGES, ChargeQuery),
-    (searches.CUSTOMERS, query_type("CustomerQuery")),
-    (searches.PAYMENT_METHODS, query_type("PaymentMethodQuery")),
-    (searches.TOKENS, query_type("TokenQuery")),
-    (searches.PAYMENT_LINKS, query_type("PaymentLinkQuery")),
-    (searches.SUBSCRIPTIONS, query_type("SubscriptionQuery")),
-    (searches.BATCHES, query_type("BatchQuery")),
-    (searches.TRANSFERS, query_type("TransferQuery")),
-    (searches.WEBHOOK_SUBSCRIPTIONS, query_type("WebhookSubscriptionQuery")),
+    (searches.CHARGES, body_type("ChargeQuery")),
+    (searches.CUSTOMERS, body_type("CustomerQuery")),
+    (searches.PAYMENT_METHODS, body_type("PaymentMethodQuery")),
+    (searches.TOKENS, body_type("TokenQuery")),
+    (searches.PAYMENT_LINKS, body_type("PaymentLinkQuery")),
+    (searches.SUBSCRIPTIONS, body_type("SubscriptionQuery")),
+    (searches.BATCHES, body_type("BatchQuery")),
+    (searches.TRANSFERS, body_type("TransferQuery")),
+    (searches.WEBHOOK_SUBSCRIPTIONS, body_type("WebhookSubscriptionQuery")),
 ]
 
 PAGING = ("added_after", "added_before", "limit", "skip", "sort_by", "sort_order")

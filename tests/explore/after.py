@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.explore.aftermath import RunEnd
-from mockserver.explore.run_money import RunMoney
+from mockserver.explore.verdicts import RunEnd, RunMoney
 
 
 def after(findings: Sequence[Mapping[str, Any]], books: Mapping[str, Any] | None = None, **more: Any) -> RunEnd:

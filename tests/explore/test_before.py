@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from mockserver.cli import main
 from mockserver.explore.exploration import Before, NoReport
-from mockserver.explore.trial import Verdict
+from mockserver.explore.verdicts import Verdict
 
 slow = pytest.mark.slow
 CORPUS = Path(__file__).parents[1] / "corpus"

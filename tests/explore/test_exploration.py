@@ -17,8 +17,9 @@ from mockserver.domain.clock import SECOND
 from mockserver.explore.aftermath import NOTHING_MORE, Aftermath
 from mockserver.explore.command import Ended
 from mockserver.explore.exploration import Baseline, Cell, Exploration, NoBaseline, Plan, baseline, explore, no_call
-from mockserver.explore.fault_table import fault
-from mockserver.explore.trial import InjectionPoint, Observed, Verdict
+from mockserver.explore.trial import InjectionPoint, Observed
+from mockserver.explore.verdicts import Verdict
+from mockserver.scenario.failures import fault
 from tests.explore.after import after
 
 PAY, READ = InjectionPoint("charge.create", 1, notifies=True), InjectionPoint("charge.get", 1)
@@ -250,7 +251,7 @@ def test_a_budget_that_is_spent_leaves_the_rest_out(tmp_path: Path) -> None:
     assert made.cells == []
     assert {(one.point, one.fault) for one in made.left_out} >= {("charge.get#1", "too_slow")}
     assert {made.why} == {"budget"}
-    assert not made.is_interrupted
+    assert made.why != "interrupted"
 
 
 def test_nothing_begins_when_the_budget_is_spent(tmp_path: Path) -> None:
@@ -267,7 +268,7 @@ def test_an_interruption_ends_the_commands_and_keeps_what_was_found(tmp_path: Pa
 
     lab = prepared(tmp_path, interrupted)
     made = explored(lab)
-    assert made.is_interrupted
+    assert made.why == "interrupted"
     assert lab.is_ended
     assert len(made.cells) + len(made.left_out) == 5
     assert {made.why} == {"interrupted"}

@@ -9,8 +9,9 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
-from mockserver.explore.fault_table import FAULTS, Fault, Trial, fault, faults_of, followed, named, trials
+from mockserver.explore.fault_table import Trial, faults_of, followed, named, trials
 from mockserver.explore.trial import InjectionPoint, differences, points_of
+from mockserver.scenario.failures import FAULTS, Fault, fault
 
 CHARGE, SEARCH, BATCH = (
     InjectionPoint("charge.create", 1, notifies=True),

@@ -12,9 +12,8 @@ from click.testing import CliRunner, Result
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
-from mockserver.explore.fault_table import FAULTS
-from mockserver.explore.held_run import held_until
-from mockserver.explore.trial import InjectionPoint
+from mockserver.explore.trial import InjectionPoint, held_until
+from mockserver.scenario.failures import FAULTS
 from tests.depth import tries
 from tests.explore.test_command import lives
 
@@ -64,6 +63,18 @@ def test_a_crash_comes_again_by_its_file_and_by_its_name(url: str, tmp_path: Pat
         again = explore(url, tmp_path, "--replay", given)
         assert (again.exit_code, "\nerror double-charge" in again.output) == (1, True), again.output
         assert "unsafe: exit code 0 in " in again.output
+
+
+@slow
+@pytest.mark.parametrize("given", [(), ("--crash",)])
+def test_a_crash_that_comes_again_is_compared_with_one_restart(
+    url: str, tmp_path: Path, given: tuple[str, ...]
+) -> None:
+    runs = tmp_path / "runs"
+    counts = f"import sys; open({str(runs)!r}, 'a').write('x'); sys.path.append({str(CORPUS)!r}); import commits_late"
+    explore(url, tmp_path, *given, "--replay", "charge.create#1/crash_between", command=("-c", counts))
+    # Twice alike, once with a restart, once killed with a restart.
+    assert runs.read_text() == "x" * 6
 
 
 @slow

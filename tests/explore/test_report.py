@@ -13,12 +13,11 @@ import pytest
 from mockserver.commands.reports import REPORTS, explored
 from mockserver.domain.record import replace
 from mockserver.explore import report
-from mockserver.explore.exploration import Baseline, Cell, Exploration
-from mockserver.explore.fault_table import FAULTS, Trial
-from mockserver.explore.folder import CELLS, ExplorationFolder, OtherExploration
-from mockserver.explore.run_money import RunMoney
-from mockserver.explore.trial import InjectionPoint, Verdict
-from mockserver.explore.verdicts import Reference, judged
+from mockserver.explore.exploration import CELLS, Baseline, Cell, Exploration, ExplorationFolder, OtherExploration
+from mockserver.explore.fault_table import Trial
+from mockserver.explore.trial import InjectionPoint
+from mockserver.explore.verdicts import Reference, RunMoney, Verdict, judged
+from mockserver.scenario.failures import FAULTS
 from tests.explore.after import after
 
 TWICE = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mockserver.assumptions import Assumed, Profile
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES, Route
-from mockserver.wire.base import Body
+from mockserver.wire.fields import Body
 from mockserver.wire.schemas import Schemas
 from tests.depth import tries
 from tests.driving import DUMMY, Api, Reply, problem_of

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.web.routes import ROUTES
 from tests.control.test_state_sense import rich
 from tests.depth import tries

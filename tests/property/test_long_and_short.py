@@ -11,10 +11,9 @@ from urllib.parse import urlencode
 import pytest
 
 from mockserver.engine import indexed_table
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import ListPage, Query
+from mockserver.engine.indexed_table import ListPage, Query, Table
 from mockserver.web import endpoints, runner
-from mockserver.web.control import state
+from mockserver.web.control import sandboxes as state
 from mockserver.wire import long_json
 from tests.depth import tries
 from tests.driving import CARD, DUMMY, Api, Reply

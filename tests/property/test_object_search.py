@@ -13,11 +13,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.engine.indexed_table import Table
-from mockserver.engine.query import Query
+from mockserver.engine.indexed_table import Query, Table
 from mockserver.web.control.page_lists import ObjectReader, object_tests
+from mockserver.wire.profile import profile_of
 from tests.depth import tries
 from tests.pauses import drive, look_at_few_rows
 
@@ -38,12 +39,20 @@ class Stored:
     seq: int = -1
 
 
-def shown(row: Stored) -> dict[str, str | None]:
+def shown(row: Stored) -> dict[str, object]:
     amount = None if row.amount is None else f"{row.currency} {number_text(row.amount)}".strip()
     return {"id": row.key, "state": row.state, "amount": amount, "label": row.label}
 
 
-READER = ObjectReader(lambda row: row.key, shown)
+class Reader(ObjectReader):
+    def id_of(self, row: Stored) -> str:
+        return row.key
+
+    def shown(self, row: Stored) -> dict[str, object]:
+        return shown(row)
+
+
+READER = Reader("stored", profile_of(Assumed(Profile.DOCUMENTED)))
 
 
 def plainly(operator: str, value: str) -> Callable[[Stored], bool]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.paths import STORED, parts_of
 from tests.driving import DUMMY, Api, card
 
 
-def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
-    api = Api()
+def test_the_fields_of_a_delivery_are_what_webhooks_say(api: Api) -> None:
     hook = "http://127.0.0.1:4111/__inbox/shop"
     api.post("/webhook/subscription", {"url": hook})
     api.post("/customer/card", {"providerId": DUMMY, "paymentInformation": card()})
@@ -36,10 +35,9 @@ def test_the_fields_of_a_delivery_are_what_webhooks_say() -> None:
     assert {name for one in told for name in one["meta"]} - {"messageId"} == parts_of("meta").keys()
 
 
-def test_stored_kinds_are_those_that_are_kept() -> None:
-    api = Api()
+def test_stored_kinds_are_those_that_are_kept(api: Api) -> None:
     api.get("/charge")
     (sandbox,) = api.app.world.sandboxes
     assert isinstance(sandbox, Sandbox)
     rows = {id(getattr(sandbox, name)): row for name, row in ROW_CLASSES.items()}
-    assert {kind: rows[id(table(sandbox))] for kind, (_, table) in KINDS.items()} == STORED
+    assert {kind: rows[id(of.table(sandbox))] for kind, of in KINDS.items()} == STORED

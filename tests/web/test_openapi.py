@@ -17,8 +17,7 @@ from mockserver.domain.cards import TEST_CARDS, clean, passes_luhn
 from mockserver.domain.problem import Problem
 from mockserver.web.openapi import document
 from mockserver.web.routes import ROUTES
-from mockserver.wire.base import names_of
-from mockserver.wire.fields import Folded, validate
+from mockserver.wire.fields import Folded, names_of, validate
 from mockserver.wire.replies import reply_type
 from tests.driving import Api, card_charge
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from mockserver.web.control.call import CONTROL_ROUTES
 from mockserver.web.page import PAGE_ROUTES
 from mockserver.web.routes import ROUTES
-from mockserver.wire.base import Body
+from mockserver.wire.fields import Body
 
 
 def test_every_row_names_functions() -> None:
     named = [route.handle for route in ROUTES] + [route.ahead for route in ROUTES if route.ahead is not None]
     named += [route.handle for route in CONTROL_ROUTES]
     named += [route.serve for route in PAGE_ROUTES]
-    named += [route.sandbox for route in PAGE_ROUTES if route.sandbox is not None]
+    named += [route.find for route in PAGE_ROUTES if route.find is not None]
     assert all(map(callable, named))
 
 

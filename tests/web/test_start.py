@@ -23,7 +23,6 @@ HEAVY = {
     *(f"mockserver.adapters.{name}" for name in ("strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
     "mockserver.store",
-    "mockserver.wire.bodies",
     *(f"mockserver.web.{name}" for name in ("hosted", "openapi", "tracing")),
     "mockserver.scenario.reference",
 }

@@ -13,12 +13,12 @@ import pytest
 from mockserver.domain.errors import Invalid
 from mockserver.web.routes import ROUTES
 from mockserver.wire import fields
-from mockserver.wire.base import Body
-from mockserver.wire.charge_bodies import CardCharge, ProviderCardCharge
-from mockserver.wire.fields import MOST_FIELDS, Fields, fold, nested_body, validate
+from mockserver.wire.body_tables import body_type
+from mockserver.wire.fields import MOST_FIELDS, Body, Fields, fold, nested_body, validate
 from mockserver.wire.jsonio import MalformedJson, loads
 from tests.depth import tries
 
+CARD_CHARGE, PROVIDER_CARD_CHARGE = body_type("CardCharge"), body_type("ProviderCardCharge")
 MODELS = sorted({model for row in ROUTES for model in (row.body, row.query) if model}, key=lambda one: one.__name__)
 STRIDE = tries(13, 1)
 """Of the objects in objects, one in so many; each field of them still meets a value or two, in turn of every kind."""
@@ -95,10 +95,10 @@ NUMBERS = (
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_keeps_every_digit_and_one_that_is_replaced_is_read_all_the_same(number: str) -> None:
     for place in ('{"Amount":%s}', '{"amount": 7, "order": {"freightAmount": %s, "items": [{"amount":%s}]}}'):
-        assert_alike(CardCharge, place.replace("%s", number).encode())
+        assert_alike(CARD_CHARGE, place.replace("%s", number).encode())
     for place in (b"[%s ]", b"%s", b'{"a":%s\n}', b"[1, %s]", b'["e",[%s\t, 1]]'):
         replaced = place % number.encode()
-        assert_alike(CardCharge, b'{"amount": 5, "reference": %b, "reference": "x"}' % replaced)
+        assert_alike(CARD_CHARGE, b'{"amount": 5, "reference": %b, "reference": "x"}' % replaced)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_number_keeps_every_digit_and_one_that_is_replaced_is_read_all_the_sam
     ],
 )
 def test_a_text_that_is_hardly_a_body(text: bytes) -> None:
-    assert_alike(CardCharge, text)
+    assert_alike(CARD_CHARGE, text)
 
 
 @pytest.mark.parametrize("seed", range(tries(4, 40)))
@@ -134,7 +134,7 @@ def test_a_text_that_is_spoilt_somewhere(seed: int) -> None:
     for _ in range(250):
         place, end = draw.randrange(len(text)), draw.randrange(3)
         put = bytes(draw.choices(b'"\\{}[]:,.-+eE019aN \n\x00\x7f\xc3\xff', k=draw.randrange(3)))
-        assert_alike(ProviderCardCharge, text[:place] + put + text[place + end :])
+        assert_alike(PROVIDER_CARD_CHARGE, text[:place] + put + text[place + end :])
 
 
 def assert_alike(model: type[Body], text: bytes) -> None:
@@ -154,7 +154,7 @@ def assert_alike(model: type[Body], text: bytes) -> None:
     assert outcome(at_once) == outcome(plainly), text
 
 
-def read(body: object, model: type[Body] = ProviderCardCharge) -> Fields:
+def read(body: object, model: type[Body] = PROVIDER_CARD_CHARGE) -> Fields:
     return Fields.of_body(model, json.dumps(body).encode(), 64)
 
 
@@ -165,8 +165,8 @@ CHARGE = {"amount": 5, "providerId": "p", "paymentInformation": CARD, "metadata"
 def test_a_body_in_the_usual_spelling_is_typed_without_being_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     said = read(CHARGE)
     monkeypatch.setattr(fields, "fold", None)
-    typed = said.typed(ProviderCardCharge, strict=True)
-    assert (typed.provider_id, typed.source(None).number) == ("p", CARD["cardNumber"])
+    typed = said.typed(PROVIDER_CARD_CHARGE, strict=True)
+    assert (typed.provider_id, typed.command().source.number) == ("p", CARD["cardNumber"])
     assert list(said.unknown) == []
     monkeypatch.undo()
     assert said.get("metadata") == {"Shop": "x"}
@@ -185,18 +185,18 @@ def test_a_body_in_the_usual_spelling_is_typed_without_being_folded(monkeypatch:
 )
 def test_other_spellings_take_the_long_way(body: dict[str, Any]) -> None:
     said = read(body)
-    assert said.typed(ProviderCardCharge, strict=False).amount == 5
+    assert said.typed(PROVIDER_CARD_CHARGE, strict=False).amount == 5
     assert list(said.unknown) == (["new"] if "new" in body else [])
 
 
 def test_a_field_given_in_two_spellings_is_refused() -> None:
     with pytest.raises(Invalid) as refused:
-        read({**CHARGE, "Amount": 6}).typed(ProviderCardCharge, strict=False)
+        read({**CHARGE, "Amount": 6}).typed(PROVIDER_CARD_CHARGE, strict=False)
     assert refused.value.details == {"Amount": "given twice in different letter case"}
 
 
 def test_after_its_rest_it_still_tells_what_was_said() -> None:
-    said = read({"Amount": 5, "PaymentInformation": {"CardNumber": "1"}, "new": True}, CardCharge)
+    said = read({"Amount": 5, "PaymentInformation": {"CardNumber": "1"}, "new": True}, CARD_CHARGE)
     before = dict(said)
     said.release()
     assert dict(said) == before == {"amount": 5, "paymentInformation": {"cardNumber": "1"}}
@@ -207,7 +207,7 @@ def test_after_its_rest_it_still_tells_what_was_said() -> None:
 
 
 def test_a_query_is_read_again_too() -> None:
-    said = Fields.of_query(CardCharge, b"Amount=5&firstname=Ann&Currency=")
+    said = Fields.of_query(CARD_CHARGE, b"Amount=5&firstname=Ann&Currency=")
     said.release()
     assert dict(said) == {"amount": "5", "firstName": "Ann"}
 
@@ -216,17 +216,18 @@ def test_a_body_of_too_many_fields_is_refused_unread() -> None:
     many = {f"number-{number}": number for number in range(MOST_FIELDS)}
     for body in ({**CHARGE, **many}, {**CHARGE, "metadata": many}, {**CHARGE, "order": {"items": [{}] * 26_000}}):
         with pytest.raises(Invalid) as refused:
-            read(body).typed(ProviderCardCharge, strict=False)
+            read(body).typed(PROVIDER_CARD_CHARGE, strict=False)
         assert refused.value.details == {"Body": "wanted at most 25000 fields and items of lists"}
     assert read({**CHARGE, "metadata": {f"n{number}": number for number in range(20_000)}}).typed(
-        ProviderCardCharge, strict=False
+        PROVIDER_CARD_CHARGE, strict=False
     )
 
 
 @pytest.mark.parametrize("given", [{}, {"ip": "127.0.0.1", "capture": False, "initiator": "MERCHANT", "phone": "1"}])
 def test_a_charge_has_what_its_body_has(given: dict[str, object]) -> None:
-    body = read(CHARGE | given).typed(ProviderCardCharge, strict=True)
-    source, asked = body.source(None), body.charge()
+    body = read(CHARGE | given).typed(PROVIDER_CARD_CHARGE, strict=True)
+    asked = body.command()
+    source = asked.source
     for name in ("amount", "currency", "reference", "ip", "metadata", "descriptor", "three_ds_notification_url"):
         assert getattr(asked, name) == getattr(body, name)
     assert asked.capture is (body.capture is not False)

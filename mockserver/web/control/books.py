@@ -15,11 +15,10 @@ from mockserver.domain.clock import ClockMode, Micros, iso
 from mockserver.domain.errors import MOST_FAULTS, invalid
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.states import BatchState
+from mockserver.engine.indexed_table import Query
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.orders import charges_of, entries_about, key_of, orders_of, touched
-from mockserver.engine.query import Query
+from mockserver.engine.orders import Report, ShopBooks, charges_of, entries_about, key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.shop_books import Report, ShopBooks
 from mockserver.engine.totals import Totals
 from mockserver.findings.ledger import MOST
 from mockserver.web.control.call import ControlCall
@@ -105,8 +104,7 @@ async def compare(call: ControlCall) -> object:
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
     """What the scenarios in force say of the money."""
-    told: Iterable[Any] = (scenario.source.get("money", ()) for scenario in sandbox.config.scenarios)
-    return list(map(Invariant, chain.from_iterable(told)))
+    return [Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money]
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:

@@ -20,11 +20,11 @@ from mockserver.domain.reference_data import read_table
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web import holds
 from mockserver.web.request import IN_ONE_PIECE, JSON_TYPE, NO_STORE, NOSNIFF, HungUp, Reply, Request
-from mockserver.web.routes import RouteRow, StatusReply, cell, in_module
+from mockserver.web.routes import RouteRow, StatusReply, cell, in_module, of_type
 from mockserver.web.shell import Endpoint
 from mockserver.web.world import World
-from mockserver.wire.base import Body
-from mockserver.wire.body_tables import ControlBody, control_body, read_exactly
+from mockserver.wire.body_tables import ControlBody, read_exactly
+from mockserver.wire.fields import Body
 from mockserver.wire.jsonio import loads
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ControlCall:
     def assumed(self) -> Assumed:
         """The assumptions of the sandbox that the call names, or of the server. Raises ``Unauthorised`` (40)."""
         named = {"x-secretkey", "x-sandbox", "x-publickey"} & self.headers.keys()
-        return self.sandbox().assumed if named else self.world.directory.assumed
+        return self.sandbox().assumed if named else self.world.directory.config.assumed
 
     @cached_property
     def query(self) -> Any:
@@ -161,8 +161,8 @@ class ControlRoute(RouteRow):
     reply: str
     summary: str
     handle: Callable[[ControlCall], object] = cell(in_module("mockserver.web.control", "call"))
-    query: type[Body] | None = cell(lambda row: control_body(row["query"]))
-    body: type[Body] | None = cell(lambda row: control_body(row["body"]))
+    query: type[Body] | None = cell(of_type("query"))
+    body: type[Body] | None = cell(of_type("body"))
     keyed: bool = cell(lambda row: bool(row["keyed"]))
     success: int = cell(lambda row: int(row["success"]))
     answers: Mapping[int, str] = cell(lambda row: _answers(row["answers"]))

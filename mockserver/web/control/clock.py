@@ -28,7 +28,7 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
-from mockserver.engine.state_facts import KINDS
+from mockserver.engine.step import KINDS
 from mockserver.web import holds
 from mockserver.web.control.call import Caller, ControlCall
 from mockserver.web.world import World
@@ -151,7 +151,7 @@ def _kind_of(sandbox: Sandbox, one: ScheduledWork) -> str | None:
     table = one.what.table
     if table is not None:
         return next((kind for kind in KINDS if table in (kind, f"{kind}s", f"{kind}es")), None)
-    return next((kind for kind, (_, rows) in KINDS.items() if rows(sandbox).get(one.subject) is not None), None)
+    return next((kind for kind, of in KINDS.items() if of.table(sandbox).get(one.subject) is not None), None)
 
 
 _UNWATCHED = 100
@@ -175,57 +175,45 @@ class Mover:
     async def advance(self, sandbox: Sandbox, to: Micros) -> bool:
         """Go to an instant, within ``standing``; whether it was reached and all that came due has ended. Else the clock
         stands where work is left, or webhooks are still being sent. Raises ``HungUp``."""
-        before, steps, arrived = sandbox.schedule.ran, 0, False
-        while self.world.sandboxes.is_live(sandbox) and (steps < _UNWATCHED or self.caller.stays()):
-            if sandbox.holding.is_all:
-                if not await self._goes_on(sandbox):
-                    break
-            elif self.world.runner.sending(sandbox):
-                if not await self._try_ends(sandbox):
-                    break
-            else:
-                self._run(sandbox, to)
-                arrived = self._has_ended(sandbox)
-                if arrived or self.is_over:
-                    break
+        steps, goes_on, is_live = 0, True, self.world.sandboxes.is_live
+        while goes_on and is_live(sandbox) and (steps < _UNWATCHED or self.caller.stays()):
+            goes_on = await self._go(sandbox, to)
+            if sandbox.now >= to and not (is_behind(sandbox) or self._waits(sandbox)):
+                return is_live(sandbox)
             steps += 1
-            await self.world.runner.turn(sandbox)
-        self.ran += sandbox.schedule.ran - before
-        return arrived
+        return False
 
     async def step(self, sandbox: Sandbox, end: Micros) -> bool:
         """Let one of the tries end that are being made, or else go to the next instant up to ``end`` at which something
         is due; False when there is neither, or no time. Raises ``HungUp``."""
         async with standing(self.world, sandbox):
-            before, entries = sandbox.schedule.ran, sandbox.schedule.entries
-            if sandbox.holding.is_all:
-                moved = await self._goes_on(sandbox)
-            elif self.world.runner.sending(sandbox):
-                moved = await self._try_ends(sandbox)
-            elif moved := bool(entries) and entries[0].at <= end and not self.is_over:
-                self._run(sandbox, max(entries[0].at, sandbox.now))
-            self.ran += sandbox.schedule.ran - before
-            await self.world.runner.turn(sandbox)
-        return moved and self.caller.stays()
+            entries = sandbox.schedule.entries
+            if not self._waits(sandbox) and (not entries or entries[0].at > end or self.is_over):
+                return False
+            goes_on = await self._go(sandbox, max(entries[0].at, sandbox.now) if entries else end)
+        return self.caller.stays() and goes_on
 
-    async def _try_ends(self, sandbox: Sandbox) -> bool:
-        ended = await self.world.runner.try_ends(sandbox, self.until, self.caller.leaving)
-        return ended and self.caller.stays()
+    def _waits(self, sandbox: Sandbox) -> bool:
+        return sandbox.holding.is_all or bool(self.world.runner.sending(sandbox))
 
-    def _has_ended(self, sandbox: Sandbox) -> bool:
-        """Whether all that has come due has ended, and nothing is held."""
-        return not (is_behind(sandbox) or self.world.runner.sending(sandbox) or sandbox.holding.is_all)
-
-    async def _goes_on(self, sandbox: Sandbox) -> bool:
-        """Wait while everything in a sandbox is held; False when there is no time left."""
-        left, holding = self.until - self.world.real_clock(), sandbox.holding
-        await holds.passed(self.world, sandbox, lambda: not holding.is_all, left, self.caller.leaving)
-        return self.caller.stays() and not (holding.is_all and self.world.sandboxes.is_live(sandbox))
-
-    def _run(self, sandbox: Sandbox, to: Micros) -> None:
-        run_slice(sandbox, to)
-        sandbox.clock.move_to(sandbox.now, self.world.real_clock())
-        self.world.runner.changed(sandbox)
+    async def _go(self, sandbox: Sandbox, to: Micros) -> bool:
+        """Let something go that is held, or a try end, or else run a slice of what is due up to an instant; False when
+        there is no time left. Raises ``HungUp``."""
+        before, runner, holding = sandbox.schedule.ran, self.world.runner, sandbox.holding
+        if holding.is_all:
+            left = self.until - self.world.real_clock()
+            await holds.passed(self.world, sandbox, lambda: not holding.is_all, left, self.caller.leaving)
+            goes_on = self.caller.stays() and not (sandbox.holding.is_all and self.world.sandboxes.is_live(sandbox))
+        elif runner.sending(sandbox):
+            goes_on = await runner.try_ends(sandbox, self.until, self.caller.leaving) and self.caller.stays()
+        else:
+            run_slice(sandbox, to)
+            sandbox.clock.move_to(sandbox.now, self.world.real_clock())
+            runner.changed(sandbox)
+            goes_on = not self.is_over
+        self.ran += sandbox.schedule.ran - before
+        await runner.turn(sandbox)
+        return goes_on
 
 
 @asynccontextmanager
@@ -267,7 +255,7 @@ async def wait(call: ControlCall) -> object:
         raise invalid({"Timeout": f"wanted at most {duration_text(LONGEST)}, or advance: true to move the clock"})
     timeout = within_longest(body.timeout, _TIMEOUT_OF_MOVE if advance else _TIMEOUT)
     within = WITHIN if body.within is None else body.within
-    wanted = conditions.read(sandbox, body.for_)
+    wanted = conditions.read(body.for_)
     begun = sandbox.now
     with Caller(call) as caller:
         mover = Mover(call.world, caller, call.world.real_clock() + timeout)

@@ -1,6 +1,9 @@
 """The control API as an OpenAPI 3.1 document, made from its tables: never written by hand (``/__admin/openapi.json``).
 Its examples were answered when ``examples.json`` was printed (``tools/derived.py``). And the calls that describe the
-payments API (``/openapi.json``, ``/asyncapi.json``)."""
+payments API (``/openapi.json``, ``/asyncapi.json``), and its operations as rules name them (``/__admin/operations``):
+what each is, the calls that ask for it, and what ``when`` and ``key`` may use there; and which failures they have met
+(``/__admin/coverage``: docs/explore.md, Failure coverage).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,14 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from mockserver.domain.reading import camel
+from mockserver.engine.step import KINDS
+from mockserver.scenario.failures import TRIED, Coverage, met
+from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
+from mockserver.scenario.paths import CARD_FACTS, fields_of, testable
 from mockserver.web.control.call import CONTROL_ROUTES, ControlCall, ControlRoute
+from mockserver.web.openapi import WEBHOOKS
+from mockserver.web.routes import ROUTES
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.schemas import PLACEHOLDER, Schemas
 
@@ -127,3 +137,51 @@ def _security(row: ControlRoute) -> list[dict[str, list[str]]]:
 def _name(row: ControlRoute) -> str:
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
+
+
+_DELIVERY = "webhook.deliver"
+_EVERYWHERE = ("age", "idle", "nth", "clock")
+_OF_REQUESTS = ("header.<name>", "call", "in_flight", "overlaps")
+_OF_PROVIDERS = (
+    *("provider", "source", "attempt", "bank_account.accountNumber"),
+    *(f"card.{fact}" for fact in CARD_FACTS),
+)
+
+
+def named_operation(op: str) -> dict[str, Any]:
+    """One operation; ``state`` has the kinds of objects that it is about, or that its request names, ``events`` what
+    a rule for webhooks sees."""
+    fields, calls = fields_of({op}), [f"{row.method} {row.path}" for row in ROUTES if row.op == op]
+    named = {
+        *fields,
+        *(camel(of.id_name) for of in KINDS.values() if any(f"{{{of.id_name}}}" in call for call in calls)),
+    }
+    subject = op.partition(".")[0]
+    kinds = [kind for kind, of in KINDS.items() if op == _DELIVERY or kind == subject or camel(of.id_name) in named]
+    also = _OF_PROVIDERS if op in PROVIDER_OPERATIONS else ()
+    also += (op,) if op == "batch.row" else ()
+    if op != _DELIVERY:
+        also += ("overlaps",) if op in UNREQUESTED else _OF_REQUESTS
+    return {
+        "op": op,
+        "means": OPERATIONS[op].meaning,
+        "asksProvider": op in PROVIDER_OPERATIONS,
+        "calls": calls,
+        "request": [f"request.{name}" for name in testable(op)],
+        "state": [f"state.{camel(kind)}" for kind in kinds],
+        "also": [*also, *_EVERYWHERE],
+        "events": [name for kind in WEBHOOKS for name in kind.event_types] if op == _DELIVERY else [],
+    }
+
+
+def operations(call: ControlCall) -> object:
+    return {"operations": [named_operation(op) for op in OPERATIONS]}
+
+
+def coverage(call: ControlCall) -> object:
+    """Since the server began, in all sandboxes: how many failures struck, of all that there are for the operations that
+    were used; a map of both."""
+    counts = call.world.directory.config.counts
+    struck = [(op, name, TRIED) for (op, _), outcome in counts.struck.items() for name in met(op, outcome)]
+    used = counts.operations | {op for op, _ in counts.struck}
+    return Coverage.of(used & OPERATIONS.keys(), struck).shown()

@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
-from mockserver.domain.errors import invalid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mockserver.books.figures import money_text
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_text
+from mockserver.engine.orders import key_of, orders_of, touched
 from mockserver.engine.sandbox import Sandbox
-from mockserver.findings.catalogue import Severity, kind_of, severity_of
+from mockserver.findings.catalogue import Severity, kind_of, lines_of, severity_of
 from mockserver.findings.ledger import Finding
 from mockserver.findings.watch import Watch
+from mockserver.web.control import journal
 from mockserver.web.control.call import ControlCall
+from mockserver.web.runner import for_each
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
+from mockserver.wire.webhooks import delivery_reply
 
 
 def listing(call: ControlCall) -> object:
@@ -85,3 +93,102 @@ def watched(call: ControlCall) -> tuple[Sandbox, Watch]:
     if sandbox.watch is None:
         raise invalid({"Findings": "this server reports no findings (--findings off)"})
     return sandbox, sandbox.watch
+
+
+LENGTH = 100
+"""Newest journal entries that a timeline shows."""
+
+_PARTS = ("timeline", "findings", "books")
+_INDENT = " " * 25
+
+
+async def report(call: ControlCall) -> bytes:
+    """The parts that are asked for, each after its name when there are several; those that are empty are left out.
+    Raises ``Invalid`` (90) for an unknown part."""
+    sandbox, wanted = call.sandbox(), [one.strip() for one in call.query.parts.split(",")]
+    for part in wanted:
+        if part not in _PARTS:
+            raise invalid({"Parts": f"got '{part[:40]}'{nearest(part, _PARTS)}, allowed: {', '.join(_PARTS)}"})
+    after = call.since(sandbox)
+    told = {
+        "timeline": "\n".join(await _timeline(sandbox, after)) if "timeline" in wanted else "",
+        "findings": "\n\n".join(_told(sandbox, after)) if "findings" in wanted else "",
+        "books": "\n".join(await _books(sandbox, after)) if "books" in wanted else "",
+    }
+    if len(wanted) == 1:
+        return told[wanted[0]].encode()
+    return "\n\n".join(f"{part}\n{told[part]}" for part in wanted if told[part]).encode()
+
+
+def _told(sandbox: Sandbox, after: int) -> Iterator[str]:
+    profile = profile_of(sandbox.assumed)
+    for one in at_least(sandbox, Severity.NOTE, after):
+        yield "\n".join(lines_of(shown(one, profile)))
+
+
+async def _books(sandbox: Sandbox, after: int) -> list[str]:
+    """A line for each order: what is not nothing of its money."""
+    keys = [*touched(sandbox, after)] if after else list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
+    lines = []
+    for key in keys[:LENGTH]:
+        for order in orders_of(sandbox, key):
+            figures, currency = order.figures, order.currency
+            net = f", net {money_text(figures.net, currency)}" if figures.net else ""
+            lines.append(f"{mask_text(key[1])}: {figures.told(currency)}{net}")
+    return lines
+
+
+async def _timeline(sandbox: Sandbox, after: int) -> list[str]:
+    """What was asked of a sandbox and what it did, oldest first: sandbox time, request, status, rule; then changes."""
+    profile, kept = profile_of(sandbox.assumed), list(sandbox.journal.since(after))
+    entries: list[dict[str, Any]] = await for_each(
+        kept[-LENGTH:], lambda entry: dict[str, Any](journal.shown(entry, profile))
+    )
+    hidden = len(kept) - LENGTH
+    lines = [f"({hidden} entries before these)"] if hidden > 0 else []
+    for entry in entries:
+        lines.append(f"{_time(entry['at'])}  {_what(entry)}")
+        lines += [f"{_INDENT}{_change(event)}" for event in entry["events"]]
+        for webhook_id in entry["webhooks"]:
+            found = sandbox.deliveries.get(webhook_id)
+            lines += _tries(delivery_reply(found), entry["at"]) if found else [f"{_INDENT}webhook {webhook_id}"]
+    return lines or ["no request reached this sandbox"]
+
+
+def _time(at: str) -> str:
+    return at[:23].replace("T", " ")
+
+
+def _what(entry: Mapping[str, Any]) -> str:
+    request, answer, fault = entry["request"], entry["answer"], entry["fault"]
+    words = [f"{request['method']} {request['path']}" if request else f"came due: {entry['op']}"]
+    if request and entry["op"] in ("clock.advance", "clock.set"):
+        words += [f"{name} {request['body'][name]}" for name in ("by", "to", "now", "mode") if name in request["body"]]
+    if entry["status"] is not None:
+        words.append(str(entry["status"]))
+    if isinstance(answer, dict) and "message" in answer and "code" in answer:
+        words.append(f"{answer['message']} (code {answer['code']})")
+        if entry["op"] == "none":
+            words += answer["details"].values()
+    if fault:
+        words.append(f"fault {fault['kind']} at {fault['at']}")
+    words += [f"rule {decision['rule']}" for decision in entry["decisions"] if decision["rule"]]
+    return "  ".join(words)
+
+
+def _change(event: Mapping[str, Any]) -> str:
+    subject = f"{event['subject']} {event['id']}"
+    return f"{subject} {event['what']}: {event['before'] or '(new)'} -> {event['after'] or '(gone)'}"
+
+
+def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
+    """The receiver of each webhook and how each try ended, with its time when it is not ``since``."""
+    line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
+    lines = []
+    for number, made in enumerate(delivery["tries"], 1):
+        at = f" at {_time(made['at'])}" if made["at"] != since else ""
+        lines.append(f"{line}  try {number}{at}  {made['status'] or made['error']}")
+    if delivery["state"] != "delivered":
+        due = f", next try at {_time(delivery['next'])}" if delivery["next"] else ""
+        lines.append(f"{line}  {delivery['state'].replace('_', ' ')}{due}")
+    return lines

@@ -1,31 +1,53 @@
-"""The journal of a sandbox: every step with its decisions, changes and answer (``/__admin/journal``); a request of it
-sent again, or shown so that another client can send it."""
+"""The journal of a sandbox: every step with its decisions, changes and answer (``/__admin/journal``), found by filters
+and by the search language of ``q``; a request of it sent again, or shown so that another client can send it.
+
+Source: docs/control-api.md (``/__admin/journal``, ``q``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from itertools import compress, pairwise
+from operator import attrgetter
+from sys import getsizeof
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
-from mockserver.domain.errors import invalid
+from mockserver.domain.clock import iso, parse_duration, parse_instant
+from mockserver.domain.codes import Code
+from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.events import Event
 from mockserver.domain.masking import mask_field, mask_headers, mask_query, mask_start, mask_text, sendable_field
-from mockserver.domain.reading import whole_of
-from mockserver.engine.journal import JournalEntry
+from mockserver.domain.money import number_text
+from mockserver.domain.problem import Problem
+from mockserver.domain.reading import number_of, whole_of
+from mockserver.domain.record import record
+from mockserver.engine.journal import Journal, JournalEntry, size_of
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.director import Decision
+from mockserver.engine.schedule import Due
+from mockserver.scenario.operations import OPERATIONS, operations_like
+from mockserver.scenario.transport import FaultKind
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal_search import filters_of, look_through, status_of
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import again
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
+from mockserver.wire.fields import Fields
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import ShownField, mask_body
 from mockserver.wire.profile import WireProfile, assumptions_used, profile_of
 from mockserver.wire.replies import reply_of
 
 _MOST_NAMES = 1_000
-_LONGEST_NAME = 200
+_LONGEST = 200
+_LONGEST_PATH = 500
+MOST_LINES = 2_000
+MOST_BARS = 200
 
 
 async def listing(call: ControlCall) -> object:
@@ -33,9 +55,48 @@ async def listing(call: ControlCall) -> object:
     sandbox, query = call.sandbox(), call.query
     tests, profile = filters_of(sandbox, query), profile_of(sandbox.assumed)
     found = await look_through(sandbox.journal, tests, max(query.after or 0, call.since(sandbox)))
-    page = found.page(query.limit, from_oldest=query.after is not None)
-    entries = await for_each(page, lambda entry: shown(entry, profile))
+    entries = await for_each(found.page(query.limit, query.after is not None), lambda entry: shown(entry, profile))
     return {"count": len(found.entries), "last": found.last, "dropped": found.dropped, "entries": entries}
+
+
+async def lines(call: ControlCall) -> object:
+    """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
+    operations are called, ``bars`` are a histogram of them all."""
+    sandbox, query = call.sandbox(), call.query
+    after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
+    tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
+    found = await look_through(sandbox.journal, tests, after, query.before)
+    page = found.page(min(query.limit, MOST_LINES), after >= 0)
+    shown = await for_each(page, lambda entry: _line(entry, profile))
+    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
+    summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
+    return {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, MOST_BARS))}
+
+
+async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
+    """A histogram: parts of the same length in time, or where no time has passed in entries, each with its calls and
+    how many of them failed. ``since`` and ``until`` search for it."""
+    calls = [entry for entry in entries if entry.method and not entry.path.startswith("/__")] if most else []
+    if not calls:
+        return []
+    is_timed = calls[0].at < calls[-1].at
+    places = await for_each(calls, attrgetter("at" if is_timed else "number"))
+    first, last = min(places), max(places)
+    length = max(-((first - last - 1) // most), 1)
+    all_calls, failed = Counter[int](), Counter[int]()
+    for place, entry in zip(places, calls, strict=True):
+        all_calls[(place - first) // length] += 1
+        failed[(place - first) // length] += is_failed(entry)
+
+    # A search finds entries after a number, and from a time on.
+    def word(place: int) -> str:
+        return iso(place) if is_timed else str(place - 1)
+
+    edges = [word(place) for place in range(first, last + length + 1, length)]
+    return [
+        {"since": since, "until": until, "calls": all_calls[number], "failed": failed[number]}
+        for number, (since, until) in enumerate(pairwise(edges))
+    ]
 
 
 def get(call: ControlCall) -> object:
@@ -49,7 +110,8 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
     or ``proxy``: it was sent again from there, and the findings pass over it. ``request``, ``status`` and ``answer``
     are null for work that came due without a request, ``call`` for a request that is no operation of the service: it
     counts those of the operation, from 1. ``fault`` is what spoiled the answer, or stopped the request before anything
-    happened (at ``receive``)."""
+    happened (at ``receive``). A decision names the rules that came before the one that fired, each with the first of
+    its tests that failed; its ``rule`` is null when none fired, ``choice`` the place of its outcome, from 1."""
     asked, result, answer = entry.asked, entry.result, mask_body(entry.answer)
     return reply_of(
         "JournalEntryAnswer",
@@ -58,11 +120,33 @@ def shown(entry: JournalEntry, profile: WireProfile) -> dict[str, object]:
         status=status_of(entry),
         request=_request(entry, asked.headers) if entry.method else None,
         answer=answer,
-        decisions=[_decision(one) for one in result.decisions],
+        decisions=[
+            reply_of(
+                "JournalDecisionAnswer", one, lost=[{"rule": name, "why": mask_text(why)} for name, why in one.lost()]
+            )
+            for one in result.decisions
+        ],
         events=[reply_of("JournalEventAnswer", event, **moved(event, profile)) for event in result.events],
         assumptions=sorted({*result.assumed, *assumptions_used(answer)}),
-        ignored=[mask_start(name, _LONGEST_NAME) for name in result.ignored[:_MOST_NAMES]],
+        ignored=[mask_start(name, _LONGEST) for name in result.ignored[:_MOST_NAMES]],
     )
+
+
+def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
+    rules = [decision.rule for decision in entry.result.decisions if decision.rule]
+    return [
+        entry.number,
+        iso(entry.at),
+        entry.method,
+        mask_start(entry.path, _LONGEST_PATH),
+        entry.asked.op,
+        status_of(entry),
+        entry.result.latency,
+        rules[-1] if rules else None,
+        entry.fault.kind.value if entry.fault else None,
+        [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in entry.result.events],
+        facts_of(entry),
+    ]
 
 
 def _request(entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field) -> dict[str, object]:
@@ -74,14 +158,6 @@ def _request(entry: JournalEntry, headers: Mapping[str, str], field: ShownField 
         headers=mask_headers(headers),
         body=mask_body(entry.raw, field=field),
     )
-
-
-def _decision(one: Decision) -> dict[str, object]:
-    """A decision of the scenario with the rules that came before the one that fired, each with the first of its tests
-    that failed. ``rule`` is null when none fired, ``choice`` the place of its outcome in a sequence or chance, from 1.
-    """
-    lost = [{"rule": name, "why": mask_text(why)} for name, why in one.lost()]
-    return reply_of("JournalDecisionAnswer", one, lost=lost)
 
 
 def moved(event: Event, profile: WireProfile) -> dict[str, object]:
@@ -157,8 +233,344 @@ def request(call: ControlCall) -> object:
 def _entry(call: ControlCall) -> tuple[Sandbox, JournalEntry]:
     sandbox, number = call.sandbox(), call.path["entry_id"]
     journal = sandbox.journal
-    entry = journal.get(whole_of(number) or 0)
-    if entry is None:
+    if (entry := journal.get(whole_of(number) or 0)) is None:
         kept = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
         raise missing("Id", f"got '{number[:20]}', kept entries: {kept}")
     return sandbox, entry
+
+
+MOST_CHARACTERS, MOST_WORDS = 500, 20
+"""What a search may have."""
+
+_WORD = re.compile(r'(-?)(?:([A-Za-z]+):(?!//))?(?:"([^"]*)"|(\S+))')
+
+
+@record
+class Word:
+    """One word of a search. ``operator`` is None for plain text, which is in small letters; ``excludes`` negates it."""
+
+    operator: str | None
+    value: str
+    excludes: bool
+
+
+def words_of(text: str, operators: Collection[str]) -> list[Word]:
+    """The words of a search, all of which must hold. Raises ``ValueError``: too long, or an unknown operator."""
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"got {len(text)} characters, at most {MOST_CHARACTERS}")
+    found = []
+    for match in _WORD.finditer(text):
+        minus, operator, phrase, plain = match.groups()
+        value = phrase if phrase is not None else plain
+        if operator is None:
+            found.append(Word(None, value.lower(), bool(minus)))
+        elif operator.lower() in operators:
+            found.append(Word(operator.lower(), value, bool(minus)))
+        else:
+            hint, allowed = nearest(operator, operators), ", ".join(operators)
+            raise ValueError(f"unknown operator '{operator[:40]}'{hint}; allowed: {allowed}")
+    if len(found) > MOST_WORDS:
+        raise ValueError(f"got {len(found)} words, at most {MOST_WORDS}")
+    return [word for word in found if word.value]
+
+
+Test: TypeAlias = Callable[[JournalEntry], bool]
+"""Whether an entry fits."""
+
+LAST_DIGITS = 4
+"""Digits of a card number that anybody may see."""
+
+_STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
+_FAILED = 400
+
+
+def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
+    """Operations by name or glob: those of the service, of the clock, and whatever else the journal holds."""
+    known = {*OPERATIONS, *(f"clock.{due}" for due in Due)}
+    if wanted not in known:
+        known |= {entry.asked.op for entry in sandbox.journal.entries}
+    allowed = operations_like(wanted, known)
+    return lambda entry: entry.asked.op in allowed
+
+
+def _by_status(_: Sandbox, wanted: str) -> Test:
+    """A status, or those of its class when that is written ``4xx``."""
+    if _STATUS.fullmatch(wanted) is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx")
+    allowed = {status for status in range(100, 600) if str(status).startswith(wanted.lower().rstrip("x"))}
+    return lambda entry: status_of(entry) in allowed
+
+
+def _by_rule(_: Sandbox, wanted: str) -> Test:
+    if "*" in wanted or "?" in wanted:
+        return lambda entry: any(one.rule and fnmatchcase(one.rule, wanted) for one in entry.result.decisions)
+    return lambda entry: wanted in [one.rule for one in entry.result.decisions]
+
+
+def _by_id(_: Sandbox, wanted: str) -> Test:
+    """An id, or a part of it, of what changed or is named in the path; or the number of the entry."""
+    number = whole_of(wanted)
+    return lambda entry: (
+        entry.number == number
+        or any(wanted in event.subject_id for event in entry.result.events)
+        or any(wanted in mask_text(part) for part in entry.asked.path.values())
+    )
+
+
+def _by_reference(_: Sandbox, wanted: str) -> Test:
+    """A reference that holds a text, or with ``=`` before it the whole of one; the case of letters does not count."""
+    part = wanted.lower()
+
+    def passes(entry: JournalEntry) -> bool:
+        reference = (_reference(entry, _given(entry)) or "").lower()
+        return reference == part[1:] if part.startswith("=") else part in reference
+
+    return passes
+
+
+def _by_card(sandbox: Sandbox, wanted: str) -> Test:
+    """The last four digits of a card that a body shows masked."""
+    if not (len(wanted) == LAST_DIGITS and wanted.isdecimal()):
+        raise ValueError(f"got {len(wanted)} characters, wanted the last {LAST_DIGITS} digits of a card")
+    return _by_text(sandbox, f"*{wanted}")
+
+
+def _by_code(_: Sandbox, wanted: str) -> Test:
+    code = whole_of(wanted)
+    if code is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
+    return lambda entry: facts_of(entry).get("code") == code
+
+
+def amount_in(wanted: str) -> Decimal:
+    """The amount of a search. Raises ``ValueError``."""
+    amount = number_of(wanted)
+    if amount is None:
+        raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
+    return amount
+
+
+def _by_amount(_: Sandbox, wanted: str) -> Test:
+    amount = amount_in(wanted)
+    return lambda entry: number_of(_given(entry).get("amount")) == amount
+
+
+def _since(sandbox: Sandbox, wanted: str) -> Test:
+    """After a mark, after the entry of a number, from a date-time on, or within a duration before now."""
+    marks = sandbox.journal.marks
+    number = marks.get(wanted, whole_of(wanted))
+    if number is not None:
+        return lambda entry: entry.number > number
+    for read in (parse_instant, lambda text: sandbox.now - parse_duration(text)):
+        with suppress(ValueError):
+            begin = read(wanted)
+            return lambda entry: entry.at >= begin
+    words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
+    raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}")
+
+
+def _is(sandbox: Sandbox, wanted: str) -> Test:
+    if wanted not in _CONDITIONS:
+        raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, _CONDITIONS)}, allowed: {', '.join(_CONDITIONS)}")
+    return _CONDITIONS[wanted](sandbox)
+
+
+def _is_finding(sandbox: Sandbox) -> Test:
+    ledger = sandbox.watch.ledger if sandbox.watch is not None else ()
+    numbers = frozenset(line.entry for finding in ledger for line in finding.evidence)
+    return lambda entry: entry.number in numbers
+
+
+def is_failed(entry: JournalEntry) -> bool:
+    """Whether the client was given an error, or no proper answer."""
+    return entry.fault is not None or (status_of(entry) or 0) >= _FAILED
+
+
+_CONDITIONS: Mapping[str, Callable[[Sandbox], Test]] = {
+    "failed": lambda _: is_failed,
+    "declined": lambda _: lambda entry: "declined" in [event.what for event in entry.result.events],
+    "refused": lambda _: lambda entry: (status_of(entry) or 0) >= _FAILED and not entry.result.events,
+    "fault": lambda _: lambda entry: entry.fault is not None,
+    "finding": _is_finding,
+    "due": lambda _: lambda entry: not entry.method,
+    "repeat": lambda _: lambda entry: entry.result.is_repeat,
+    "scripted": lambda _: lambda entry: any(one.rule for one in entry.result.decisions),
+}
+"""What ``is:`` can ask."""
+
+FILTERS: Mapping[str, Callable[[Sandbox, str], Test]] = {
+    "op": _by_operation,
+    "status": _by_status,
+    "rule": _by_rule,
+    "method": lambda _, wanted: lambda entry: entry.method == wanted.upper(),
+    "path": lambda _, wanted: lambda entry: entry.path == wanted,
+    "subject": lambda _, wanted: lambda entry: wanted in [event.subject_id for event in entry.result.events],
+}
+"""Filters of the query: the parameter, and what makes a test of an entry of its value. They raise ``ValueError`` for
+one that no entry could ever have."""
+
+OPERATORS: Mapping[str, Callable[[Sandbox, str], Test]] = {
+    **FILTERS,
+    "id": _by_id,
+    "code": _by_code,
+    "ref": _by_reference,
+    "amount": _by_amount,
+    "currency": lambda _, wanted: lambda entry: facts_of(entry).get("currency", "").upper() == wanted.upper(),
+    "is": _is,
+    "since": _since,
+    "until": lambda sandbox, wanted: _but(_since(sandbox, wanted)),
+    "card": _by_card,
+    **dict.fromkeys(("email", "customer"), lambda sandbox, wanted: _by_text(sandbox, wanted.lower())),
+}
+"""Operators of ``q``."""
+
+
+def filters_of(sandbox: Sandbox, query: Any) -> list[Test]:
+    """What an entry must pass: the filters and the search of a query. Raises ``Invalid`` (90) naming each invalid
+    one."""
+    found, faults = searched(sandbox, query.q), {}
+    for name, filter_of in FILTERS.items():
+        if (value := getattr(query, name)) is not None:
+            try:
+                found.append(filter_of(sandbox, value))
+            except ValueError as fault:
+                faults[name.capitalize()] = str(fault)
+    if faults:
+        raise invalid(faults)
+    return found
+
+
+def searched(sandbox: Sandbox, text: str) -> list[Test]:
+    """What an entry must pass to be found by a search. Raises ``Invalid`` (90) for one that means nothing."""
+    try:
+        words = words_of(text, OPERATORS)
+        # To look into the text of an entry takes longest.
+        return [_test(sandbox, word) for word in sorted(words, key=lambda word: word.operator is None)]
+    except ValueError as fault:
+        raise invalid({"Q": str(fault)}) from None
+
+
+@record
+class Found:
+    """The ``entries`` that a search has found, oldest first. When it began, ``last`` was the newest number, from which
+    a client goes on, and ``dropped`` entries had been pushed out."""
+
+    entries: list[JournalEntry]
+    last: int
+    dropped: int
+
+    def page(self, limit: int, from_oldest: bool) -> list[JournalEntry]:
+        """At most ``limit`` entries: the oldest, or the newest."""
+        return self.entries[:limit] if from_oldest else self.entries[max(len(self.entries) - limit, 0) :]
+
+
+async def look_through(journal: Journal, tests: Sequence[Test], after: int, before: int | None = None) -> Found:
+    """Find the entries between two numbers that pass every test; others are served meanwhile."""
+    among = [entry for entry in journal.since(max(after, 0)) if not before or entry.number < before]
+    last, dropped = journal.last, journal.dropped
+    fits = await for_each(among, lambda entry: all(test(entry) for test in tests))
+    return Found(list(compress(among, fits)), last, dropped)
+
+
+def _test(sandbox: Sandbox, word: Word) -> Test:
+    found = OPERATORS[word.operator](sandbox, word.value) if word.operator else _by_text(sandbox, word.value)
+    return _but(found) if word.excludes else found
+
+
+def _but(test: Test) -> Test:
+    """All that a test leaves out."""
+    return lambda entry: not test(entry)
+
+
+def _by_text(sandbox: Sandbox, wanted: str) -> Test:
+    profile = profile_of(sandbox.assumed)
+    return lambda entry: wanted in text_of(entry, profile)
+
+
+_MOST_FIELDS = 10
+_GIVEN = ("reference", "amount", "currency")
+_LISTS = ("search", "payment_methods")
+"""What operations do that answer with a list."""
+
+
+def status_of(entry: JournalEntry) -> int | None:
+    """The status that the client was given, None when it was given none by us."""
+    if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
+        return entry.fault.status
+    return entry.status
+
+
+PARTED = "A"
+"""Stands between the parts of a text that is in small letters, where no word that is in small letters goes over it."""
+
+
+def text_of(entry: JournalEntry, profile: WireProfile) -> str:
+    """All that is shown of an entry, in small letters: no card number, ccv or key can be found in it by guessing. It is
+    kept with the entry, unless it takes more memory than that."""
+    result = entry.result
+    if result.search_text is not None and result.search_text[0] is profile:
+        return result.search_text[1]
+    bodies = [dumps(mask_body(one)).decode().lower() for one in (entry.raw, entry.answer) if one and not one.isspace()]
+    text = PARTED.join((_said(entry, profile), *bodies))
+    # To the present step something may be added yet.
+    if result.answered and getsizeof(text) <= size_of(entry):
+        result.search_text = profile, text
+    return text
+
+
+def _said(entry: JournalEntry, profile: WireProfile) -> str:
+    """What is shown of an entry besides its bodies, in small letters."""
+    result = entry.result
+    said = [entry.method, mask_text(entry.path), entry.asked.op, str(status_of(entry) or "")]
+    said += [decision.rule for decision in result.decisions if decision.rule]
+    for event in result.events:
+        after = profile.word(event.after) if event.after else ""
+        said += [event.subject, event.subject_id, event.what, after]
+    said += [*result.webhooks, *result.warnings]
+    query = str(mask_query(entry.query)) if entry.query else ""
+    return f"{' '.join(said).lower()}{PARTED}{query.lower()}"
+
+
+def facts_of(entry: JournalEntry) -> dict[str, Any]:
+    """Everything that the row says besides time, operation, status and rule. A fact that is not known is left out;
+    ``refused`` says by field what was wrong."""
+    result, given = entry.result, _given(entry)
+    # Of what the request leaves open the answer tells what it has shown.
+    kind, _, verb = entry.asked.op.partition(".")
+    is_open = result.problem is None and given.get("amount") is None and verb not in _LISTS
+    shown = (result.about.get("charge") or result.about.get(kind)) if is_open else None
+    amount = number_of(given.get("amount")) if shown is None else getattr(shown, "amount", None)
+    currency = _text(given.get("currency")) or getattr(shown or result.about.get("charge"), "currency", None)
+    facts = {
+        "reference": _reference(entry, given) or _text(getattr(shown, "reference", None)),
+        "amount": None if amount is None else mask_text(number_text(amount)),
+        "currency": None if amount is None or currency is None else currency[:10],
+        **(_refusal(result.problem) if result.problem is not None else {}),
+        "ignored": [mask_start(name, _LONGEST) for name in result.ignored[:_MOST_FIELDS]] or None,
+        "warnings": len(result.warnings) or None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _refusal(refused: Problem) -> dict[str, Any]:
+    facts: dict[str, Any] = {"code": int(refused["code"]), "message": _text(refused["message"])}
+    if refused["code"] != Code.VALIDATION_ERROR or refused["details"] is None:
+        return facts
+    first = list(refused["details"].items())[:_MOST_FIELDS]
+    return {**facts, "refused": {mask_start(name, _LONGEST): mask_start(text, _LONGEST) for name, text in first}}
+
+
+def _given(entry: JournalEntry) -> Mapping[str, Any]:
+    """What the request gave of the row, from one reading of its text."""
+    request = entry.asked.request
+    return request.pick(_GIVEN) if isinstance(request, Fields) else {name: request.get(name) for name in _GIVEN}
+
+
+def _reference(entry: JournalEntry, given: Mapping[str, Any]) -> str | None:
+    """The reference that the request gave, or that the charge has which it was about."""
+    found = given.get("reference") or getattr(entry.result.about.get("charge"), "reference", None)
+    return mask_start(found, _LONGEST) if isinstance(found, str) else None
+
+
+def _text(value: object) -> str | None:
+    return mask_start(value, _LONGEST) if isinstance(value, str) and value else None

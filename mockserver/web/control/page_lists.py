@@ -1,16 +1,11 @@
-"""What the control page lists: short lines of the journal, objects by kind and by the search language of ``q``, and the
-state tables.
-
-Everything here is in the control API too, at greater length; these calls are cheap enough for ten thousand lines.
-"""
+"""The stored objects of a sandbox: listed by kind and by the search language of ``q``, looked at one by one, moved by
+hand; and the state tables."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
-from operator import attrgetter, eq
+from operator import eq
 from typing import Any
 
 from mockserver.domain.batch import Batch
@@ -19,33 +14,32 @@ from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
-from mockserver.domain.search_words import Word, words_of
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
-from mockserver.engine.journal import Change, JournalEntry
-from mockserver.engine.query import Among, Check, Contains, Query
+from mockserver.engine.indexed_table import Among, Check, Contains, Query
+from mockserver.engine.journal import Change
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.state_facts import KINDS
-from mockserver.engine.step import unnoted
-from mockserver.scenario.operations import OPERATIONS
+from mockserver.engine.step import KINDS, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web.control.call import ControlCall, missing
-from mockserver.web.control.journal import moved
-from mockserver.web.control.journal_search import amount_in, facts_of, is_failed, look_through, searched, status_of
+from mockserver.web.control.journal import (
+    Word,
+    amount_in,
+    moved,
+    words_of,
+)
 from mockserver.web.request import Reply
-from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
-from mockserver.web.runner import for_each, search
+from mockserver.web.routes import ROUTES, OperationCall, Route
+from mockserver.web.runner import search
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
 from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 
-MOST_LINES = 2_000
 MOST_OBJECTS = 1_000
 MOST_RELATED = 50
 """Related objects of a kind, and rows of a batch, that are shown with an object."""
-MOST_BARS = 200
 
 _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
     "customer": (("payment_method", "customer"), ("charge", "customer")),
@@ -59,51 +53,10 @@ _NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Kinds of objects that name one of a kind, and the index by which they are found."""
 
-_LONGEST_PATH = 500
 _LABELS = ("reference", "title", "name", "description", "url", "email")
 _READERS: Mapping[str, Route] = {
     row.op.removesuffix(".get"): row for row in ROUTES if row.method == "GET" and row.op.endswith(".get")
 }
-
-
-async def lines(call: ControlCall) -> object:
-    """Lines of the journal, oldest first. ``count`` fit the search among those asked for, ``meanings`` say what the
-    operations are called, ``bars`` are a histogram of them all."""
-    sandbox, query = call.sandbox(), call.query
-    after = max(-1 if query.after is None else query.after, call.since(sandbox) or -1)
-    tests, profile = searched(sandbox, query.q), profile_of(sandbox.assumed)
-    found = await look_through(sandbox.journal, tests, after, query.before)
-    page = found.page(min(query.limit, MOST_LINES), from_oldest=after >= 0)
-    shown = await for_each(page, lambda entry: _line(entry, profile))
-    meanings = {op: OPERATIONS[op].meaning for entry in page if (op := entry.asked.op) in OPERATIONS}
-    summary = {"last": found.last, "dropped": found.dropped, "count": len(found.entries), "meanings": meanings}
-    return {**summary, "lines": shown, "bars": await _bars(found.entries, min(query.bars, MOST_BARS))}
-
-
-async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, object]]:
-    """A histogram: parts of the same length in time, or where no time has passed in entries, each with its calls and
-    how many of them failed. ``since`` and ``until`` search for it."""
-    calls = [entry for entry in entries if entry.method and not entry.path.startswith("/__")] if most else []
-    if not calls:
-        return []
-    is_timed = calls[0].at < calls[-1].at
-    places = await for_each(calls, attrgetter("at" if is_timed else "number"))
-    first, last = min(places), max(places)
-    length = max(-((first - last - 1) // most), 1)
-    all_calls, failed = Counter[int](), Counter[int]()
-    for place, entry in zip(places, calls, strict=True):
-        all_calls[(place - first) // length] += 1
-        failed[(place - first) // length] += is_failed(entry)
-
-    # A search finds entries after a number, and from a time on.
-    def word(place: int) -> str:
-        return iso(place) if is_timed else str(place - 1)
-
-    edges = [word(place) for place in range(first, last + length + 1, length)]
-    return [
-        {"since": since, "until": until, "calls": all_calls[number], "failed": failed[number]}
-        for number, (since, until) in enumerate(pairwise(edges))
-    ]
 
 
 async def objects(call: ControlCall) -> object:
@@ -112,30 +65,30 @@ async def objects(call: ControlCall) -> object:
     kind = query.kind
     if kind is None:
         return {"counts": _counts(sandbox)}
-    rows, profile = _table(sandbox, kind), profile_of(sandbox.assumed)
-    tests = object_tests(sandbox, query.q, _reader(kind, profile))
-    asked = Query(limit=min(query.limit, MOST_OBJECTS), skip=query.skip, where=tests)
-    found = await search(rows, asked)
+    rows, reader = _table(sandbox, kind), _reader(kind, profile_of(sandbox.assumed))
+    tests = object_tests(sandbox, query.q, reader)
+    found = await search(rows, Query(limit=min(query.limit, MOST_OBJECTS), skip=query.skip, where=tests))
     # Of one instant with what is found: the page shows both.
-    counts = _counts(sandbox)
-    shown = [_row(row, rows.id_of(row), profile) for row in found.rows]
-    return {"counts": counts, "count": found.count, "objects": shown}
+    return {"counts": _counts(sandbox), "count": found.count, "objects": list(map(reader.line, found.rows))}
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
-    return {kind: len(table(sandbox)) for kind, (_, table) in KINDS.items()}
+    return {kind: len(of.table(sandbox)) for kind, of in KINDS.items()}
 
 
 async def one(call: ControlCall) -> object:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is in."""
     sandbox, kind, object_id, row = _object(call)
     reader = _READERS.get(kind)
-    shown = _read(sandbox, reader, {KINDS[kind][0]: object_id}) if reader is not None else None
     profile = profile_of(sandbox.assumed)
-    story = [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)]
-    related = await _related(sandbox, kind, object_id, row)
-    about = {"kind": kind, "object": shown, "story": story, "related": related, "rows": _batch_rows(row)}
-    return {**_row(row, object_id, profile), **about}
+    return {
+        **_reader(kind, profile).line(row),
+        "kind": kind,
+        "object": _read(sandbox, reader, {KINDS[kind].id_name: object_id}) if reader is not None else None,
+        "story": [_change(sandbox, change, profile) for change in sandbox.journal.stories.of(object_id)],
+        "related": await _related(sandbox, kind, object_id, row),
+        "rows": _batch_rows(row),
+    }
 
 
 async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[dict[str, object]]:
@@ -147,14 +100,12 @@ async def _related(sandbox: Sandbox, kind: str, row_id: str, row: Any) -> list[d
         methods = await search(sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])]))
         asked["subscription"] = "payment_method", [method.payment_method_id for method in methods.rows]
     for of, wanted in asked.items():
-        table = KINDS[of][1](sandbox)
-        page = await search(table, Query(limit=MOST_RELATED, equal=[wanted]))
-        shown = [_row(one, table.id_of(one), profile) for one in page.rows]
+        page = await search(KINDS[of].table(sandbox), Query(limit=MOST_RELATED, equal=[wanted]))
+        shown = list(map(_reader(of, profile).line, page.rows))
         found += [{"kind": of, "count": page.count, "objects": shown}] if shown else []
     for of in [name for name in ("batch", "payment_link") if name != kind]:
-        origin_id = getattr(row, f"{of}_id", None) or ""
-        origin = KINDS[of][1](sandbox).get(origin_id)
-        found += [{"kind": of, "count": 1, "objects": [_row(origin, origin_id, profile)]}] if origin else []
+        origin = KINDS[of].table(sandbox).get(getattr(row, f"{of}_id", None) or "")
+        found += [{"kind": of, "count": 1, "objects": [_reader(of, profile).line(origin)]}] if origin else []
     return found
 
 
@@ -211,66 +162,21 @@ def states(call: ControlCall) -> object:
     }
 
 
-def _line(entry: JournalEntry, profile: WireProfile) -> list[object]:
-    rules = [decision.rule for decision in entry.result.decisions if decision.rule]
-    return [
-        entry.number,
-        iso(entry.at),
-        entry.method,
-        mask_start(entry.path, _LONGEST_PATH),
-        entry.asked.op,
-        status_of(entry),
-        entry.result.latency,
-        rules[-1] if rules else None,
-        entry.fault.kind.value if entry.fault else None,
-        [f"{event.subject.value} {profile.word(event.after or event.what)}" for event in entry.result.events],
-        facts_of(entry),
-    ]
-
-
 def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
-    """One change of an object's story; ``kept`` says whether the journal still has its entry."""
     is_kept = sandbox.journal.get(change.number) is not None
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
-def _row(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
-    return {"id": row_id, "added": iso(row.added), **_said(row, row_id, profile)}
-
-
-def _said(row: Any, row_id: str, profile: WireProfile) -> dict[str, object]:
-    """What a list says of an object, and a search finds it by."""
-    state = getattr(row, "status", None) or getattr(row, "state", None)
-    amount = getattr(row, "amount", None)
-    label = next((value for name in _LABELS if (value := getattr(row, name, None))), None)
-    currency = getattr(row, "currency", None) or ""
-    return {
-        "id": row_id,
-        "state": profile.word(state) if state is not None else None,
-        "amount": f"{currency} {number_text(amount)}".strip() if amount is not None else None,
-        "label": mask_start(str(label), 120) if label else None,
-    }
-
-
-@lru_cache(64)
-def _reader(kind: str, profile: WireProfile) -> ObjectReader:
-    """One and the same as long as it reads alike: what it has read is kept."""
-    id_of = attrgetter(f"{kind}_id")
-    return ObjectReader(id_of, lambda row: _said(row, id_of(row), profile))
-
-
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
-    step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
-    call = OperationCall(step, profile, None, None, "")
-    reply = route.handle(call)
-    return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
+    call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
+    return mask_body(Reply(200, route.handle(call)).text())
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
     if kind not in KINDS:
         raise invalid({"Kind": f"got '{mask_start(kind, 40)}', wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"})
-    return KINDS[kind][1](sandbox)
+    return KINDS[kind].table(sandbox)
 
 
 def _object(call: ControlCall) -> tuple[Sandbox, str, str, Any]:
@@ -282,22 +188,44 @@ def _object(call: ControlCall) -> tuple[Sandbox, str, str, Any]:
     return sandbox, kind, object_id, row
 
 
-Shown = Mapping[str, object]
-"""An object as the list shows it: its ``id``, ``state``, ``amount`` with the currency, and ``label``."""
-
 _IS = "is"
 
 
 @record
 class ObjectReader:
-    """How objects of one kind are read."""
+    """How objects of one kind are listed and searched, in the words of a profile."""
 
-    id_of: Callable[[Any], str]
-    shown: Callable[[Any], Shown]
+    kind: str
+    profile: WireProfile
+
+    def id_of(self, row: Any) -> str:
+        found: str = getattr(row, f"{self.kind}_id")
+        return found
+
+    def shown(self, row: Any) -> dict[str, object]:
+        """What a list says of an object, and a search finds it by; ``amount`` has the currency before it."""
+        state = getattr(row, "status", None) or getattr(row, "state", None)
+        amount = getattr(row, "amount", None)
+        label = next((value for name in _LABELS if (value := getattr(row, name, None))), None)
+        currency = getattr(row, "currency", None) or ""
+        return {
+            "id": self.id_of(row),
+            "state": self.profile.word(state) if state is not None else None,
+            "amount": f"{currency} {number_text(amount)}".strip() if amount is not None else None,
+            "label": mask_start(str(label), 120) if label else None,
+        }
+
+    def line(self, row: Any) -> dict[str, object]:
+        """What a list says of an object, and when it was added."""
+        return {"id": "", "added": iso(row.added), **self.shown(row)}
 
     def text(self, row: Any) -> str:
         """All that is shown of an object, in small letters."""
         return " ".join(str(part) for part in self.shown(row).values() if part).lower()
+
+
+_reader = lru_cache(64)(ObjectReader)
+"""One and the same as long as it reads alike: what it has read is kept."""
 
 
 @record
@@ -311,13 +239,13 @@ class _Says:
 
     def __call__(self, row: Any) -> bool:
         read, fits = _OPERATORS[self.operator]
-        return fits(str(read(row, self.reader.shown) or "").lower(), self.wanted) is self.present
+        told = self.reader.shown(row).get(read) if isinstance(read, str) else read(row)
+        return fits(str(told or "").lower(), self.wanted) is self.present
 
 
 def _card_of(row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
-    number = getattr(card, "number", None)
-    return getattr(number, "last4", None)
+    return getattr(getattr(card, "number", None), "last4", None)
 
 
 def _code_of(row: Any) -> object:
@@ -355,18 +283,18 @@ def _has(text: str, wanted: str) -> bool:
     return text == wanted[1:] if wanted.startswith("=") else wanted in text
 
 
-_OPERATORS: Mapping[str, tuple[Callable[[Any, Callable[[Any], Shown]], object], Callable[[str, str], bool]]] = {
-    "state": (lambda row, shown: shown(row)["state"], eq),
-    "status": (lambda row, shown: shown(row)["state"], eq),
-    "id": (lambda row, shown: shown(row)["id"], _has),
-    "ref": (lambda row, shown: shown(row)["label"], _has),
+_OPERATORS: Mapping[str, tuple[str | Callable[[Any], object], Callable[[str, str], bool]]] = {
+    "state": ("state", eq),
+    "status": ("state", eq),
+    "id": ("id", _has),
+    "ref": ("label", _has),
     # An amount may be without a currency before it.
-    "amount": (lambda row, shown: shown(row)["amount"], lambda text, wanted: text.rpartition(" ")[2] == wanted),
-    "currency": (lambda row, shown: shown(row)["amount"], lambda text, wanted: text.rpartition(" ")[0] == wanted),
-    "card": (lambda row, _: _card_of(row), eq),
-    "code": (lambda row, _: _code_of(row), eq),
-    "customer": (lambda row, _: getattr(row, "customer_id", None), eq),
-    "email": (lambda row, _: getattr(row, "email", None), eq),
+    "amount": ("amount", lambda text, wanted: text.rpartition(" ")[2] == wanted),
+    "currency": ("amount", lambda text, wanted: text.rpartition(" ")[0] == wanted),
+    "card": (_card_of, eq),
+    "code": (_code_of, eq),
+    "customer": (lambda row: getattr(row, "customer_id", None), eq),
+    "email": (lambda row: getattr(row, "email", None), eq),
 }
-"""Operators of ``q``: what they look at in an object, or in what is shown of it, and when that in small letters is what
-is wanted. ``card`` are the last four digits, ``code`` is that of a decline."""
+"""Operators of ``q``: what they look at, by its name in what is shown of an object or in the object itself, and when
+that in small letters is what is wanted. ``card`` are the last four digits, ``code`` is that of a decline."""

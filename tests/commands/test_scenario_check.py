@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.adapters.scenario_check import check
 from mockserver.adapters.scenario_files import read_text
+from mockserver.commands.scenario_check import check
 from mockserver.scenario.matching import json_text
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
@@ -28,7 +28,7 @@ class Echo:
 
     def open(self, key: str) -> dict[str, dict[str, object]]:
         self.seen.append(f"open {key}")
-        return {scenario.name: {call.id: call.body for call in scenario.setup} for scenario in self.scenarios}
+        return {scenario.name: {call.id: call.body for call in scenario.said.setup} for scenario in self.scenarios}
 
     def idle(self, key: str) -> list[str]:
         return []

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from mockserver.adapters.ticker import Ticker
 from mockserver.engine.sandbox import Sandbox
-from tests.driving import NOW, Api
+from mockserver.web.runner import Ticker
+from tests.driving import Api
 
 RESETS = 300
 
@@ -18,7 +18,7 @@ def test_sandboxes_that_were_reset_are_forgotten() -> None:
     async def story() -> None:
         world = api.app.world
         runner = world.runner
-        runner.ticker = ticker = Ticker(lambda: NOW, world.sandboxes.is_live, runner.run, runner.turn)
+        runner.ticker = ticker = Ticker(runner, world.sandboxes.is_live)
         world.sandboxes.on_leave = ticker.forget
         for _ in range(RESETS):
             await api.calling("POST", "/charge/card", shop_charge())

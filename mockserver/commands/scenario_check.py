@@ -1,0 +1,221 @@
+"""Runs the examples of scenarios against the whole sandbox in process: no port, no real time, nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from decimal import Decimal
+from typing import Any
+from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from mockserver import __version__
+from mockserver.domain.clock import Micros, duration_text
+from mockserver.domain.errors import Refused
+from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.record import mutable, record, replace
+from mockserver.scenario.answers import ready, unexpected
+from mockserver.scenario.matching import json_text
+from mockserver.scenario.scenario import AdvanceMap, CallMap, ExampleMap, Scenario, TogetherMap, WaitMap
+from mockserver.web.request import Answered, asked
+
+OpenApp = Callable[[Sequence[Scenario]], Any]
+"""Opens the ASGI application that runs these scenarios as if it had just started, its machine clock standing still. Its
+``open`` opens the sandbox of a key and gives the answers of the set-up calls by scenario and id; it raises ``Refused``.
+Its ``idle`` has a sentence on each scenario of which no rule has fired."""
+
+EXAMPLE_KEY = "sk_example"
+WAIT_STEPS = 20
+"""Into how many moves of the clock the timeout of a ``wait`` is cut."""
+
+LONGEST_ANSWER = 200
+"""Characters of an answer that a report shows."""
+
+_HOST = "127.0.0.1:4111"
+_BASE = f"http://{_HOST}"
+_HEADERS: Mapping[str, str] = {
+    "host": _HOST,
+    "accept": "*/*",
+    "accept-encoding": "gzip, deflate",
+    "connection": "keep-alive",
+    "user-agent": f"mockserver/{__version__}",
+    "x-secretkey": EXAMPLE_KEY,
+}
+"""What a client sends with every call, where the example says nothing else."""
+
+_AS_IT_IS = "/?&=%:+,;@!$'()*|^\\[]"
+"""Characters that stand as they are in the path of a call; in its query also those behind it."""
+_ALSO = "{}`"
+
+
+@record
+class ExampleReport:
+    """How an example went: ``failure`` is None when all answers were as expected; ``messages`` are the calls that were
+    made with what each was answered, card numbers masked; ``idle`` says of an example that passes without any rule of
+    its scenario what they wait for."""
+
+    file: str
+    line: int
+    example: str
+    failure: str | None
+    messages: tuple[str, ...] = ()
+    idle: tuple[str, ...] = ()
+    findings: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        words = "ok" if self.failure is None else self.failure
+        return f"{self.file}:{self.line}: {self.example}: {words}"
+
+
+class _Unexpected(Exception):
+    """An answer that differs from what the example expects."""
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
+    """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
+    without examples still has its setup run. An example ends at its first unexpected answer."""
+    examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
+    # What one leaves under way ends with its loop, before the next begins.
+    return [asyncio.run(_check(scenario, others, open_app, *one)) for one in enumerate(examples)]
+
+
+async def _check(
+    scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, number: int, example: ExampleMap
+) -> ExampleReport:
+    app = open_app([*others, scenario] if not scenario.builtin else [scenario])
+    client = _Client(app)
+    line = scenario.line("examples", number)
+    try:
+        client.answers = _opened(app, scenario)
+        for place, step in enumerate(example.calls):
+            await client.take(step, scenario.line("examples", number, "calls", place))
+    except _Unexpected as found:
+        return ExampleReport(scenario.file, found.line, example.name, str(found), tuple(client.messages))
+    made = ExampleReport(scenario.file, line, example.name, None, tuple(client.messages))
+    return replace(made, idle=tuple(map(mask_text, app.idle(EXAMPLE_KEY))), findings=await client.findings())
+
+
+def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
+    """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected`` at the call that is
+    refused."""
+    try:
+        return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
+    except Refused as refused:
+        for place, call in enumerate(scenario.said.setup):
+            words = (refused.details or {}).get(f"Setup.{call.id or place}")
+            if words is not None:
+                raise _Unexpected(scenario.line("setup", place), words) from None
+        raise
+
+
+@mutable
+class _Client:
+    """Takes the steps of an example, each of which raises ``_Unexpected``: ``answers`` are those of calls with an id,
+    ``messages`` all calls with what each was answered."""
+
+    app: Any
+    answers: dict[str, object] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+    async def take(self, step: CallMap | TogetherMap | AdvanceMap | WaitMap, line: int) -> None:
+        match step:
+            case CallMap():
+                await self._call(step, line)
+            case TogetherMap():
+                await asyncio.gather(*(self._call(call, line) for call in step.together))
+            case AdvanceMap():
+                await self._advance(step.advance, line)
+            case WaitMap():
+                await self._wait(step, line)
+
+    async def findings(self) -> tuple[tuple[str, str], ...]:
+        """The findings of the example: their names, and what was found."""
+        rows = json.loads((await self._ask(CallMap(call="GET /__admin/findings"))).raw).get("findings", [])
+        return tuple((row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"]) for row in rows)
+
+    async def _call(self, call: CallMap, line: int) -> None:
+        """Make a call; keep its answer under its id."""
+        try:
+            asked = ready(call, self.answers)
+        except LookupError as problem:
+            raise _Unexpected(line, f"{call}: {problem.args[0]}") from None
+        try:
+            answer = await self._ask(asked)
+        except ConnectionError as cut:
+            if asked.expect is None or not asked.expect.fault:
+                raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
+            return
+        body = _read(answer.raw)
+        self.answers.update({call.id: body} if call.id is not None else {})
+        if asked.expect and (faults := unexpected(asked.expect, answer.status, answer.headers, body)):
+            raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
+
+    async def _advance(self, by: Micros, line: int) -> None:
+        answer = await self._ask(CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)}))
+        if answer.status != 200:
+            raise _Unexpected(line, f"the clock would not advance: {answer.raw.decode('utf-8', 'replace')}")
+
+    async def _wait(self, wait: WaitMap, line: int) -> None:
+        left = wait.timeout
+        while True:
+            try:
+                await self._call(wait.call, line)
+            except _Unexpected as found:
+                if left <= 0:
+                    raise _Unexpected(line, f"after {duration_text(wait.timeout)}: {found}") from None
+            else:
+                return
+            step = min(left, max(1, wait.timeout // WAIT_STEPS))
+            left -= step
+            await self._advance(step, line)
+
+    async def _ask(self, call: CallMap) -> Answered:
+        """The answer to a call, which becomes a message. Raises ``ConnectionError`` when no whole answer comes."""
+        url = urlsplit(urljoin(_BASE, call.path))
+        path, query = quote(url.path or "/", safe=_AS_IT_IS), quote(url.query, safe=_AS_IT_IS + _ALSO)
+        shown, place = f"{call.method} {path}{'?' if query else ''}{query} -> ", len(self.messages)
+        self.messages.append(f"{shown}no whole answer")
+        content, headers = b"", {**_HEADERS, **(call.headers or {})}
+        if call.body is not None:
+            content = json_text(call.body).encode()
+            headers |= {"content-type": "application/json", "content-length": str(len(content))}
+        target = call.method, unquote(path), query.encode()
+        answer = await asked(self.app, *target, headers, content, raw_path=path.encode())
+        if "content-encoding" in answer.headers:
+            _check_coding(answer)
+        self.messages[place] = f"{shown}{_message(answer)}"
+        return answer
+
+
+def _check_coding(answer: Answered) -> None:
+    """Raise ``ConnectionError`` for an answer that is not coded as it says: no client can read it."""
+    from httpx import DecodingError, Response
+
+    try:
+        Response(answer.status, headers=answer.headers, content=answer.raw)
+    except DecodingError as fault:
+        raise ConnectionError(str(fault)) from None
+
+
+def _message(answer: Answered) -> str:
+    """An answer in a line: of an error its code and message, else the beginning of the body."""
+    said, words = _read(answer.raw), answer.raw.decode("utf-8", "replace")
+    if isinstance(said, dict) and "code" in said and "message" in said:
+        words = f"code {said['code']} {said['message']}" + "".join(
+            f"; {field}: {text}" for field, text in (said.get("details") or {}).items()
+        )
+    shown = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
+    shown = f"{shown[:LONGEST_ANSWER]}..." if len(shown) > LONGEST_ANSWER else shown
+    return f"{answer.status} {shown}"
+
+
+def _read(raw: bytes) -> object:
+    try:
+        return json.loads(raw, parse_float=Decimal)
+    except ValueError:
+        return raw.decode("utf-8", "replace")
