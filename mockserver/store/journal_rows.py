@@ -154,8 +154,20 @@ class JournalRows:
             result.note(self._read_decision(one, asked, result, cards))
         if (status or 0) >= _REFUSED and answer.startswith(b"{"):
             result.problem = json.loads(answer)
-        transport = result.decisions[fault].outcome.transport if fault is not None else None
-        return JournalEntry(number, at, asked, result, method, path, endpoint, query, raw, status, answer, transport)
+        return JournalEntry(
+            number=number,
+            at=at,
+            asked=asked,
+            result=result,
+            method=method,
+            path=path,
+            endpoint=endpoint,
+            query=query,
+            raw=raw,
+            status=status,
+            answer=answer,
+            fault=result.decisions[fault].outcome.transport if fault is not None else None,
+        )
 
     def write_about(self, result: Result | None) -> dict[str, object] | None:
         """The objects that a step is about, by kind: each with its table."""

@@ -34,7 +34,7 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.store.findings_memory import counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook
-from mockserver.store.row_codec import Form, Record, form_of, json_text, json_value
+from mockserver.store.row_codec import Record, RowForm, form_of, json_text, json_value
 from mockserver.store.schema import HEAD, Changes, Commit, StoredRows
 from mockserver.store.table_rows import (
     BatchPart,
@@ -301,7 +301,7 @@ class SandboxPersister:
             return None
 
 
-def _first_form(record: Record, rows: JournalRows) -> Form:
+def _first_form(record: Record, rows: JournalRows) -> RowForm:
     """The form of a key and its first answer, with the objects that its step was about."""
 
     def write(pair: Any) -> list[object]:
@@ -314,7 +314,7 @@ def _first_form(record: Record, rows: JournalRows) -> Form:
         first.result = rows.read_about(about, cards)
         return key, first
 
-    return Form(write, read)
+    return RowForm(write, read)
 
 
 def stored_sandbox(

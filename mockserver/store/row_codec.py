@@ -123,7 +123,7 @@ _READS: Mapping[Any, Read | None] = {
 }
 
 
-class Form(NamedTuple):
+class RowForm(NamedTuple):
     """How the values of an annotation are written and read."""
 
     write: Write
@@ -131,10 +131,10 @@ class Form(NamedTuple):
 
 
 @by_type
-def form_of(annotation: Any) -> Form:
+def form_of(annotation: Any) -> RowForm:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
     read = _read_of(annotation)
-    return Form(write_plain if _is_any(annotation) else lambda value: value, read or (lambda raw, cards: raw))
+    return RowForm(write_plain if _is_any(annotation) else lambda value: value, read or (lambda raw, cards: raw))
 
 
 def _is_any(annotation: Any) -> bool:

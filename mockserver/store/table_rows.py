@@ -30,7 +30,7 @@ from mockserver.engine.schedule import ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
 from mockserver.scenario.director import Times
 from mockserver.store.journal_rows import JournalRows
-from mockserver.store.row_codec import Form, Record, form_of
+from mockserver.store.row_codec import Record, RowForm, form_of
 from mockserver.store.schema import Changes, StoredRows
 
 BLOCK = 50
@@ -131,7 +131,7 @@ class MemoryPart(Part):
 
     __slots__ = ("_form", "_known", "_last", "_owner", "_slot", "name")
 
-    def __init__(self, name: str, owner: object, slot: str, form: Form) -> None:
+    def __init__(self, name: str, owner: object, slot: str, form: RowForm) -> None:
         self.name = name
         self._owner = owner
         self._slot = slot
