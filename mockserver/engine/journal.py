@@ -206,7 +206,10 @@ class Stories:
 
     def note(self, number: int, asked: Asked, result: Result) -> int:
         """Keep the changes of a step; by how many bytes all that is kept has grown, roughly counted."""
-        changes = changes_of(number, asked, result)
+        causes, changes = _causes(result) if result.ruled else (), []
+        for event in result.events:
+            bare = event if event.data is None else replace(event, data=None)
+            changes.append(Change(number, asked.op, bare, causes))
         self.take(changes)
         return len(changes) * _CHANGE - (self.shrink(self.most) if len(self._order) > self.most else 0)
 
@@ -230,13 +233,6 @@ class Stories:
     def of(self, subject_id: str) -> list[Change]:
         """The changes of one object that are kept."""
         return list(self._by_subject.get(subject_id, ()))
-
-
-def changes_of(number: int, asked: Asked, result: Result) -> list[Change]:
-    """The changes of a step, whose entry has this number."""
-    causes = _causes(result) if result.ruled else ()
-    bare = (event if event.data is None else replace(event, data=None) for event in result.events)
-    return [Change(number, asked.op, event, causes) for event in bare]
 
 
 def _causes(result: Result) -> tuple[Cause, ...]:

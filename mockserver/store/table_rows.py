@@ -23,7 +23,7 @@ from mockserver.domain.record import replace
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.journal import Change, Journal, changes_of
+from mockserver.engine.journal import Change, Journal
 from mockserver.engine.past import Past
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork
@@ -252,7 +252,7 @@ class JournalPart(Part):
                 entry = self._rows.read_entry(raw, cards)
                 journal.entries.append(entry)
                 if entry.number > self._cut:
-                    journal.stories.take(changes_of(entry.number, entry.asked, entry.result))
+                    journal.stories.note(entry.number, entry.asked, entry.result)
             self._written = number
 
 
