@@ -12,7 +12,7 @@ import click
 
 from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.machine_clock import machine_now, write_whole
-from mockserver.commands.explore import stop
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.domain.clock import iso

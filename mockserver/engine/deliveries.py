@@ -30,7 +30,7 @@ from mockserver.engine.schedule import Due
 from mockserver.engine.step import KINDS, Step, reader_of
 from mockserver.engine.webhook_content import TYPES, News, content_of, news_of, notice_of, word_of
 from mockserver.findings.facts import WebhookTry
-from mockserver.scenario.attempt import Attempt, Stage
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import HoldUntil
 from mockserver.scenario.webhook_plan import WebhookPlan
 

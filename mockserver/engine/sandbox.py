@@ -26,8 +26,8 @@ from mockserver.engine.schedule import Schedule
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from mockserver.engine.totals import Totals
 from mockserver.findings.watch import Watch
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision, Director
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.transport import HoldUntil
 

@@ -19,13 +19,11 @@ from mockserver.engine.result import Asked, Result
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import reader_of
 from mockserver.engine.tables import ROW_CLASSES, TABLE_NAMES
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import SILENCE, Decision, exhausted
-from mockserver.scenario.matching import Difference
+from mockserver.scenario.director import SILENCE, Decision, Ruleset, exhausted
+from mockserver.scenario.matching import Attempt, Difference, Stage
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.rule import Rule
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import Scenario
 from mockserver.store.schema import Commit, Fresh
 

@@ -30,9 +30,8 @@ from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.director import Tallies
+from mockserver.scenario.director import Ruleset, Tallies
 from mockserver.scenario.provider_outcome import ProviderOutcome
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.store.findings_memory import counters, memories
 from mockserver.store.journal_rows import JournalRows, PersistenceContext, Rulebook

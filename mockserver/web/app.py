@@ -121,7 +121,8 @@ class Application(Starlette):
     @property
     def tls(self) -> TlsMap | None:
         """What the scenario files want to be wrong with the TLS port; the last one counts."""
-        return next((one.tls for one in reversed(self.world.directory.config.scenarios) if one.tls is not None), None)
+        said = (scenario.said.tls for scenario in reversed(self.world.directory.config.scenarios))
+        return next(filter(None, said), None)
 
     def stopping(self) -> None:
         """End answers that would go on for ever."""

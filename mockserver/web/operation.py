@@ -28,8 +28,8 @@ from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.answers import ready, unexpected
-from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
@@ -372,7 +372,7 @@ async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenar
 
 def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
     """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
-    for place, call in enumerate(scenario.setup):
+    for place, call in enumerate(scenario.said.setup):
         name = f"Setup.{call.id or place}"
         try:
             yield name, ready(call, answers)

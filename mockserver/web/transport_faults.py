@@ -16,9 +16,9 @@ from typing import Any
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
-from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Decision
 from mockserver.scenario.edits import edited
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.transport import UNAVAILABLE, At, Dribble, ErrorBody, FaultKind, Transport
 from mockserver.web.access import STATUS, STEP
 from mockserver.web.request import JSON_TYPE, TRANSPORT, Message, RawHeader, Receive, Scope, Send, send_bytes

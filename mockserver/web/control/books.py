@@ -104,8 +104,7 @@ async def compare(call: ControlCall) -> object:
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
     """What the scenarios in force say of the money."""
-    told: Iterable[Any] = (scenario.source.get("money", ()) for scenario in sandbox.config.scenarios)
-    return list(map(Invariant, chain.from_iterable(told)))
+    return [Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money]
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:

@@ -61,7 +61,7 @@ async def set_up(call: ControlCall) -> object:
     """Ask the set-up calls of a scenario now, which is not put in force. Raises ``Invalid`` (90) naming the first whose
     answer is not as expected: those before it have happened."""
     scenario, _ = await _read(call)
-    if not scenario.setup:
+    if not scenario.said.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
     by = "control page" if is_own_page(call.headers) else "control API"
     return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
@@ -93,8 +93,8 @@ def _put(call: ControlCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
     config = directory.config_under(scenarios)
     late = []
     for name in () if sandbox.is_untouched() else _OPENING:
-        known = [getattr(scenario, name) for scenario in sandbox.config.scenarios]
-        if any(getattr(scenario, name) not in (*known, None, ()) for scenario in scenarios):
+        known = [getattr(scenario.said, name) for scenario in sandbox.config.scenarios]
+        if any(getattr(scenario.said, name) not in (*known, None, []) for scenario in scenarios):
             late.append(name)
     directory.put_in_force(sandbox, config)
     return {**listing(call), "notApplied": late} if late else listing(call)
