@@ -79,7 +79,7 @@ class _Unexpected(Exception):
 def check(scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp) -> list[ExampleReport]:
     """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind it. A scenario
     without examples still has its setup run. An example ends at its first unexpected answer."""
-    examples = scenario.examples or (ExampleMap("opens (no examples)", []),)
+    examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
     # What one leaves under way ends with its loop, before the next begins.
     return [asyncio.run(_check(scenario, others, open_app, *one)) for one in enumerate(examples)]
 
@@ -106,7 +106,7 @@ def _opened(app: Any, scenario: Scenario) -> dict[str, object]:
     try:
         return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
     except Refused as refused:
-        for place, call in enumerate(scenario.setup):
+        for place, call in enumerate(scenario.said.setup):
             words = (refused.details or {}).get(f"Setup.{call.id or place}")
             if words is not None:
                 raise _Unexpected(scenario.line("setup", place), words) from None

@@ -13,8 +13,8 @@ from mockserver.domain.constraints import Within
 from mockserver.domain.errors import Problem
 from mockserver.domain.events import Event
 from mockserver.domain.record import entity, mutable, record
-from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.director import Decision
+from mockserver.scenario.matching import Attempt
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.rule import key_text
 from mockserver.scenario.transport import Transport

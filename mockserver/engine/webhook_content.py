@@ -34,9 +34,6 @@ TYPES: Mapping[Subject, WebhookType] = {
 }
 """The type of the webhooks about each kind of object; about others there are none."""
 
-KEPT = {subject: KINDS[subject.value].table for subject in TYPES}
-"""Where each of them is kept."""
-
 _STATUS_CHANGES = frozenset({Subject.BATCH, Subject.SUBSCRIPTION})
 _BY_STATUS = frozenset({WebhookType.TRANSACTION, WebhookType.BATCH, WebhookType.SUBSCRIPTION})
 _WRONG_KEY = "forged:"
@@ -67,7 +64,7 @@ def news_of(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[News]
                 message = WebhookMessage(word_of(kind), f"{word_of(kind)}.updated", method.payment_method_id)
                 yield News(kind, message, event, method)
         return
-    subject = KEPT[event.subject](sandbox).get(event.subject_id)
+    subject = KINDS[event.subject].table(sandbox).get(event.subject_id)
     if subject is not None:
         change = "status.changed" if kind in _BY_STATUS else str(event.what)
         name = f"{word_of(kind)}.{change}" if event.data is None else event.what

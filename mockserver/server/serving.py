@@ -1,4 +1,4 @@
-"""The server: sockets, signals, the ready line and uvicorn, for any ASGI application.
+"""The server: sockets, signals, the ready line and uvicorn.
 
 The sockets are bound before the application starts, so that a taken port fails as such and port 0 is known when the
 first address is printed. One event loop serves the plain and the TLS listener; the application's lifespan runs once
@@ -30,10 +30,12 @@ from mockserver.adapters.machine_clock import write_whole
 from mockserver.adapters.scenario_files import stamps
 from mockserver.adapters.server_log import Echo, LibraryMessages, RequestLog, ServerLog
 from mockserver.domain.record import record, replace
+from mockserver.scenario.scenario import TlsMap
 from mockserver.server.garbage import Collector
 from mockserver.server.guards import GuardedProtocol
 from mockserver.server.lane import LaneProtocol, fast_app
 from mockserver.settings import Settings, bracketed
+from mockserver.web.app import Application
 from mockserver.web.request import TRANSPORT
 
 if sys.platform != "win32":
@@ -197,13 +199,9 @@ async def shake_hands(
             kept.close()
 
 
-def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None = None) -> int:
-    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code.
-
-    The application may have ``ready_problems`` (texts; any of them stops the start), ``reload()`` (awaited at SIGHUP),
-    ``stopping()`` (called when a signal asks for the end) and ``refuses_connection()`` (asked once for each connection:
-    is it to be reset). ``collector`` was made before the application, that its making may not be stalled.
-    """
+def serve(app: Application, bound: Listeners, *, echo: Echo, collector: Collector | None = None) -> int:
+    """Serve ``app`` at the addresses that are bound until a signal stops it; the exit code. ``collector`` was made
+    before the application, that its making may not be stalled."""
     log = ServerLog(echo, bound.settings)
     LibraryMessages(log).take_over()
     try:
@@ -214,10 +212,10 @@ def serve(app: Any, bound: Listeners, *, echo: Echo, collector: Collector | None
         bound.close()
 
 
-async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
+async def _serve(app: Application, bound: Listeners, log: ServerLog, echo: Echo, collector: Collector) -> int:
     settings = bound.settings
     server = Server(_config(app, fast_lane=settings.fast_lane))
-    context, flaw = None, getattr(app, "tls", None)
+    context, flaw = None, app.tls
     if flaw is not None and (not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)):
         needed = "--tls-cert is given, and it can be but that one" if bound.tls else "--tls-port is not given"
         log.error(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
@@ -233,40 +231,33 @@ async def _serve(app: Any, bound: Listeners, log: ServerLog, echo: Echo, collect
     lifespan = LifespanOn(server.config)
     # By this the application knows that its scenarios may cut connections.
     lifespan.state[TRANSPORT] = True
-    with _signals(app, server, log):
-        await lifespan.startup()
-        if lifespan.should_exit:
-            return Exit.INTERNAL
-        try:
-            if problems := list(getattr(app, "ready_problems", [])):
-                for line in problems:
-                    log.error(line)
-                return Exit.USAGE
-            # The application runs already.
-            server.lifespan = LifespanOff(server.config)
-            server.lifespan.state = lifespan.state
-            await server.startup(sockets=[bound.plain])
-            collector.start()
-            return await _run(app, bound, server, context, log=log, echo=echo)
-        finally:
-            await lifespan.shutdown()
+    _heed_signals(app, server, log)
+    await lifespan.startup()
+    if lifespan.should_exit:
+        return Exit.INTERNAL
+    try:
+        # The application runs already.
+        server.lifespan = LifespanOff(server.config)
+        server.lifespan.state = lifespan.state
+        await server.startup(sockets=[bound.plain])
+        collector.start()
+        return await _run(app, bound, server, context, log=log, echo=echo)
+    finally:
+        await lifespan.shutdown()
 
 
 async def _run(
-    app: Any, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
+    app: Application, bound: Listeners, server: Server, context: ssl.SSLContext | None, *, log: ServerLog, echo: Echo
 ) -> int:
     settings = bound.settings
-    requests = RequestLog(echo, settings)
-    if hasattr(app, "world"):
-        app.world.log = requests
+    app.world.log = requests = RequestLog(echo, settings)
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
             f"{settings.host} can be reached from other machines and --admin-token is not set: "
             "anyone there can use the control API"
         )
     try:
-        plan = getattr(app, "tls", None)
-        async with _accepting_tls(server, bound.tls, context, plan):
+        async with _accepting_tls(server, bound.tls, context, app.tls):
             with _port_file(settings.port_file, settings.port):
                 if bound.tls:
                     log.address(f"tls on {bound.tls_address}")
@@ -284,10 +275,9 @@ async def _run(
     return Exit.STOPPED
 
 
-def _config(app: Any, *, fast_lane: bool) -> Config:
+def _config(app: Application, *, fast_lane: bool) -> Config:
     kind = partial(LaneProtocol, fast_app=fast_app(app)) if fast_lane else GuardedProtocol
-    refuses = getattr(app, "refuses_connection", lambda: False)
-    protocol: Any = partial(kind, most=allow_connections(), refuses=refuses)
+    protocol: Any = partial(kind, most=allow_connections(), refuses=app.refuses_connection)
     config = Config(
         app,
         http=protocol,
@@ -309,7 +299,7 @@ def _config(app: Any, *, fast_lane: bool) -> Config:
 
 @contextlib.asynccontextmanager
 async def _accepting_tls(
-    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, plan: Any
+    server: Server, listeners: Sequence[socket.socket], context: ssl.SSLContext | None, plan: TlsMap | None
 ) -> AsyncIterator[None]:
     """Accept on TLS listeners too; their connections are of the same server."""
     if context is None:
@@ -349,42 +339,32 @@ def _port_file(path: str | None, port: int) -> Iterator[None]:
                 target.unlink()
 
 
-@contextlib.contextmanager
-def _signals(app: Any, server: Server, log: ServerLog) -> Iterator[None]:
+def _heed_signals(app: Application, server: Server, log: ServerLog) -> None:
     """Stop at SIGTERM and SIGINT (a second one does not wait for answers), reload at SIGHUP."""
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
         # Answers that go on until the reader leaves must hear that it is us who leave.
-        if hasattr(app, "stopping"):
-            app.stopping()
+        app.stopping()
         server.force_exit = server.should_exit
         server.should_exit = True
 
     actions: dict[int, Callable[[], None]] = {signal.SIGTERM: stop, signal.SIGINT: stop}
-    if sys.platform != "win32" and hasattr(app, "reload"):
+    if sys.platform != "win32":
         actions[signal.SIGHUP] = reloading(app, log)
-    before = {number: signal.getsignal(number) for number in actions}
     for number, action in actions.items():
         # Loops without add_signal_handler (Windows) are woken by the standard one.
         try:
             loop.add_signal_handler(number, action)
         except NotImplementedError:
             signal.signal(number, lambda *_, act=action: loop.call_soon_threadsafe(act))
-    try:
-        yield
-    finally:
-        for number, previous in before.items():
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(number)
-            signal.signal(number, previous)
 
 
 EVERY_SECONDS = 0.5
 """How often the files are looked at. A look asks the system for the times of the files and reads none."""
 
 
-def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
+def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
     """A call that lets ``app`` read its files again, once at a time, and logs how it went."""
     alone = asyncio.Lock()
     running: set[asyncio.Task[None]] = set()
@@ -393,7 +373,7 @@ def reloading(app: Any, log: ServerLog) -> Callable[[], None]:
         async with alone:
             try:
                 await app.reload()
-                problems = list(getattr(app, "ready_problems", []))
+                problems = list(app.ready_problems)
             except Exception as problem:
                 problems = [str(problem)]
         for problem_line in problems:

@@ -12,7 +12,8 @@ from mockserver.engine.config import SandboxConfig
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario
-from mockserver.store.schema import SERVER, Commit, Row, Unreadable, by_part, json_text
+from mockserver.store.row_codec import json_text
+from mockserver.store.schema import SERVER, Commit, StoredRows, Unreadable
 from mockserver.web.directory import Directory
 from mockserver.web.operation import OperationEndpoint
 from mockserver.wire.fields import Body, Fields
@@ -30,7 +31,7 @@ class StoreReferences:
     Raises ``Unreadable``.
     """
 
-    def __init__(self, rows: Iterable[Row], directory: Directory, operations: Iterable[OperationEndpoint]) -> None:
+    def __init__(self, rows: StoredRows, directory: Directory, operations: Iterable[OperationEndpoint]) -> None:
         self._directory = directory
         self._operations = {_name(operation): operation for operation in operations}
         self._stored = _scenarios(rows)
@@ -104,10 +105,10 @@ class StoreReferences:
         return present if tuple(scenarios) == present.scenarios else self._directory.config_of(scenarios)
 
 
-def _scenarios(rows: Iterable[Row]) -> dict[str, Any]:
+def _scenarios(rows: StoredRows) -> dict[str, Any]:
     """Name, file and text of the scenarios in a store, by their places. Raises ``Unreadable``."""
     try:
-        listed = list(by_part(rows).get(_PART, ()))
+        listed = list(rows.get(_PART, ()))
     except ValueError as fault:
         raise Unreadable(f"{_PART}: {fault}"[:_LONGEST]) from None
     for number, row in listed:

@@ -28,7 +28,7 @@ class Echo:
 
     def open(self, key: str) -> dict[str, dict[str, object]]:
         self.seen.append(f"open {key}")
-        return {scenario.name: {call.id: call.body for call in scenario.setup} for scenario in self.scenarios}
+        return {scenario.name: {call.id: call.body for call in scenario.said.setup} for scenario in self.scenarios}
 
     def idle(self, key: str) -> list[str]:
         return []

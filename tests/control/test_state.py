@@ -354,8 +354,7 @@ def test_a_copy_of_a_copy_and_an_imported_original_name_themselves_rightly(api: 
         ({"to": "sk_copy", "form": 1}, 400, "Form"),
     ],
 )
-def test_a_senseless_fork_is_refused(body: object, status: int, field: str) -> None:
-    api = Api()
+def test_a_senseless_fork_is_refused(api: Api, body: object, status: int, field: str) -> None:
     api.try_charge()
     reply = api.call("POST", "/__admin/fork", body)
     assert (reply.status, list(reply.body["details"])) == (status, [field])

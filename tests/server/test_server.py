@@ -218,13 +218,6 @@ def test_the_scope_carries_the_transport_of_the_connection(start: Start) -> None
     assert get(port) == b"helloworld"
 
 
-def test_problems_at_start_are_reported_and_exit_2(start: Start) -> None:
-    process = start(TINY_PROBLEMS="rules.yaml:3: bad|rules.yaml:4: worse")
-    out, errors = process.communicate(timeout=20)
-    assert (process.returncode, out) == (2, "")
-    assert "rules.yaml:3: bad\nrules.yaml:4: worse\n" in errors
-
-
 def test_an_application_that_cannot_start_exits_1(start: Start) -> None:
     process = start(TINY_BAD_START="1")
     out, errors = process.communicate(timeout=20)

@@ -1,4 +1,4 @@
-"""A program for the server's tests: a tiny ASGI application behind the real server, options from the environment.
+"""A program for the server's tests: a tiny application behind the real server, options from the environment.
 
 Paths: ``/`` answers, ``/cut`` aborts the connection, ``/held`` sends half an answer and the rest once a line arrives on
 standard input. Every lifespan event and reload is told on standard error, unless ``TINY_QUIET`` is set.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 from mockserver.server.serving import CannotListen, listen, serve
@@ -23,8 +24,17 @@ def say(line: str, *, err: bool = False) -> None:
 
 
 class Tiny:
+    tls = None
+    ready_problems = ()
+
     def __init__(self) -> None:
-        self.ready_problems = [line for line in os.environ.get("TINY_PROBLEMS", "").split("|") if line]
+        self.world = SimpleNamespace()
+
+    def refuses_connection(self) -> bool:
+        return False
+
+    def stopping(self) -> None:
+        pass
 
     async def reload(self) -> None:
         if "TINY_BAD_RELOAD" in os.environ:
@@ -60,7 +70,8 @@ class Tiny:
 
 if __name__ == "__main__":
     try:
-        sys.exit(serve(Tiny(), listen(Settings.load({}, os.environ)), echo=say))
+        tiny: Any = Tiny()
+        sys.exit(serve(tiny, listen(Settings.load({}, os.environ)), echo=say))
     except CannotListen as refusal:
         say(str(refusal), err=True)
         sys.exit(refusal.code)

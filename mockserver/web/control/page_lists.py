@@ -30,7 +30,7 @@ from mockserver.web.control.journal import (
     words_of,
 )
 from mockserver.web.request import Reply
-from mockserver.web.routes import ROUTES, OperationCall, Route, StatusReply
+from mockserver.web.routes import ROUTES, OperationCall, Route
 from mockserver.web.runner import search
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.masked_bodies import mask_body
@@ -163,17 +163,14 @@ def states(call: ControlCall) -> object:
 
 
 def _change(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
-    """One change of an object's story; ``kept`` says whether the journal still has its entry."""
     is_kept = sandbox.journal.get(change.number) is not None
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **moved(change.event, profile))
 
 
 def _read(sandbox: Sandbox, route: Route, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
-    step, profile = unnoted(sandbox, path), profile_of(sandbox.assumed)
-    call = OperationCall(step, profile, None, None, "")
-    reply = route.handle(call)
-    return mask_body(Reply(200, reply.body if isinstance(reply, StatusReply) else reply).text())
+    call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
+    return mask_body(Reply(200, route.handle(call)).text())
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
@@ -248,8 +245,7 @@ class _Says:
 
 def _card_of(row: Any) -> object:
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
-    number = getattr(card, "number", None)
-    return getattr(number, "last4", None)
+    return getattr(getattr(card, "number", None), "last4", None)
 
 
 def _code_of(row: Any) -> object:
