@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
@@ -23,10 +23,10 @@ class PartRows(Sequence[tuple[int, Any]]):
         self.numbers: list[int] = []
         self.texts: list[bytes] = []
 
-    def put(self, number: int, text: bytes) -> None:
-        """Add a row."""
-        self.numbers.append(number)
-        self.texts.append(text)
+    def add(self, numbers: Iterable[int], texts: Iterable[bytes]) -> None:
+        """Add rows behind those that there are."""
+        self.numbers += numbers
+        self.texts += texts
 
     def __len__(self) -> int:
         return len(self.texts)
