@@ -15,7 +15,7 @@ from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_files import Files, bounded, load, schema_text, shipped, shipped_file
 from mockserver.commands import reports
 from mockserver.commands.completion import offered
-from mockserver.commands.explore import stop
+from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import as_json as json_option
 from mockserver.commands.printed_tables import show

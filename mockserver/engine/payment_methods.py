@@ -239,13 +239,13 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     if provider is not None and command.create_network_token and Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
     found = card_entry.check(step, command.details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
+    expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     number = command.details.number
     if provider is None or found is None or number is None:
         return None
     card, instrument = found
     draft = _draft(step.sandbox, provider, instrument, command.terms)
-    to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault.wanted else None
+    to_vault = ToVault(card.number, number, command.details.ccv, expires) if command.vault_card else None
     return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
 
 

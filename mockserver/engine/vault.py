@@ -5,7 +5,7 @@ Source: docs/spec/service.md, Vault; What the service does, 6-9.
 
 from __future__ import annotations
 
-from mockserver.domain.cards import CardNumber
+from mockserver.domain.cards import CardNumber, clean
 from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
@@ -37,7 +37,7 @@ def store(step: Step, facts: CardNumber, number: str, ccv: str | None, expires: 
             facts=facts,
             added=sandbox.now,
             expires=expires,
-            number=card_entry.bare(number),
+            number=clean(number) or number,
             ccv=ccv,
             ccv_state=CcvState.HELD if ccv else CcvState.ABSENT,
         ),

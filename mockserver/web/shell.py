@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, cast
 
 from mockserver.domain.clock import SECOND
-from mockserver.domain.errors import NotKept
-from mockserver.domain.problem import Problem
+from mockserver.domain.errors import NotKept, Problem
 from mockserver.engine import step_effects
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
