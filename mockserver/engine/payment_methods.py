@@ -231,12 +231,12 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
         faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
     details, number = command.details, command.details.number
     found = card_entry.check(step, details, faults, skip_expiry_check=command.skip_expiry_check)
-    expires = check_expiry(command.vault.expiry, step.sandbox.now, faults, with_card=True)
+    expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     if provider is None or found is None or number is None:
         return None
     card, instrument = found
     draft = _draft(step.sandbox, provider, instrument, command.terms)
-    to_vault = partial(vault.store, step, card.number, number, details.ccv, expires) if command.vault.wanted else None
+    to_vault = partial(vault.store, step, card.number, number, details.ccv, expires) if command.vault_card else None
     return Prepared("card", provider, draft, to_vault, create_network_token=command.create_network_token)
 
 

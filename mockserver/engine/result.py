@@ -10,8 +10,8 @@ from typing import Annotated
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.constraints import Within
+from mockserver.domain.errors import Problem
 from mockserver.domain.events import Event
-from mockserver.domain.problem import Problem
 from mockserver.domain.record import entity, mutable, record
 from mockserver.scenario.director import Decision
 from mockserver.scenario.matching import Attempt

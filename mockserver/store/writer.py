@@ -35,7 +35,7 @@ from mockserver.store.persister import (
     stored_beginning,
     stored_sandbox,
 )
-from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable, by_part
+from mockserver.store.schema import Commit, NotWritten, StoredSandbox, Unreadable
 
 SLICE = 1_000
 """Rows of a large new sandbox that go into one commit, so that other requests wait for no more than these."""
@@ -157,7 +157,7 @@ class Store(SandboxStorage):
     def _made(self, kept: StoredSandbox) -> SandboxPersister:
         """The sandbox of its rows; a large one takes seconds. Raises ``NotKept`` (43) for rows that cannot be read."""
         with _readable():
-            rows = by_part(self._file.rows(kept.world))
+            rows = self._file.rows(kept.world)
             persister = stored_sandbox(kept.key, kept.world, rows, self._context, self._now())
             persister.sandbox.used = kept.used
             return persister
@@ -166,8 +166,8 @@ class Store(SandboxStorage):
         found = {}
         for kept in some:
             with _readable():
-                rows = chain.from_iterable(self._file.rows(kept.world, part) for part in BEGINNING)
-                found[kept.key] = stored_beginning(by_part(rows), self._context)
+                rows = dict(chain(*(self._file.rows(kept.world, part).items() for part in BEGINNING)))
+                found[kept.key] = stored_beginning(rows, self._context)
         return found
 
     def _placed(self, persister: SandboxPersister) -> Sandbox:

@@ -19,8 +19,7 @@ from starlette.routing import BaseRoute
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, ProviderRefused, Refused, invalid
-from mockserver.domain.problem import Problem, problem
+from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
 from mockserver.domain.record import replace
 from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.past import lag_of

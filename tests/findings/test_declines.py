@@ -17,7 +17,7 @@ from mockserver.findings.facts import Call, Policy, UncertainResult
 from tests.charges import charge_in
 from tests.findings.story import STORED, Story, declined
 
-STOLEN, SOFT, WRONG_CCV = Code.STOLEN_CARD_PICK_UP, Code.INSUFFICIENT_FUNDS, Code.INVALID_CCV
+STOLEN, SOFT, WRONG_CCV = Code(943), Code.INSUFFICIENT_FUNDS, Code.INVALID_CCV
 PAID = charge_in(ChargeState.SUCCESS, instrument=STORED)
 HARD = declined(STOLEN)
 
