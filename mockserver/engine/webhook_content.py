@@ -20,7 +20,7 @@ from mockserver.domain.webhook_subscription import WebhookType
 from mockserver.engine import customers
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, Step
-from mockserver.scenario.edits import edited, unfound
+from mockserver.scenario.transport import edited, unfound
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
 
 TYPES: Mapping[Subject, WebhookType] = {
