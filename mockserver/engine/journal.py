@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent
 from mockserver.domain.clock import Micros
-from mockserver.domain.events import Event
 from mockserver.domain.record import record, replace
+from mockserver.domain.states import Event
 from mockserver.engine.result import Asked, Result
 from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.transport import Transport

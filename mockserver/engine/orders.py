@@ -15,10 +15,9 @@ from mockserver.books.figures import Figures, OrderKey, OrderMoney, figures_of, 
 from mockserver.books.shop_rows import BadRow, ShopRow
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
-from mockserver.domain.events import Event, Subject
 from mockserver.domain.masking import mask_start, mask_text
 from mockserver.domain.record import record, replace
-from mockserver.domain.states import ChargeState
+from mockserver.domain.states import ChargeState, Event, Subject
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
