@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
     from mockserver.engine.sandbox import Sandbox
-    from mockserver.store.schema import Row
+    from mockserver.store.schema import StoredRows
     from mockserver.web.store_references import StoreReferences
 
 
@@ -102,7 +102,7 @@ class Application(Starlette):
         sandbox = self.world.sandboxes.open(key, self.world.real_clock())
         return sandbox.director.idle(sandbox.config.scenarios)
 
-    def store_references(self, rows: Iterable[Row]) -> StoreReferences:
+    def store_references(self, rows: StoredRows) -> StoreReferences:
         """What the sandboxes of a store refer to; ``rows`` are those of its world ``SERVER``. Raises ``Unreadable``."""
         from mockserver.web.store_references import StoreReferences
 
@@ -121,7 +121,8 @@ class Application(Starlette):
     @property
     def tls(self) -> TlsMap | None:
         """What the scenario files want to be wrong with the TLS port; the last one counts."""
-        return next((one.tls for one in reversed(self.world.directory.config.scenarios) if one.tls is not None), None)
+        said = (scenario.said.tls for scenario in reversed(self.world.directory.config.scenarios))
+        return next(filter(None, said), None)
 
     def stopping(self) -> None:
         """End answers that would go on for ever."""

@@ -19,11 +19,10 @@ from mockserver.engine.journal import JournalQuota
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.findings.facts import DEFAULT
-from mockserver.scenario.attempt import Attempt, Stage
-from mockserver.scenario.director import Director, RuleReport
+from mockserver.scenario.director import Director, RuleReport, Ruleset
+from mockserver.scenario.matching import Attempt, Stage
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
-from mockserver.scenario.ruleset import Ruleset
 from mockserver.scenario.scenario import ClockPlan, Scenario
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
@@ -271,8 +270,8 @@ def _check_no_connections(scenarios: Sequence[Scenario]) -> None:
     """Connections and certificates are the server's. Raises ``Invalid`` (90)."""
     for scenario in scenarios:
         why = "the sandbox is not known when a connection is made: give this file to the server with --scenario"
-        if scenario.tls is not None:
-            raise invalid({"Tls": f"got {scenario.tls.words}, and {why}"})
+        if scenario.said.tls is not None:
+            raise invalid({"Tls": f"got {scenario.said.tls.words}, and {why}"})
         for rule in scenario.rules:
             if rule.stage is Stage.CONNECT:
                 raise invalid({"Rules": f"rule '{rule.id}' is at: connect, and {why}"})
@@ -329,8 +328,8 @@ def _check_no_cuts(scenarios: Iterable[Scenario]) -> None:
     but = "no headers that say another length"
     why = "this is not the server of 'mockserver serve', which alone can do that"
     for scenario in scenarios:
-        if scenario.tls is not None:
-            raise invalid({"Tls": f"got {scenario.tls.words}, allowed: none; {why}"})
+        if scenario.said.tls is not None:
+            raise invalid({"Tls": f"got {scenario.said.tls.words}, allowed: none; {why}"})
         for rule in scenario.rules:
             for outcome in rule.plan.outcomes:
                 if outcome.transport is not None and outcome.transport.cuts:

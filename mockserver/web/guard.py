@@ -22,8 +22,7 @@ from starlette.types import ASGIApp
 from mockserver.domain.addresses import CONTROL_WORDS
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Refused
-from mockserver.domain.problem import problem
+from mockserver.domain.errors import Refused, problem
 from mockserver.settings import Settings
 from mockserver.web.access import QUIET_PATHS, STATUS, Access
 from mockserver.web.request import (

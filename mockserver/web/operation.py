@@ -19,17 +19,16 @@ from starlette.routing import BaseRoute
 
 from mockserver.domain.clock import SECOND, Micros, duration_text
 from mockserver.domain.codes import Code
-from mockserver.domain.errors import Invalid, ProviderRefused, Refused, invalid
-from mockserver.domain.problem import Problem, problem
+from mockserver.domain.errors import Invalid, Problem, ProviderRefused, Refused, invalid, problem
 from mockserver.domain.record import replace
-from mockserver.engine import due, idempotency, step_effects
+from mockserver.engine import due, idempotency, later, step_effects
 from mockserver.engine.past import lag_of
 from mockserver.engine.result import Asked, Unreached
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import Step
 from mockserver.scenario.answers import ready, unexpected
-from mockserver.scenario.attempt import Stage
 from mockserver.scenario.director import SILENCE
+from mockserver.scenario.matching import Stage
 from mockserver.scenario.operations import MONEY
 from mockserver.scenario.scenario import CallMap, ReplyMap, Scenario
 from mockserver.scenario.transport import At, Transport
@@ -273,7 +272,7 @@ class OperationEndpoint(Endpoint):
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
-                step_effects.plan_declined(step)
+                later.plan(step, is_declined=True)
             step.result.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _fault_of_answer(step))
         except Unreached as unreached:
@@ -372,7 +371,7 @@ async def set_up(sandbox: Sandbox, routes: Sequence[BaseRoute], scenario: Scenar
 
 def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
     """The calls of a scenario by their names, each with what it takes of the ``answers`` before it."""
-    for place, call in enumerate(scenario.setup):
+    for place, call in enumerate(scenario.said.setup):
         name = f"Setup.{call.id or place}"
         try:
             yield name, ready(call, answers)
